@@ -60,7 +60,7 @@ pub fn calibrate(
         return Ok(report::Exit::Interrupted.code());
     }
     let Some(found) = found(&full, &alone, (asked.users, workers), host) else {
-        return Err(Complaint::new("calibrate", "the built-in target answered nothing; try `brunt demo`"));
+        return Err(Complaint::new("calibrate", "the built-in target did not respond; try `brunt demo`"));
     };
     let mut page = told(&found, lang);
     // One user needs little of the machine: what disturbed that run disturbed both.

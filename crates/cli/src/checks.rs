@@ -67,8 +67,7 @@ pub fn check(intent: &mut Intent, protocol: &dyn Runner) -> Result<u32, Complain
 pub fn ends_with_its_data(plan: &Plan, prepared: &dyn PreparedRun) -> Result<Option<u64>, Complaint> {
     let Some(rows) = prepared.requests_at_most() else { return Ok(plan.requests) };
     if plan.warmup > measure::Nanos::ZERO {
-        let trouble =
-            "takes rows of a data file of which each is to be taken once; leave it out, or let the file recycle";
+        let trouble = "needs rows of a data file that gives each row only once; leave it out, or let the file recycle";
         return Err(Complaint::new("--warmup", trouble));
     }
     Ok(Some(plan.requests.map_or(rows, |requests| requests.min(rows))))
@@ -77,8 +76,7 @@ pub fn ends_with_its_data(plan: &Plan, prepared: &dyn PreparedRun) -> Result<Opt
 /// Where nothing is said no number of requests is ever reached, and none is due.
 pub fn something_to_say(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint> {
     let open = matches!(plan.load, Load::Open { .. }).then_some("-r");
-    let trouble =
-        "asks for requests where nothing is said; write --data TEXT, or leave it out and keep connections with --hold";
+    let trouble = "needs messages to send; write --data TEXT, or leave it out and hold the connections with --hold";
     match plan.requests.map(|_| "-n").or(open) {
         Some(option) if prepared.silent() => Err(Complaint::new(option, trouble)),
         _ => Ok(()),
@@ -88,12 +86,10 @@ pub fn something_to_say(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), C
 /// A client beside the load needs responses to time.
 pub fn reference(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint> {
     let trouble = match plan.reference {
-        Some(_) if plan.hold.is_some() => {
-            "times responses, and --hold keeps connections on which all is said; leave one of them out"
-        }
-        Some(_) if prepared.silent() => "times responses where nothing is said; write --data TEXT, or leave it out",
+        Some(_) if plan.hold.is_some() => "times responses, and --hold only holds connections; leave one of them out",
+        Some(_) if prepared.silent() => "times responses, and nothing is sent; write --data TEXT, or leave it out",
         Some(_) if prepared.requests_at_most().is_some() => {
-            "takes rows of a data file of which each is to be taken once; leave it out, or let the file recycle"
+            "needs rows of a data file that gives each row only once; leave it out, or let the file recycle"
         }
         _ => return Ok(()),
     };
@@ -106,8 +102,8 @@ pub fn descriptors(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Compla
     let option = if plan.load.is_open() { "--max-connections" } else { "-c" };
     let (limit, connections, most) = (host::descriptors(), show::count(connections), show::count(most));
     let trouble = format!(
-        "asks for {connections} connections, and the most threads that a run takes hold {most} with {limit} descriptors each \
-         (ulimit -n); raise that limit, or ask for fewer"
+        "{connections} connections are more than a run can hold: {most} on the most threads it takes, with {limit} \
+            descriptors each (ulimit -n); raise that limit, or use fewer"
     );
     Err(Complaint::new(option, trouble))
 }
@@ -120,8 +116,8 @@ pub fn workers(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint>
     }
     let fewer = if plan.load.is_open() { "--max-connections" } else { "-c" };
     let trouble = format!(
-        "{asked} cannot hold the connections that are asked for, with {} descriptors each (ulimit -n), of which {} are for connections; \
-         raise that limit, write -w {needed}, fewer connections ({fewer}), or leave -w out",
+        "{asked} cannot hold that many connections with {} descriptors each (ulimit -n), of which {} are for \
+            connections; raise that limit, write -w {needed}, use fewer connections ({fewer}), or leave -w out",
         host::descriptors(),
         net::tables::capacity()
     );
@@ -150,7 +146,7 @@ pub fn own_sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
     for address in &all {
         let bound = UdpSocket::bind((*address, 0));
         if bound.is_err_and(|error| error.kind() == ErrorKind::AddrNotAvailable) {
-            let trouble = format!("{address} is no address of this machine; write one of those that `ip addr` lists");
+            let trouble = format!("{address} is not an address of this machine; write one that `ip addr` lists");
             return Err(Complaint::new("--source", trouble));
         }
     }

@@ -25,13 +25,13 @@ const MOST: usize = 6;
 pub fn lay_over(files: &[String], shown: &Presentation) -> Outcome {
     let lang = shown.language.unwrap_or_else(Lang::from_env);
     if files.len() > MOST {
-        let trouble = format!("{} records are more than can be told apart; name two to six", files.len());
+        let trouble = format!("{} records are too many to compare; name two to six", files.len());
         return Err(Complaint::new("FILE", trouble));
     }
     let Some(compare) = writer(shown.format.name()) else {
         let trouble = format!(
-            "several records are compared as text, as JSON or on a page, and not as {}; write --format text, --format json \
-             or -o compare.html, or name one record",
+            "several records cannot be compared as {}; write --format text, --format json or -o compare.html, or \
+                name one record",
             shown.format.name()
         );
         return Err(Complaint::new("FILE", trouble));

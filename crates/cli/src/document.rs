@@ -54,7 +54,7 @@ pub fn replace(path: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
 /// Why it cannot.
 pub fn check_writable(place: &str, path: &str) -> Result<(), Complaint> {
     let wrong = |error: io::Error| {
-        Complaint::new(place, format!("{path} cannot be written ({error}); write the path of a file that can"))
+        Complaint::new(place, format!("{path} cannot be written ({error}); write a path that can be written"))
     };
     if is_named_pipe(path.as_ref()) {
         return hold_pipe(path).map_err(wrong);
@@ -89,7 +89,7 @@ fn hold_pipe(path: &str) -> io::Result<()> {
     let pipe = OpenOptions::new().write(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32).open(path);
     let unread = |error: &io::Error| error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error());
     pipe.map(std::mem::forget)
-        .map_err(|error| if unread(&error) { io::Error::other("nobody reads from this pipe") } else { error })
+        .map_err(|error| if unread(&error) { io::Error::other("nothing reads from this pipe") } else { error })
 }
 
 /// Makes sure that a report and a record do not go to one file, where the later would end the earlier; devices take both.
@@ -107,7 +107,7 @@ pub fn check_apart(report: &str, record: &str) -> Result<(), Complaint> {
     if is_device || place(report).is_none_or(|report| place(record) != Some(report)) {
         return Ok(());
     }
-    Err(Complaint::new("--record", format!("{record} is the file of -o as well; write the path of another file")))
+    Err(Complaint::new("--record", format!("{record} is also the file of -o; write another path")))
 }
 
 #[cfg(test)]
@@ -120,7 +120,7 @@ mod tests {
         let path = directory.path().join("pipe").display().to_string();
         rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
         let said = check_writable("-o", &path).unwrap_err().to_string();
-        let why = "cannot be written (nobody reads from this pipe); write the path of a file that can";
+        let why = "cannot be written (nothing reads from this pipe); write a path that can be written";
         assert_eq!(said, format!("-o: {path} {why}"));
         let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
         let reader = OpenOptions::new().read(true).custom_flags(flags).open(&path).unwrap();
@@ -142,7 +142,7 @@ mod tests {
         fs::write(path("a"), "").unwrap();
         std::os::unix::fs::symlink(path("a"), path("link")).unwrap();
         let said = check_apart(&path("link"), &path("./a")).unwrap_err().to_string();
-        assert!(said.ends_with("is the file of -o as well; write the path of another file"), "{said}");
+        assert!(said.ends_with("is also the file of -o; write another path"), "{said}");
         assert!(check_apart("/dev/null", "/dev/null").is_ok());
     }
 

@@ -48,13 +48,13 @@ pub fn take_over(intent: &mut Intent) -> Result<(), Complaint> {
     if intent.presentation.output.is_some() {
         return Err(Complaint::new(
             "--output",
-            "is for the command line; the console keeps every report, leave it out",
+            "is for the command line, as the console keeps every report; leave it out",
         ));
     }
     if intent.record.is_some() {
         return Err(Complaint::new(
             "--record",
-            "is for the command line; the console keeps every record, leave it out",
+            "is for the command line, as the console keeps every record; leave it out",
         ));
     }
     intent.record = Some(record.into_string().map_err(|_| Complaint::new("--record", "its path is not UTF-8"))?);

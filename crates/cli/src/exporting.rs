@@ -84,7 +84,7 @@ impl Exports {
 
 fn listen(address: SocketAddr, figures: &Figures) -> Result<Prometheus, Complaint> {
     Prometheus::listen(address, figures.clone()).map_err(|why| {
-        let trouble = format!("{address} cannot be listened at: {why}; write another address, or 0 for any free port");
+        let trouble = format!("{address} cannot be listened on: {why}; write another address, or 0 for any free port");
         Complaint::new("--prometheus", trouble)
     })
 }

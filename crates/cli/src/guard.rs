@@ -87,7 +87,7 @@ impl Resolver for Guard {
                     refused.insert(origin.host.clone(), address);
                 }
                 Err(format!(
-                    "{} ({address}) is a public address that nobody was asked about; --yes allows it",
+                    "{} ({address}) is a public address and was not confirmed; add --yes to allow it",
                     origin.host
                 ))
             }
@@ -123,7 +123,7 @@ mod tests {
         guard.hold_to(vec!["9.9.9.9".into()]);
         assert!(to("127.0.0.1").is_ok() && to("9.9.9.9").is_ok());
         let said = to("8.8.8.8").unwrap_err();
-        assert_eq!(said, "8.8.8.8 (8.8.8.8) is a public address that nobody was asked about; --yes allows it");
+        assert_eq!(said, "8.8.8.8 (8.8.8.8) is a public address and was not confirmed; add --yes to allow it");
         assert_eq!(guard.take_refused().into_keys().collect::<Vec<_>>(), ["8.8.8.8"]);
         guard.allow(["8.8.8.8".to_string()]);
         assert!(to("8.8.8.8").is_ok() && guard.take_refused().is_empty());
@@ -135,6 +135,6 @@ mod tests {
         guard.hold_to(Vec::new());
         let late = Origin::tcp("late.example", 80, false);
         assert_eq!(guard.resolve(&late), Err("not found".into()));
-        assert!(guard.resolve(&late).unwrap_err().contains("nobody was asked about"));
+        assert!(guard.resolve(&late).unwrap_err().contains("was not confirmed"));
     }
 }

@@ -39,15 +39,15 @@ pub fn prepare(protocol: &dyn Runner, asked: &mut Asked, setup: &Setup) -> Resul
             (Some(answer), _) => {
                 learnt += answer.len();
                 if learnt > MOST_BYTES {
-                    let trouble = "the target was asked what it offers, and its answers are larger than 8 MiB, the most \
-                                   that is read; give --proto FILE";
+                    let trouble = "the target's reflection responses are larger than the limit of 8 MiB; add \
+                        --proto FILE";
                     return Err(Complaint::new("URL", trouble));
                 }
                 asked.learnt.push(answer);
             }
             (None, failure) => {
-                let why = failure.and_then(|f| f.probe.failure).unwrap_or_else(|| "it said nothing".into());
-                let trouble = format!("the target was asked what it offers, and there is no response: {why}");
+                let why = failure.and_then(|f| f.probe.failure).unwrap_or_else(|| "it sent nothing".into());
+                let trouble = format!("the target did not respond to reflection: {why}");
                 return Err(Complaint::new("URL", trouble));
             }
         }

@@ -35,7 +35,7 @@ pub fn join(probes: &Probes, target: Option<SocketAddr>) -> Result<Vec<Probe>, C
         let joining = Joining { address, token: probes.token.as_deref(), seal, target };
         let joined = joining
             .join()
-            .map_err(|why| Complaint::new("--probe", format!("{address} cannot be joined: {why}{}", hint(&why))))?;
+            .map_err(|why| Complaint::new("--probe", format!("{address} cannot be reached: {why}{}", hint(&why))))?;
         Ok(Probe { address: address.clone(), joined })
     });
     each.collect()
@@ -74,7 +74,7 @@ impl Probe {
                 Ok(Looked { name, holds_target: facts.holds_target, sample })
             }
             Ok(News::Lost(why)) => Err(refused(why)),
-            _ => Err(refused("it told nothing".into())),
+            _ => Err(refused("it sent nothing".into())),
         }
     }
 }
@@ -82,12 +82,12 @@ impl Probe {
 /// What would be right, where that is known.
 fn hint(why: &str) -> &'static str {
     match why {
-        _ if why.starts_with("it asks for a token") => "; give it with --probe-token, or in BRUNT_PROBE_TOKEN",
+        _ if why.starts_with("it asks for a token") => "; add --probe-token, or set BRUNT_PROBE_TOKEN",
         _ if why.contains("invalid peer certificate") => {
-            "; name its certificate, or that of its authority, with --probe-cacert"
+            "; give its certificate, or that of its CA, with --probe-cacert"
         }
         // A record of TLS, of the sort that tells an alert.
-        _ if why.contains("it said `\\x15\\x03") => "; it speaks TLS: name its certificate with --probe-cacert",
+        _ if why.contains("it said `\\x15\\x03") => "; it uses TLS: give its certificate with --probe-cacert",
         _ if why.contains("something else than brunt") => "; start `brunt probe` there",
         _ => "",
     }

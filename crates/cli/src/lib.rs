@@ -72,7 +72,7 @@ pub fn main_with(protocols: Vec<Box<dyn Runner>>) -> ExitCode {
             Redaction::over_line(&line).over_complaints();
             obey(&line, &protocols)
         }
-        Err(_) => Err(Complaint::new("arguments", "are not all UTF-8; write them in UTF-8")),
+        Err(_) => Err(Complaint::new("arguments", "are not all UTF-8; use UTF-8")),
     };
     ExitCode::from(outcome.unwrap_or_else(|complaint| {
         if driven::asks(std::env::args().nth(1).as_deref()) {

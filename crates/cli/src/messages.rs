@@ -38,7 +38,8 @@ pub const WARMUP: Text = text(", after {time} of warm-up", "，预热 {time}");
 pub const THROUGH: Text = text(", through {proxy}", "，经由 {proxy}");
 /// Nobody typed it.
 pub const PROXY_OF_ENVIRONMENT: Text = text(
-    "The environment sets {variables}: requests go through {proxy}, whose limits count, too (--noproxy '*' goes without).",
+    "The environment sets {variables}: requests go through {proxy}, whose limits also apply (--noproxy '*' avoids \
+        it).",
     "环境变量 {variables} 指定了代理：请求经由 {proxy}，代理本身也可能成为瓶颈（--noproxy '*' 可直连）。",
 );
 /// Which workers run.
@@ -61,7 +62,7 @@ pub const UNREACHABLE: Text = text(
 );
 /// Exit 30 where somebody was there.
 pub const BEFORE_FAILED: Text = text(
-    "brunt: --before failed at {url}: {failure}; no load was sent.",
+    "brunt: --before failed on {url}: {failure}; no load was sent.",
     "brunt: --before 在 {url} 上执行失败，没有发出负载。\n  {failure}",
 );
 /// A step of `setup` failed.
@@ -112,7 +113,7 @@ pub const DEBUG_SENT: Text = text("--- sent, {n} {n|byte|bytes}", "--- 已发送
 /// Heads of --debug.
 pub const DEBUG_RECEIVED: Text = text("--- received, {n} {n|byte|bytes}", "--- 已接收 {n} 字节");
 /// Behind what --debug shows of a long answer.
-pub const DEBUG_LEFT_OUT: Text = text("--- {n} {n|byte|bytes} more are not shown", "--- 另有 {n} 字节未显示");
+pub const DEBUG_LEFT_OUT: Text = text("--- {n} more {n|byte|bytes} not shown", "--- 另有 {n} 字节未显示");
 /// The end of --debug.
 pub const DEBUG_SUCCESS: Text =
     text("--- a run would count this exchange as a success", "--- 压测会把这次请求计为成功");
@@ -132,12 +133,12 @@ pub const DEBUG_TOO_FAR: Text =
     text("=== stopped after {n} requests; a condition may never change", "=== {n} 个请求后停止；某个条件可能永远不变");
 /// The end of --debug of a flow whose loop sends nothing.
 pub const DEBUG_ENDLESS: Text = text(
-    "=== stopped: a loop sends nothing and does not end; check the condition of its `while`",
+    "=== stopped: a loop sends nothing and never ends; check its `while` condition",
     "=== 已停止：有一个循环不发送任何请求且不会结束；请检查其 `while` 条件",
 );
 /// The question before a public address.
 pub const PUBLIC_ASK: Text = text(
-    "{host} ({address}) is a public address, and this is load ({load}). Are you allowed to load-test it? [y/N] ",
+    "{host} ({address}) is a public address, and {load} is real load. Are you allowed to load-test it? [y/N] ",
     "{host}（{address}）是公网地址，本次压测为 {load}。您有权对它压测吗？[y/N] ",
 );
 /// The same where nobody can be asked.
@@ -152,19 +153,19 @@ pub const PUBLIC_DECLINED: Text = text("not confirmed; nothing was sent", "未�
 pub const USERS: Text = text("{n} {n|user|users}", "{n} 个用户");
 /// Where the demo loads.
 pub const DEMO_BEGIN: Text = text(
-    "The built-in target runs in process {pid} at {url}. First one second at full speed, to find its limit:",
+    "The built-in target runs as process {pid} at {url}. First, one second at full speed to find its limit:",
     "内置被测服务运行在进程 {pid}，地址 {url}。先全速压测一秒，看能达到多少：",
 );
 /// What the demo found.
 pub const DEMO_REACHED: Text = text(
-    "It reached {rate}/s. Now {length} at half of that, so that latency is the target's own and not queueing:",
+    "It reached {rate}/s. Now {length} at half of that, so that the latency is the target's own, without queueing:",
     "达到 {rate}/s。现在以其一半的速率运行 {length}，这样测得的延迟来自被测服务本身，而不是排队：",
 );
 /// What `brunt calibrate` found.
 pub const CALIBRATION: Text = text(
     "Small requests over HTTP/1.1 to the built-in target, on the same cores:\n  \
      full speed    {rate}/s with {users} {users|user|users} and {workers} worker {workers|thread|threads}\n  \
-     CPU           {cpu} of brunt for each request: a core sends at most {most}/s\n  \
+     CPU           {cpu} of brunt per request: a core sends at most {most}/s\n  \
      least latency p50 {p50}, p99 {p99} with one user",
     "以 HTTP/1.1 小请求压测内置被测服务（共用同一组 CPU）：\n  \
      全速          {rate}/s（{users} 个用户，{workers} 个工作线程）\n  \
@@ -173,7 +174,7 @@ pub const CALIBRATION: Text = text(
 );
 /// Where it went.
 pub const CALIBRATION_KEPT: Text = text(
-    "\nKept in {file}; runs of HTTP/1.1 without TLS now say their headroom.",
+    "\nKept in {file}; runs of HTTP/1.1 without TLS now show their headroom.",
     "\n已保存到 {file}；此后不带 TLS 的 HTTP/1.1 压测会报告余量。",
 );
 /// It is not true of a quiet machine.
@@ -196,7 +197,7 @@ pub const DEMO_NEXT: Text = text(
 pub const LISTENING: Text = text("listening at {address}", "监听地址 {address}");
 /// No past run.
 pub const NO_PAST: Text = text(
-    "no run is kept yet; name a FILE written by --record, or run `brunt URL` first",
+    "no run has been saved yet; name a FILE written by --record, or run `brunt URL` first",
     "还没有保存的压测；请指定 --record 生成的 FILE，或先运行 `brunt URL`",
 );
 /// A document could not be written.

@@ -32,7 +32,7 @@ pub fn check_objectives(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), C
     if let Some(objective) = parsed.into_iter().find(of_check) {
         let name = objective.name().unwrap_or_default();
         let trouble =
-            format!("`{}`: of a check it is counted how often it failed; write failed{{{name}}}<1%", objective.text);
+            format!("`{}`: for a check, only failures are counted; write failed{{{name}}}<1%", objective.text);
         return Err(Complaint::new("--objective", trouble));
     }
     names.extend(checks);
@@ -53,5 +53,5 @@ pub fn check_objectives(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), C
             format!("write one of: {listed}{more}")
         }
     };
-    Err(Complaint::new("--objective", format!("`{text}`: no request of this run is called `{name}`; {right}")))
+    Err(Complaint::new("--objective", format!("`{text}`: this run has no request named `{name}`; {right}")))
 }

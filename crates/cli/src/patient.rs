@@ -55,10 +55,7 @@ fn await_room(to: impl AsFd, limit: impl Fn() -> Option<Instant>) -> io::Result<
     loop {
         match poll(&mut [PollFd::new(&to, PollFlags::OUT)], Some(&look)) {
             Ok(0) if limit().is_some_and(|limit| Instant::now() >= limit) => {
-                return Err(io::Error::new(
-                    io::ErrorKind::TimedOut,
-                    "nobody reads it, and the time of the run is over",
-                ));
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "nothing reads it, and the run is over"));
             }
             Ok(0) | Err(Errno::INTR) => {}
             // Also where it is broken: the write says how.

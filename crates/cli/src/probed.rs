@@ -29,7 +29,7 @@ pub fn probe(probing: Probing, host: &record::Host) -> Outcome {
         }),
     };
     let facts = Facts { host: host.name.clone(), kernel: host.kernel.clone(), cores: host.cores, ..Facts::default() };
-    let refused = |error: io::Error| Complaint::new("--listen", format!("{listen} cannot be listened at: {error}"));
+    let refused = |error: io::Error| Complaint::new("--listen", format!("{listen} cannot be listened on: {error}"));
     let listener = TcpListener::bind(listen).map_err(refused)?;
     let serving = Serving::start(listener, Granting { token, follow, facts, seal }).map_err(refused)?;
     let line = Lang::from_env().fill(messages::LISTENING, &[("address", &serving.address().to_string())]);

@@ -41,7 +41,7 @@ pub fn replay(file: Option<&str>, shown: &Presentation) -> Outcome {
 /// It cannot be read, or was changed.
 pub fn summed(past: &RecordFile) -> Result<Summary, Complaint> {
     if document::is_named_pipe(&past.0) {
-        let trouble = format!("{} is a named pipe, which a record cannot be read from; write a file", past.0.display());
+        let trouble = format!("{} is a named pipe, and records cannot be read from one; name a file", past.0.display());
         return Err(Complaint::new("FILE", trouble));
     }
     let summary = Summary::from_past(past).map_err(|fault| unreadable(&past.0, &fault))?;
@@ -68,8 +68,8 @@ fn contradiction(path: &Path, totals: &Totals) -> Complaint {
     let [due, finished, failed, censored] =
         [totals.due, totals.finished, totals.failed, totals.censored].map(report::show::count);
     let trouble = format!(
-        "{} contradicts itself: {due} scheduled, and {finished} succeeded, {failed} failed, {censored} unfinished; it was \
-         changed or damaged, write the path of another record",
+        "{} contradicts itself: {due} scheduled, but {finished} succeeded, {failed} failed, {censored} unfinished; \
+            it was changed or damaged; name another record",
         path.display()
     );
     Complaint::new("FILE", trouble)
@@ -79,13 +79,13 @@ fn unreadable(path: &Path, fault: &record::ReadFault) -> Complaint {
     let shown = path.display().to_string();
     if is_report(path) {
         let trouble = format!(
-            "{shown} is a report, and only a record can be shown again; name the file that --record wrote, or leave it \
-             out for the last run"
+            "{shown} is a report, and only records can be shown again; name a file written by --record, or leave it \
+                out for the last run"
         );
         return Complaint::new("FILE", trouble);
     }
     let said = fault.to_string();
     // Some faults name the file themselves; once is enough.
     let why = said.strip_prefix(&format!("{shown}: ")).unwrap_or(&said);
-    Complaint::new("FILE", format!("{shown} cannot be read ({why}); write the path of a file that --record wrote"))
+    Complaint::new("FILE", format!("{shown} cannot be read ({why}); name a file written by --record"))
 }

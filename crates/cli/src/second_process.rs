@@ -41,7 +41,7 @@ impl SecondProcess {
         let second = SecondProcess { child, url: url.unwrap_or_default() };
         match (read, second.url.is_empty()) {
             (Some(Ok(_)), false) => Ok(second),
-            _ => Err(Complaint::new(command, "the second process did not say where it listens; try `brunt target`")),
+            _ => Err(Complaint::new(command, "the second process did not report its address; try `brunt target`")),
         }
     }
 

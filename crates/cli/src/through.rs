@@ -38,7 +38,7 @@ pub fn proxies(plan: &Plan) -> Result<Proxies, Complaint> {
 pub fn check(plan: &Plan, origins: &[Origin]) -> Result<(), Complaint> {
     let asked = !plan.proxies.is_none() && plan.proxies.variables.is_empty();
     match origins.iter().find(|origin| asked && origin.datagrams) {
-        Some(_) => Err(Complaint::new("-x", "is for connections, and udp:// has none; leave it out")),
+        Some(_) => Err(Complaint::new("-x", "is for connections, which udp:// does not have; leave it out")),
         None => Ok(()),
     }
 }
@@ -130,7 +130,7 @@ impl Security for Through {
         if proxy.kind == ProxyKind::Socks5 && host.parse::<IpAddr>().is_err() {
             let known = self.found.read().ok().and_then(|found| found.get(&(host.clone(), port)).copied());
             host = known
-                .ok_or_else(|| format!("the name {host} was not found; socks5h:// lets the proxy look it up"))?
+                .ok_or_else(|| format!("the name {host} was not found; socks5h:// lets the proxy resolve it"))?
                 .to_string();
         }
         tunnel(proxy, &host, port).map(Some)

@@ -14,7 +14,7 @@ use crate::run::Outcome;
 use crate::{keep, signals};
 
 const LINK: Text = text("console at {link}", "控制台：{link}");
-const LOOK: Text = text("to look only: {link}", "只能查看：{link}");
+const LOOK: Text = text("view only: {link}", "只能查看：{link}");
 const PASSWORD: Text = text("both links ask for the password", "两个链接都需要密码");
 const END: Text = text("Ctrl-C ends it, and the runs started from it", "按 Ctrl-C 结束控制台及其启动的压测");
 
@@ -27,9 +27,10 @@ pub fn serve(asked: Ui) -> Outcome {
     let signals = signals::Awaited::register().map_err(|error| Complaint::new("signals", error.to_string()))?;
     let kept = keep::directory();
     let usual = || kept.as_ref().and_then(|kept| kept.parent()).map(|state| state.join("library"));
-    let library = asked.library.or_else(usual).ok_or_else(|| {
-        Complaint::new("--library", "there is no home directory to keep runs in; write --library DIR")
-    })?;
+    let library = asked
+        .library
+        .or_else(usual)
+        .ok_or_else(|| Complaint::new("--library", "there is no home directory to keep runs in; add --library DIR"))?;
     let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("brunt"));
     let asks_password = asked.password.is_some();
     let console = Console::start(Settings {

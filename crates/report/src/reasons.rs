@@ -18,7 +18,7 @@ const REASONS: &[(&str, &str)] = &[
     ("the name {} has no address", "主机名 {} 没有地址"),
     ("{} has no address", "{} 没有地址"),
     (
-        "{} ({}) is a public address that nobody was asked about; --yes allows it",
+        "{} ({}) is a public address and was not confirmed; add --yes to allow it",
         "{}（{}）是公网地址，未经确认；--yes 可允许",
     ),
     ("Connection refused ({})", "连接被拒绝（{}）"),

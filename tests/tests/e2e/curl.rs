@@ -398,12 +398,12 @@ fn a_proxy_hears_the_whole_url_from_both_curl_and_brunt() {
 fn what_brunt_cannot_do_of_curl_is_named() {
     for (command, code, said) in [
         ("curl --digest -u a:b http://127.0.0.1:1/", 64, "--digest needs a response to compute its credentials"),
-        ("curl --http3 http://127.0.0.1:1/", 64, "--http3 speaks a version of HTTP that brunt does not speak"),
+        ("curl --http3 http://127.0.0.1:1/", 64, "--http3 is a version of HTTP that brunt does not support"),
         ("curl -x socks4://127.0.0.1:1 http://127.0.0.1:1/", 64, "socks4:// is an old version of SOCKS"),
         (
             "curl -F a=b -H 'Content-Type: multipart/related' http://127.0.0.1:1/",
             64,
-            "-H 'Content-Type: …' beside -F makes curl write the parts as attachments",
+            "-H 'Content-Type: …' with -F makes curl send the parts as attachments",
         ),
         ("curl --aws-sigv4 aws:amz http://127.0.0.1:1/", 64, "signs every request with its time"),
     ] {

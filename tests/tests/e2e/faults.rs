@@ -470,7 +470,7 @@ fn a_silent_target_behind_a_proxy_is_the_one_that_is_named() {
 #[test]
 fn what_is_not_there_is_refused_with_what_is() {
     let ended = brunt(["--before", "PING", "http://127.0.0.1:9/"]).with_code(64);
-    let said = "--before: is an option of redis, mysql, postgres and raw, and the URL asks for http";
+    let said = "--before: is an option for redis, mysql, postgres and raw, and the URL is http";
     assert!(ended.err.contains(said), "{ended:?}");
 }
 

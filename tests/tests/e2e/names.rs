@@ -97,5 +97,5 @@ fn objectives_of_names_decide_the_exit_code_and_unknown_names_are_refused() {
     let right = "no request of this run is called `GET /statsu/503`; write {GET /status/503} if you meant that";
     judged("failed{GET /statsu/503}<1%").with_code(64).said(right);
     let two = brunt(["-n", "2", "--name", "both", &urls[0], &urls[1]]);
-    two.with_code(64).said("--name: is for one URL, and there are 2");
+    two.with_code(64).said("--name: is for a single URL, and there are 2");
 }

@@ -7,19 +7,19 @@ const WRONG: &[(&str, &str)] = &[
     ("-t 8 http://a/", "-t: 8 is missing its unit; write `-w 8` for workers or `-t 8s`"),
     ("-d 30 http://a/", "-d: `30` is missing its unit; write 30s, 30ms or 30m"),
     ("-c 0 http://a/", "-c: `0` users can do nothing; write 1 or more"),
-    ("-n 5 -c 10 http://a/", "-n: 5 requests do not reach all 10 users; write -n 10 or more, or -c 5"),
+    ("-n 5 -c 10 http://a/", "-n: 5 requests are too few for 10 users; write -n 10 or more, or -c 5"),
     ("-r 5/day http://a/", "-r: `5/day` is not a rate; write one such as 5000/s, 300/min or 0.5/s"),
-    ("--arrivals constant http://a/", "--arrivals: is about a rate, and users have none; add one, such as -r 100/s"),
+    ("--arrivals constant http://a/", "--arrivals: needs a rate; add one, such as -r 100/s"),
     ("-w 0 http://a/", "-w: `0` workers can do nothing; write 1 or more"),
     (
         "ftp://a/",
-        "URL: `ftp://` is not spoken by brunt; write one of http://, https://, ws://, wss://, grpc://, grpcs://, \
+        "URL: `ftp://` is not supported; write one of http://, https://, ws://, wss://, grpc://, grpcs://, \
          redis://, rediss://, mysql://, mariadb://, postgres://, postgresql://, tcp://, tls://, udp://",
     ),
-    ("--format xml http://a/", "--format: `xml` is not known; write one of text, json, csv, markdown, junit, html"),
-    ("--lang de http://a/", "--lang: `de` is not known; write one of en, zh"),
-    ("--net tcp http://a/", "--net: `tcp` is not known; write one of epoll, uring"),
-    ("--cert /etc/hostname http://a/", "--cert: needs --key FILE beside it; add it"),
+    ("--format xml http://a/", "--format: `xml` is not one of text, json, csv, markdown, junit, html"),
+    ("--lang de http://a/", "--lang: `de` is not a language of brunt; write en or zh"),
+    ("--net tcp http://a/", "--net: `tcp` is not one of epoll, uring"),
+    ("--cert /etc/hostname http://a/", "--cert: needs --key FILE; add it"),
     (
         "--connect-to a:b http://a/",
         "--connect-to: `a:b` is not HOST:PORT:HOST:PORT; write one such as example.com:443:127.0.0.1:8443",
@@ -35,12 +35,12 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "curl -X POST http://a/",
-        "curl: is a curl command in many words, and brunt takes it as one; write brunt --curl 'curl …', or put it into a file as it \
-         is and write brunt --curl-file FILE",
+        "curl: must be given as one word; write brunt --curl 'curl …', or save the command in a file and write \
+            brunt --curl-file FILE",
     ),
     (
         "-n 5 --source 203.0.113.9 http://127.0.0.1:9/",
-        "--source: 203.0.113.9 is no address of this machine; write one of those that `ip addr` lists",
+        "--source: 203.0.113.9 is not an address of this machine; write one that `ip addr` lists",
     ),
     ("--redirects many http://a/", "--redirects: \"many\" is no number from 0 to 100; write for instance 5"),
     (
@@ -54,12 +54,12 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "--conections 5 http://a/",
-        "--conections: unknown option, and so is --connections; write -c 5 (users, a connection each), or with -r \
+        "--conections: unknown option, and so is --connections; write -c 5 (users, one connection each), or with -r \
          --max-connections 5",
     ),
     (
         "-n 5 ws://127.0.0.1:9/",
-        "-n: asks for requests where nothing is said; write --data TEXT, or leave it out and keep connections with --hold",
+        "-n: needs messages to send; write --data TEXT, or leave it out and hold the connections with --hold",
     ),
     ("--https 127.0.0.1:9", "--https: unknown option; write https:// before the host"),
     ("--zzz http://a/", "--zzz: unknown option; `brunt --help` lists all of them"),
@@ -146,10 +146,7 @@ fn too_few_workers_for_the_connections_are_refused() {
         e2e::program::prepare_under(&["prlimit", "--nofile=30", "--"], line).run()
     };
     let ended = run(&["-w", "1"]).with_code(64);
-    assert!(
-        ended.err.contains("-w: 1 cannot hold the connections that are asked for, with 30 descriptors each"),
-        "{ended:?}"
-    );
+    assert!(ended.err.contains("-w: 1 cannot hold that many connections with 30 descriptors each"), "{ended:?}");
     let needed =
         ended.err.split("write -w ").nth(1).and_then(|rest| rest.split(',').next()).expect("a number").to_owned();
     assert!(ended.err.contains("fewer connections (-c), or leave -w out"), "{ended:?}");

@@ -80,7 +80,7 @@ fn the_time_of_a_run_ends_it_though_nobody_reads_what_it_writes() {
     let (_reader, writer) = std::io::pipe().expect("a pipe");
     rustix::pipe::fcntl_setpipe_size(&writer, 4096).expect("a small one");
     let ended = prepare(line).out(writer).run().with_code(21);
-    let said = "brunt: standard output could not be written: nobody reads it, and the time of the run is over.";
+    let said = "brunt: standard output could not be written: nothing reads it, and the run is over.";
     assert!(ended.err.contains(said), "{ended:?}");
     // Standard error alone, both, and a document.
     let ((_reader, err), (_other, out)) = (filled(), filled());
@@ -101,11 +101,11 @@ fn pipes_are_files_to_read_and_none_is_waited_for_without_an_end() {
         .with_code(64)
         .said("--urls: ")
         .said("cannot be read (nobody writes to this pipe for 5 s); write the path of a readable file");
-    brunt(["report", &pipe]).with_code(64).said("is a named pipe, which a record cannot be read from; write a file");
+    brunt(["report", &pipe]).with_code(64).said("is a named pipe, and records cannot be read from one; name a file");
     brunt(["-n", "10", "-c", "1", "-o", &pipe, &target.address])
         .with_code(64)
         .said("-o: ")
-        .said("cannot be written (nobody reads from this pipe); write the path of a file that can");
+        .said("cannot be written (nothing reads from this pipe); write a path that can be written");
     // Somebody writes, later; and what stands for a file in a shell.
     let writer = std::thread::spawn({
         let (pipe, url) = (pipe.clone(), format!("{}?named\n", target.address));

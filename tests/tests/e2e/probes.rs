@@ -142,16 +142,13 @@ fn what_cannot_be_joined_is_refused_before_anything_is_sent() {
     let nobody = format!("127.0.0.1:{}", free_port());
     let twice = ["--probe", &guarded.address, "--probe", &guarded.address];
     for (flags, said) in [
-        (
-            &["--probe", &guarded.address][..],
-            "it asks for a token; give it with --probe-token, or in BRUNT_PROBE_TOKEN",
-        ),
+        (&["--probe", &guarded.address][..], "it asks for a token; add --probe-token, or set BRUNT_PROBE_TOKEN"),
         (&["--probe", &guarded.address, "--probe-token", "another-one"], "the token is wrong"),
-        (&["--probe", &nobody], "cannot be joined: connection refused"),
+        (&["--probe", &nobody], "cannot be reached: connection refused"),
         (&["--probe", target.host()], "there is something else than brunt at the other end; start `brunt probe` there"),
-        (&["--probe", "db1"], "--probe: `db1` is no address; write HOST:PORT"),
-        (&["--probe-token", "x"], "--probe-token: is for probes, and none is named"),
-        (&twice, "is named twice; leave one of them out"),
+        (&["--probe", "db1"], "--probe: `db1` is not an address; write HOST:PORT"),
+        (&["--probe-token", "x"], "--probe-token: needs a probe"),
+        (&twice, "is given twice; leave one of them out"),
     ] {
         let ended = brunt([&["-r", "50/s", "-d", "1s"], flags, &[&url]].concat()).with_code(64).said(said);
         assert_eq!(ended.err.lines().count(), 1, "{}", ended.err);
@@ -165,16 +162,19 @@ fn what_cannot_be_joined_is_refused_before_anything_is_sent() {
 #[test]
 fn beyond_this_machine_a_probe_needs_a_token_and_a_certificate() {
     for (flags, said) in [
-        (&["--listen", "0.0.0.0:0"][..], "can be reached by others: add --token-file FILE, --cert FILE and --key FILE"),
+        (
+            &["--listen", "0.0.0.0:0"][..],
+            "can be reached from other machines: add --token-file FILE, --cert FILE and --key FILE",
+        ),
         (&["--listen", "[::]:0", "--token", "x"], "add --cert FILE and --key FILE"),
-        (&["--listen", "nowhere"], "`nowhere` is no address to listen at"),
+        (&["--listen", "nowhere"], "`nowhere` is not an address to listen on"),
         (&["--token", ""], "--token: is empty"),
         (&["--token-file", "/nowhere"], "--token-file: /nowhere cannot be read"),
         (&["--token", "x", "--token-file", "/nowhere"], "does not go with --token"),
         (&["--port", "0"], "--port: `0` is not a port"),
         (&["--pid", "4194304"], "--pid: process 4194304: there is no such process"),
         (&["--port", "1", "--pid", "1"], "does not go with --pid"),
-        (&["--cert", "a"], "its private key is missing"),
+        (&["--cert", "a"], "needs its private key"),
     ] {
         brunt([&["probe"], flags].concat()).with_code(64).said(said);
     }
@@ -197,7 +197,7 @@ fn a_probe_speaks_tls_to_those_who_trust_its_certificate() {
     let other = Certificates::make().expect("it was made before");
     run(&["--probe-cacert", &other.text("ca.pem")])
         .with_code(64)
-        .said("name its certificate, or that of its authority, with --probe-cacert");
+        .said("give its certificate, or that of its CA, with --probe-cacert");
     run(&[]).with_code(64).said("cannot be joined");
     run(&["--probe-cacert", "/nowhere"]).with_code(64).said("--probe-cacert: /nowhere cannot be read");
 }

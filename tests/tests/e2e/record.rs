@@ -108,13 +108,13 @@ fn records_are_laid_over_each_other_on_a_page() {
         let word = figure["verdict"].as_str().expect("a word").replace('_', " ");
         assert!(row.ends_with(&format!("  {word}")), "{row}: {word}");
     }
-    let said = "FILE: several records are compared as text, as JSON or on a page, and not as csv";
+    let said = "FILE: several records cannot be compared as csv";
     let ended = compared(&["--format", "csv"]).with_code(64);
     assert!(ended.err.contains(said), "{ended:?}");
     let many = vec![file("a.zst"); 7];
     let line = ["report", "-o", &page].into_iter().chain(many.iter().map(String::as_str));
     let ended = brunt(line).with_code(64);
-    assert!(ended.err.contains("7 records are more than can be told apart; name two to six"), "{ended:?}");
+    assert!(ended.err.contains("7 records are too many to compare; name two to six"), "{ended:?}");
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_run_that_is_killed_keeps_all_but_its_last_second() {
 fn the_last_run_is_kept_by_itself() {
     let (target, home) = (Target::healthy(), tempfile::tempdir().unwrap());
     let none = prepare(["report"]).env("XDG_STATE_HOME", home.path()).run().with_code(64);
-    assert!(none.err.contains("no run is kept yet"), "{none:?}");
+    assert!(none.err.contains("no run has been saved yet"), "{none:?}");
     prepare(["-n", "77", "-c", "7", "--quiet", &target.address]).env("XDG_STATE_HOME", home.path()).run().with_code(0);
     let last = prepare(["report"]).env("XDG_STATE_HOME", home.path()).run().with_code(0);
     assert!(last.out.contains("77 succeeded"), "{}", last.out);
@@ -265,6 +265,6 @@ fn a_record_whose_counts_were_changed_contradicts_itself_and_is_no_bug_of_ours()
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     std::fs::write(&file, text).unwrap();
     let ended = brunt(["report", &file]).with_code(64);
-    assert!(ended.err.contains("contradicts itself: 100 scheduled, and 100 succeeded, 7 failed"), "{ended:?}");
+    assert!(ended.err.contains("contradicts itself: 100 scheduled, but 100 succeeded, 7 failed"), "{ended:?}");
     assert_eq!(ended.err.lines().count(), 1, "{ended:?}");
 }

@@ -54,7 +54,7 @@ fn a_stop_ends_the_client_with_the_run_and_the_record_tells_of_it() {
 fn a_client_that_could_time_nothing_or_is_a_load_is_refused() {
     let cases = [
         (&["--hold", "1s", "--data", "x", "--reference", "5/s", "ws://127.0.0.1:9/"][..], "--hold keeps connections"),
-        (&["--reference", "5000/s", "http://127.0.0.1:9/"], "--reference: 5000/s is a load of its own"),
+        (&["--reference", "5000/s", "http://127.0.0.1:9/"], "--reference: 5000/s would itself be a load"),
     ];
     for (line, said) in cases {
         let ended = e2e::brunt(line);

@@ -123,10 +123,10 @@ fn what_cannot_be_exported_is_refused_before_anything_is_sent() {
     let port = taken.address.trim_end_matches('/').rsplit(':').next().expect("a port").to_owned();
     let cases: [(&[&str], &str); 6] = [
         (&["--prometheus", &port], "--prometheus: 127.0.0.1:"),
-        (&["--prometheus", "http://x"], "--prometheus: `http://x` is no address to listen at"),
+        (&["--prometheus", "http://x"], "--prometheus: `http://x` is not an address to listen on"),
         (&["--linger", "5s"], "--linger: is for Prometheus"),
         (&["--otlp", "ftp://h"], "--otlp: `ftp://h` is no URL of a collector"),
-        (&["--trace", "7"], "--trace: `7` is no share of the traces"),
+        (&["--trace", "7"], "--trace: `7` is not a share of the traces"),
         (&["--trace", "1%", "-H", "TraceParent: x"], "--trace: sets the traceparent header, and so does -H"),
     ];
     for (line, said) in cases {

@@ -118,7 +118,7 @@ fn who_tells_nothing_is_refused_before_anything_is_sent() {
         brunt(["-r", "50/s", "-d", "1s", option, value, &url]).with_code(64).said(said);
     }
     let twice = ["-n", "1", "--watch", &silent, "--watch", &silent, &url];
-    brunt(twice).with_code(64).said("is named twice");
+    brunt(twice).with_code(64).said("is given twice");
 }
 
 #[test]

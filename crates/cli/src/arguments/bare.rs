@@ -10,8 +10,8 @@ pub fn curl(line: &[String]) -> Option<Complaint> {
     let trouble = match begins(&line[at]) {
         true => "is a whole curl command; write --curl in front of it",
         false => {
-            "is a curl command in many words, and brunt takes it as one; write brunt --curl 'curl …', or put it into a file as it \
-             is and write brunt --curl-file FILE"
+            "must be given as one word; write brunt --curl 'curl …', or save the command in a file and write brunt \
+                --curl-file FILE"
         }
     };
     Some(Complaint::new("curl", trouble))
@@ -37,8 +37,8 @@ mod tests {
 
     #[test]
     fn a_curl_command_is_known_wherever_it_stands() {
-        let many = "curl: is a curl command in many words, and brunt takes it as one; write brunt --curl 'curl …', or put it into \
-            a file as it is and write brunt --curl-file FILE";
+        let many = "curl: must be given as one word; write brunt --curl 'curl …', or save the command in a file and \
+            write brunt --curl-file FILE";
         for line in [
             &["curl", "-X", "POST", "http://h/"][..],
             &["-c", "5", "-d", "10s", "curl", "http://h/"],

@@ -34,16 +34,16 @@ const PLACEHOLDER: &str = "http://localhost:8080";
 pub(super) fn find(name: &str, urls: &[&str]) -> Result<String, Complaint> {
     let Some(found) = EXAMPLES.iter().find(|example| example.name == name) else {
         let names = EXAMPLES.map(|example| example.name).join(", ");
-        return Err(Complaint::new("--example", format!("`{name}` is not known; write one of {names}")));
+        return Err(Complaint::new("--example", format!("`{name}` is not one of {names}")));
     };
     match urls {
         [] => Ok(found.text.to_owned()),
         [url] if url.contains(['{', '"', '\'', '#', ' ']) => {
-            Err(Complaint::new("URL", "is no plain address; write one such as http://localhost:8080"))
+            Err(Complaint::new("URL", "must be a plain address, such as http://localhost:8080"))
         }
         [url] if url.contains("://") => Ok(found.text.replace(PLACEHOLDER, url.trim_end_matches('/'))),
         [url] => Ok(found.text.replace(PLACEHOLDER, &format!("http://{}", url.trim_end_matches('/')))),
-        [_, second, ..] => Err(Complaint::new(*second, "is a second address; an example has one")),
+        [_, second, ..] => Err(Complaint::new(*second, "is a second address; an example takes one")),
     }
 }
 
@@ -68,15 +68,12 @@ mod tests {
         assert_eq!(urls(&find("soak", &["https://shop.example/"]).expect("soak")), "https://shop.example/");
         assert_eq!(urls(&find("flow", &["shop.example:81/v1"]).expect("flow")), "http://shop.example:81/v1/login");
         let said = find("sok", &[]).expect_err("none").to_string();
-        assert!(said.starts_with("--example: `sok` is not known; write one of smoke, load"), "{said}");
+        assert!(said.starts_with("--example: `sok` is not one of smoke, load"), "{said}");
         for (beside, named) in [(["-c", "5"], "-c"), (["--think", "5s"], "--think"), (["--show", "h"], "--show")] {
             let line = ["plan", "--example", "soak"].iter().chain(&beside).map(ToString::to_string).collect::<Vec<_>>();
             let said = super::super::read(&line, &super::super::tests::protocols(), &super::super::tests::DEFAULTS);
             let said = said.expect_err("without effect").to_string();
-            assert_eq!(
-                said,
-                format!("{named}: does not go with --example, which prints a plan as it is; leave it out")
-            );
+            assert_eq!(said, format!("{named}: does not go with --example, which only prints a plan; leave it out"));
         }
         assert!(find("soak", &["a", "b"]).is_err() && find("soak", &["h/{x}"]).is_err());
     }

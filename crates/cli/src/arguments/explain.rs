@@ -16,7 +16,7 @@ pub fn explain(words: &[String]) -> Result<String, Complaint> {
         [word] => {
             let page = pages().find(|page| page.rule.eq_ignore_ascii_case(word)).ok_or_else(|| {
                 let all: Vec<&str> = pages().map(|page| page.rule).collect();
-                Complaint::new(word, format!("is no rule; write one of {}", all.join(", ")))
+                Complaint::new(word, format!("is not a rule; write one of {}", all.join(", ")))
             })?;
             Ok(format!("{}  {}\n\n{}", page.rule, lang.of(page.title), page.paragraphs(lang).join("\n\n")))
         }
@@ -67,7 +67,7 @@ mod tests {
         assert!(said(&["N2", "--lang", "zh"]).is_ok_and(|page| page.contains("accept 队列已满")));
         assert!(said(&["all"]).is_ok_and(|page| page.contains("## S4: A pool")));
         let wrong = said(&["Z9"]).expect_err("no rule");
-        assert!(wrong.starts_with("Z9: is no rule; write one of ") && wrong.contains(" C1, "), "{wrong}");
+        assert!(wrong.starts_with("Z9: is not a rule; write one of ") && wrong.contains(" C1, "), "{wrong}");
         assert!(said(&["N2", "N3"]).is_err() && said(&["--lang", "xx"]).is_err());
     }
 }

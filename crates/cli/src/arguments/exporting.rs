@@ -63,7 +63,7 @@ pub fn read(flags: &Matched<'_>) -> Result<Exporting, Complaint> {
     let prometheus = flags.parsed("prometheus", "--prometheus", address)?;
     let linger = flags.parsed("linger", "--linger", plan::quantity::duration)?;
     if linger.is_some() && prometheus.is_none() {
-        return Err(Complaint::new("--linger", "is for Prometheus, which has no address; add --prometheus 9464"));
+        return Err(Complaint::new("--linger", "needs --prometheus; add --prometheus 9464"));
     }
     let endpoint = flags.parsed("otlp", "--otlp", Endpoint::parse)?;
     let otlp = endpoint.map(|endpoint| settings().map(|settings| (endpoint, settings))).transpose()?;
@@ -82,11 +82,11 @@ pub fn trace(
     let Some(share) = flags.text("trace") else { return Ok(()) };
     let wrong = |trouble: String| Err(Complaint::new("--trace", trouble));
     if !specs.iter().any(|spec| spec.name == "header") {
-        return wrong("needs header lines, which HTTP and gRPC have; leave it out".into());
+        return wrong("needs headers, which only HTTP and gRPC have; leave it out".into());
     }
     let number = share.strip_suffix('%').map_or(share.parse(), |percent| percent.parse().map(|n: f64| n / 100.0));
     if !number.is_ok_and(|share| (0.0..=1.0).contains(&share)) {
-        return wrong(format!("`{share}` is no share of the traces; write for instance 1%"));
+        return wrong(format!("`{share}` is not a share of the traces; write for instance 1%"));
     }
     let all = || urls.iter().map(|url| &url.options).chain([&*options]).filter_map(|options| options.get("header"));
     let is_taken =
@@ -130,10 +130,12 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     let number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let named = || (&*whole, PORT).to_socket_addrs();
     let found = whole.to_socket_addrs().or_else(|why| if number { Err(why) } else { named() });
-    found
-        .ok()
-        .and_then(|mut all| all.next())
-        .ok_or_else(|| format!("`{text}` is no address to listen at; write a port such as {PORT}, or 127.0.0.1:{PORT}"))
+    found.ok().and_then(|mut all| all.next()).ok_or_else(|| {
+        format!(
+            "`{text}` is not an address to listen on; write a port such as {PORT}, or \
+            127.0.0.1:{PORT}"
+        )
+    })
 }
 
 #[cfg(test)]
@@ -148,7 +150,7 @@ mod tests {
         assert_eq!(of("127.0.0.1").unwrap(), "127.0.0.1:9464");
         assert_eq!(of("[::1]:80").unwrap(), "[::1]:80");
         for wrong in ["", "99999", "127.0.0.1:x", "http://127.0.0.1:80"] {
-            assert!(of(wrong).is_err_and(|said| said.contains("is no address to listen at")), "{wrong}");
+            assert!(of(wrong).is_err_and(|said| said.contains("is not an address to listen on")), "{wrong}");
         }
     }
 }

@@ -65,7 +65,7 @@ impl Reader<'_> {
     fn root(&mut self, root: &Node) -> Result<(), Complaint> {
         let Value::Map(entries) = &root.value else {
             let trouble = yaml::unspaced(text_of(root));
-            let usual = || "is no map; write keys and values, for instance `users: 10`".to_owned();
+            let usual = || "must be a map of keys and values, such as `users: 10`".to_owned();
             return self.wrong(root.at, "plan", trouble.unwrap_or_else(usual));
         };
         // A whole report: its plan is meant.
@@ -93,11 +93,7 @@ impl Reader<'_> {
                 Some(Key::Flow) => self.flow(*at, node, entries)?,
                 Some(Key::BesideFlow) if side_by_side || entry(entries, "flow").is_some() => {}
                 Some(Key::BesideFlow) => {
-                    return self.wrong(
-                        *at,
-                        written,
-                        "stands beside a `flow` or `scenarios`, and there are none; write them, or leave it out",
-                    );
+                    return self.wrong(*at, written, "needs a `flow` or `scenarios`; add one, or leave it out");
                 }
                 Some(Key::Scenarios) => self.scenarios(*at, node, entries)?,
                 Some(Key::Protocol) => {}
@@ -135,7 +131,7 @@ impl Reader<'_> {
         each: impl Fn(&mut Self, &str, At, &Node) -> Result<(), Complaint>,
     ) -> Result<(), Complaint> {
         let Value::Map(entries) = &node.value else {
-            return self.wrong(node.at, name, "is no map; write keys and values");
+            return self.wrong(node.at, name, "must be a map of keys and values");
         };
         entries
             .iter()
@@ -160,8 +156,8 @@ impl Reader<'_> {
                 Ok(())
             }
             ("insecure" | "cacert" | "cert" | "key" | "no-resume", _) => self.flag(name, at, node),
-            ("version", _) => self.wrong(at, name, "is not known; write \"1.2\" or \"1.3\""),
-            _ => self.wrong(at, name, "is not known; write one of insecure, cacert, cert, key, resume, version"),
+            ("version", _) => self.wrong(at, name, "is not a TLS version; write \"1.2\" or \"1.3\""),
+            _ => self.wrong(at, name, "is not one of insecure, cacert, cert, key, resume, version"),
         }
     }
 
@@ -203,20 +199,18 @@ impl Reader<'_> {
             (Value::Text(text), Takes::Nothing) => match &text[..] {
                 "true" => Ok(vec![(String::new(), at)]),
                 "false" => Ok(Vec::new()),
-                other => self.wrong(node.at, name, format!("`{other}` is not a switch; write true or false")),
+                other => self.wrong(node.at, name, format!("`{other}` is neither true nor false; write one of them")),
             },
             (Value::List(items), Takes::Nothing) if self.recorded && items.len() == 1 => Ok(vec![(String::new(), at)]),
             (Value::Text(text), _) => self.revealed(name, text, node.at).map(|text| vec![(text, node.at)]),
             (Value::List(items), takes) => {
                 if matches!(takes, Takes::One(_)) && !(self.recorded && items.len() == 1) {
-                    return self.wrong(node.at, name, "takes one value; write it without a list");
+                    return self.wrong(node.at, name, "takes a single value, not a list");
                 }
                 items.iter().map(|item| Ok((self.scalar(name, item)?, item.at))).collect()
             }
-            (Value::Map(_), Takes::Many(_)) => {
-                self.wrong(node.at, name, "is a map; write a value, or a list of values")
-            }
-            (Value::Map(_), _) => self.wrong(node.at, name, "is a map; write one value"),
+            (Value::Map(_), Takes::Many(_)) => self.wrong(node.at, name, "is a map; write a value or a list of values"),
+            (Value::Map(_), _) => self.wrong(node.at, name, "is a map; write a single value"),
             (Value::Null, _) => Ok(Vec::new()),
         }
     }
@@ -224,7 +218,7 @@ impl Reader<'_> {
     pub(super) fn scalar(&self, name: &str, node: &Node) -> Result<String, Complaint> {
         match &node.value {
             Value::Text(text) => self.revealed(name, text, node.at),
-            _ => self.wrong(node.at, name, "is no single value; write a text or a number"),
+            _ => self.wrong(node.at, name, "must be a single value; write a text or a number"),
         }
     }
 
@@ -235,12 +229,12 @@ impl Reader<'_> {
             return self.wrong(
                 at,
                 name,
-                "was hidden in the report (***); write the real value, or record with --keep-secrets",
+                "is masked in the report (***); write the real value, or record with --keep-secrets",
             );
         }
         let secret = text == plan::mask::MASK || text.ends_with(": ***") || text.contains("//***@");
         if !self.recorded && secret {
-            return self.wrong(at, name, "was hidden (***) when the plan was written down; write the real value");
+            return self.wrong(at, name, "was masked (***) when the plan was saved; write the real value");
         }
         Ok(text.to_owned())
     }
@@ -280,7 +274,7 @@ impl Reader<'_> {
                 "name" => url.name = Some(self.name(node)?),
                 "options" => {
                     let Value::Map(inner) = &node.value else {
-                        return self.wrong(node.at, "options", "is no map; write keys and values");
+                        return self.wrong(node.at, "options", "must be a map of keys and values");
                     };
                     for (name, at, node) in inner {
                         self.own(name, *at, node, &mut options)?;
@@ -311,10 +305,10 @@ impl Reader<'_> {
         if !self.keys.is_of_one_url(name) && !captures {
             let trouble = match self.keys.find(name) {
                 Some(_) if ["await", "push"].contains(&name) => {
-                    "is of steps that send or await messages, such as those of ws:// URLs; leave it out of this one"
+                    "is for steps that send or await messages, such as those of ws:// URLs; leave it out here"
                         .to_owned()
                 }
-                Some(_) => "holds for the whole run; write it beside `urls`, not in one of them".to_owned(),
+                Some(_) => "applies to the whole run; write it next to `urls`, not inside one of them".to_owned(),
                 None => self.keys.unknown_of_one_url(name),
             };
             return self.wrong(at, name, trouble);
@@ -346,7 +340,7 @@ impl Reader<'_> {
         self.own(name, at, &rules, options)?;
         for (which, (check, at, _)) in entries.iter().enumerate() {
             if check.trim().is_empty() || check.len() > 100 {
-                return self.wrong(*at, check, "is no name of a check; write one of at most 100 letters");
+                return self.wrong(*at, check, "cannot be the name of a check; use at most 100 characters");
             }
             options.entry(wire::CHECK_NAMES.to_owned()).or_default().push(format!("{name} {which} {check}"));
         }
@@ -373,12 +367,11 @@ impl Reader<'_> {
     /// The load as a report has it.
     fn load(&mut self, node: &Node, root: &[(String, At, Node)]) -> Result<(), Complaint> {
         if !self.recorded {
-            let trouble =
-                "is the load of a report and a map there; write `users: 10`, `rate: 500/s` or `stages: [...]`";
+            let trouble = "is a key of reports, not of plans; write `users: 10`, `rate: 500/s` or `stages: [...]`";
             return self.wrong(node.at, "load", trouble);
         }
         let load: plan::Load = serde_json::from_value(json_of(node))
-            .or_else(|error| self.wrong(node.at, "load", format!("is not the load of a report: {error}")))?;
+            .or_else(|error| self.wrong(node.at, "load", format!("is not a load as in a report: {error}")))?;
         let place = self.place(node.at, "load");
         let open = load.is_open();
         match load.stages() {

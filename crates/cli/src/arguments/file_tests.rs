@@ -117,26 +117,32 @@ fn mistakes_have_a_line_and_a_column() {
         ("urls: [h]\nfrobnicate: 5", "p.yaml line 2 column 1 (frobnicate): unknown key; `brunt plan --schema` lists all keys"),
         ("urls: [h]\ntimeout: 8", "p.yaml line 2 column 10 (timeout): `8` is missing its unit; write 8s, 8ms or 8m"),
         ("urls: [h]\nduration: 10", "p.yaml line 2 column 11 (duration): `10` is missing its unit; write 10s, 10ms or 10m"),
-        ("urls: [h]\ntogether: ja", "p.yaml line 2 column 11 (together): `ja` is not a switch; write true or false"),
+        ("urls: [h]\ntogether: ja", "p.yaml line 2 column 11 (together): `ja` is neither true nor false; write one of them"),
         ("urls: [h]\nstages:\n  - 30s:5\n  - 10s:x", "p.yaml line 4 column 5 (stage): `x` is not a number of users; write one such as 100"),
-        ("urls: [h]\nusers: [1, 2]", "p.yaml line 2 column 8 (users): takes one value; write it without a list"),
-        ("urls: ['ftp://h']", "p.yaml line 1 column 8 (URL): `ftp://` is not spoken by brunt; write one of http://, https://, ws://, wss://, grpc://, grpcs://, redis://, rediss://, mysql://, mariadb://, postgres://, postgresql://, tcp://, tls://, udp://"),
+        ("urls: [h]\nusers: [1, 2]", "p.yaml line 2 column 8 (users): takes a single value, not a list"),
+        ("urls: ['ftp://h']", "p.yaml line 1 column 8 (URL): `ftp://` is not supported; write one of http://, https://, ws://, wss://, grpc://, grpcs://, redis://, rediss://, mysql://, mariadb://, postgres://, postgresql://, tcp://, tls://, udp://"),
         ("urls:\n  - weight: 2", "p.yaml line 2 column 5 (urls): has no `url`; write `- url: http://localhost:8080/`"),
         ("urls:\n  - url: h\n    weight: x", "p.yaml line 3 column 13 (weight): `x` is not a weight; write a number above zero, such as 3"),
-        ("urls:\n  - url: h\n    users: 2", "p.yaml line 3 column 5 (users): holds for the whole run; write it beside `urls`, not in one of them"),
-        ("urls:\n  - url: h\n    cookie-jar: true", "p.yaml line 3 column 5 (cookie-jar): holds for the whole run; write it beside `urls`, not in one of them"),
+        ("urls:\n  - url: h\n    users: 2", "p.yaml line 3 column 5 (users): applies to the whole run; write it \
+            next to `urls`, not inside one of them"),
+        ("urls:\n  - url: h\n    cookie-jar: true", "p.yaml line 3 column 5 (cookie-jar): applies to the whole run; \
+            write it next to `urls`, not inside one of them"),
         ("urls:\n  - url: h\n    wieght: 3", "p.yaml line 3 column 5 (wieght): unknown key; write `weight` if you meant that"),
         ("urls:\n  - url: h\n    methd: GET", "p.yaml line 3 column 5 (methd): unknown key; write `method` if you meant that"),
         ("urls: [h]\nusers:3\nduration: 1s", "p.yaml line 2 column 1: `users:3` lacks a space after its colon; write `users: 3`"),
         ("users:3", "p.yaml line 1 column 1 (plan): `users:3` lacks a space after its colon; write `users: 3`"),
-        ("- h", "p.yaml line 1 column 1 (plan): is no map; write keys and values, for instance `users: 10`"),
-        ("urls: [h]\nrate: 5/s\nusers: 5", "p.yaml line 3 column 8 (users): 5 users wait for answers and a rate (-r) does not; leave one of them out, or bound the connections with --max-connections 5"),
+        ("- h", "p.yaml line 1 column 1 (plan): must be a map of keys and values, such as `users: 10`"),
+        ("urls: [h]\nrate: 5/s\nusers: 5", "p.yaml line 3 column 8 (users): 5 users do not go with a rate (-r); leave one of them out, or limit the connections with --max-connections 5"),
         ("urls: [h\n", "p.yaml line 2 column 1: is not YAML: while parsing a flow sequence, expected ',' or ']'"),
-        ("urls: [h]\nuser: '***'", "p.yaml line 2 column 7 (user): was hidden (***) when the plan was written down; write the real value"),
-        ("urls: [h]\nheader: ['Cookie: ***']", "p.yaml line 2 column 10 (header): was hidden (***) when the plan was written down; write the real value"),
-        ("urls: ['http://***@h/']", "p.yaml line 1 column 8 (URL): was hidden (***) when the plan was written down; write the real value"),
-        ("urls: [h]\nload: 5", "p.yaml line 2 column 7 (load): is the load of a report and a map there; write `users: 10`, `rate: 500/s` or `stages: [...]`"),
-        ("urls: [h]\nload: {model: closed, stages: [{lasts: 1, from: 1, to: 1}], think: null, together: false}\noptions: {header: ['Authorization: ***']}", "p.yaml line 3 column 20 (header): was hidden in the report (***); write the real value, or record with --keep-secrets"),
+        ("urls: [h]\nuser: '***'", "p.yaml line 2 column 7 (user): was masked (***) when the plan was saved; write \
+            the real value"),
+        ("urls: [h]\nheader: ['Cookie: ***']", "p.yaml line 2 column 10 (header): was masked (***) when the plan \
+            was saved; write the real value"),
+        ("urls: ['http://***@h/']", "p.yaml line 1 column 8 (URL): was masked (***) when the plan was saved; write \
+            the real value"),
+        ("urls: [h]\nload: 5", "p.yaml line 2 column 7 (load): is a key of reports, not of plans; write `users: \
+            10`, `rate: 500/s` or `stages: [...]`"),
+        ("urls: [h]\nload: {model: closed, stages: [{lasts: 1, from: 1, to: 1}], think: null, together: false}\noptions: {header: ['Authorization: ***']}", "p.yaml line 3 column 20 (header): is masked in the report (***); write the real value, or record with --keep-secrets"),
     ];
     for (text, said) in table {
         match with_file(text, &[]) {
@@ -149,7 +155,7 @@ fn mistakes_have_a_line_and_a_column() {
         }
     }
     let own = with_file("urls:\n  - url: h\n    method: PUT\n", &["-X", "POST"]).unwrap_err().to_string();
-    assert_eq!(own, "--method: is said by the URLs themselves (in the plan file or the curl command); change it there");
+    assert_eq!(own, "--method: is set by the URLs themselves (in the plan file or the curl command); change it there");
 }
 
 #[test]
@@ -173,6 +179,6 @@ fn options_of_one_url_are_refused_where_its_protocol_has_none() {
     let path = folder.path().join("p.yaml");
     std::fs::write(&path, "urls:\n  - url: tcp://h:1\n    header: 'X: 1'\n").expect("written");
     let complaint = read(&[path.display().to_string()], &protocols(), &DEFAULTS).expect_err("a complaint");
-    let said = "`tcp://h:1` has options of its own, which raw does not take; write them beside the URLs";
+    let said = "`tcp://h:1` has options of its own, which raw does not support; write them next to the URLs";
     assert_eq!(complaint.trouble, said);
 }

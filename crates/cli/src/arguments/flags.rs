@@ -28,7 +28,7 @@ pub fn run_command(spoken: &[Spoken]) -> Command {
         .before_help(help::COMMANDS)
         .after_long_help(help::EXAMPLES)
         .arg(Arg::new("target").value_name("URL").num_args(0..).help(
-            "Where to send requests (http:// if no scheme is given), several URLs share the load; or a plan file",
+            "Where to send requests (http:// if no scheme is given; several URLs share the load), or a plan file",
         ))
         .args(load())
         .args(spoken::flags(spoken))
@@ -44,18 +44,19 @@ pub fn plan_command(spoken: &[Spoken]) -> Command {
     run_command(spoken)
         .name("brunt plan")
         .override_usage("brunt plan [--show | --check | --schema | --example NAME] [OPTIONS] [PLAN.yaml | URL...]")
-        .about("Show the plan that a file and flags make, or check it; nothing is sent.")
+        .about("Show the plan that a file and options add up to, or check it; nothing is sent.")
         .before_help("")
         .after_help("Example: brunt plan -c 50 -d 30s http://localhost:8080/ > plan.yaml")
         .after_long_help("Example: brunt plan -c 50 -d 30s http://localhost:8080/ > plan.yaml")
         .arg(switch("show", None, "Print the plan as YAML (the default)"))
-        .arg(switch("check", None, "Say whether it can be run"))
+        .arg(switch("check", None, "Check whether it can be run"))
         .arg(switch("schema", None, "Print the JSON Schema of plan files, for editors"))
         .arg(one(
             "example",
             None,
             "NAME",
-            "Print a plan to begin with, explained: smoke, load, users, stress, spike, soak, breakpoint, flow or scenarios",
+            "Print a commented plan to start from: smoke, load, users, stress, spike, soak, breakpoint, flow or \
+                scenarios",
         ))
 }
 
@@ -65,7 +66,7 @@ pub fn doctor_command(spoken: &[Spoken]) -> Command {
     run_command(spoken)
         .name("brunt doctor")
         .override_usage("brunt doctor [OPTIONS] [PLAN.yaml | URL...]")
-        .about("Say what this machine can do, and what a run would hit; no load is sent.")
+        .about("Check what this machine can do and which limits a run would hit; no load is sent.")
         .before_help("")
         .after_help(example)
         .after_long_help(example)
@@ -122,14 +123,14 @@ pub fn load() -> Vec<Arg> {
             one("users", Some('c'), "N", "Concurrent users, each sending requests back to back [default: 10]"),
             one("requests", Some('n'), "N", "Stop after N requests"),
             one("iterations", None, "N", "Stop after N iterations of the plan's flow"),
-            one("scenario", None, "NAME", "Run this one of the plan's scenarios alone"),
+            one("scenario", None, "NAME", "Run only this scenario of the plan"),
             switch(
                 "clear-cookies",
                 None,
-                "Each iteration of a flow begins without cookies: users stay, visitors are new",
+                "Start each iteration of a flow without cookies: the user stays, the visitor is new",
             ),
             one("duration", Some('d'), "TIME", "Stop after TIME [default: 10s, without -n and --stage]"),
-            one("rate", Some('r'), "RATE", "Send at this rate whatever the server does: 5000/s, 300/min"),
+            one("rate", Some('r'), "RATE", "Send at this rate, however fast the server responds: 5000/s, 300/min"),
             one(
                 "arrivals",
                 None,
@@ -143,7 +144,7 @@ pub fn load() -> Vec<Arg> {
                 "A stage of load, repeatable: 30s:1000/s, 2m:1000/s..5000/s; bare numbers are users",
             ),
             one("think", None, "A..B", "Think time of users between response and next request: 1s, 100ms..2s"),
-            one("interval", None, "TIME", "The same as --think, for messages on a connection"),
+            one("interval", None, "TIME", "Same as --think, for messages on a connection"),
             one("hold", None, "TIME", "Send each message once, then hold all connections open for TIME"),
             one(
                 "ping",
@@ -170,12 +171,12 @@ pub fn connection() -> Vec<Arg> {
     under(
         CONNECTION,
         vec![
-            many("url", Some('u'), "URL", "A further URL, repeatable"),
+            many("url", Some('u'), "URL", "Another URL, repeatable"),
             one(
                 "urls",
                 None,
                 "FILE",
-                "Read URLs from FILE: one a line, then optionally its weight; # begins a comment",
+                "Read URLs from FILE: one per line, optionally followed by its weight; # starts a comment",
             ),
             many(
                 "curl",
@@ -184,20 +185,17 @@ pub fn connection() -> Vec<Arg> {
                 "Send what this curl command would send: --curl 'curl -d a=b http://localhost/'",
             ),
             one("curl-file", None, "FILE", "Send what the curl commands in FILE would send, each with equal weight"),
-            switch(
-                "as-flow",
-                None,
-                "Each user sends the curl commands one after the other, again and again, and keeps cookies",
-            ),
+            switch("as-flow", None, "Each user sends the curl commands in order, over and over, and keeps cookies"),
             one("timeout", Some('t'), "TIME", "Fail a request after TIME [default: 10s]"),
             one("connect-timeout", None, "TIME", "Fail a connection attempt after TIME [default: 5s]"),
-            one("run-timeout", None, "TIME", "Stop the whole run after TIME, wherever it stands"),
-            one("slack", None, "TIME", "With -r: requests may be sent up to TIME late, to be batched [default: 0s]"),
+            one("run-timeout", None, "TIME", "Stop the whole run after TIME, whatever it is doing"),
+            one("slack", None, "TIME", "With -r: send requests up to TIME late, in batches [default: 0s]"),
             one(
                 "max-connections",
                 None,
                 "N",
-                "With -r: at most N connections, shared by one worker up to 20,000/s [default: 1000, or 3/4 of the descriptor limit]",
+                "With -r: at most N connections, on one worker up to 20,000/s [default: 1000, or 3/4 of the \
+                    descriptor limit]",
             ),
             one("unix-socket", None, "PATH", "Connect to this Unix socket"),
             many(
@@ -210,14 +208,10 @@ pub fn connection() -> Vec<Arg> {
                 "proxy",
                 Some('x'),
                 "URL",
-                "Go through this proxy: http://, socks5:// or socks5h://[NAME:PASSWORD@]HOST:PORT [default: http_proxy, https_proxy, all_proxy, not for this machine]",
+                "Use this proxy: http://, socks5:// or socks5h://[NAME:PASSWORD@]HOST:PORT [default: http_proxy, \
+                    https_proxy, all_proxy, not for this machine]",
             ),
-            one(
-                "proxy-user",
-                Some('U'),
-                "NAME:PASSWORD",
-                "Who the proxy is told to be asked by; @FILE reads it from a file",
-            ),
+            one("proxy-user", Some('U'), "NAME:PASSWORD", "Credentials for the proxy; @FILE reads them from a file"),
             one(
                 "noproxy",
                 None,
@@ -238,8 +232,8 @@ pub fn tls() -> Vec<Arg> {
             one("cacert", None, "FILE", "Trust the CA certificates in FILE (PEM) instead of the system's"),
             one("cert", None, "FILE", "Client certificate chain (PEM); needs --key"),
             one("key", None, "FILE", "Private key of --cert (PEM)"),
-            switch("tlsv1.2", None, "Offer TLS 1.2 and above, as always"),
-            switch("tlsv1.3", None, "Offer nothing below TLS 1.3"),
+            switch("tlsv1.2", None, "Offer TLS 1.2 and above (the default)"),
+            switch("tlsv1.3", None, "Offer TLS 1.3 only"),
             one("tls-max", None, "VERSION", "Offer nothing above this version: 1.2 or 1.3"),
             switch("no-resume", None, "No TLS session resumption: a full handshake for every connection"),
         ],
@@ -255,15 +249,20 @@ pub fn output() -> Vec<Arg> {
             "RULE",
             "A requirement: 'p99<50ms', 'failed<0.1%', 'rate>=1000/s', 'failed<5% for 10s stop'; exit 10 if missed",
         ),
-        one("name", None, "NAME", "What the request is called in the report; in a plan, `name:` beside its URL"),
+        one("name", None, "NAME", "Name of the request in the report; in a plan, `name:` next to its URL"),
         one("record", None, "FILE", "Write the events of the run to FILE as they happen"),
     ];
     args.extend(document());
     args.extend(exporting::described());
     args.extend([
-        switch("quiet", None, "No console output but a document asked for with --format; -o is still written"),
+        switch("quiet", None, "No console output except what --format prints; -o is still written"),
         switch("no-color", None, "No colours"),
-        switch("debug", None, "Send one request, or go through a flow once, show it all in full, and exit"),
+        switch(
+            "debug",
+            None,
+            "Send one request, or go through a flow once, show everything sent and received, and \
+            exit",
+        ),
         switch("keep-secrets", None, "Do not mask credentials in output and records"),
         switch("yes", None, "Do not ask before load-testing a public address"),
     ]);
@@ -299,7 +298,12 @@ pub fn generator() -> Vec<Arg> {
                 "Worker threads [default: the cores available to brunt; with --max-connections 1]",
             ),
             switch("pin", None, "Pin each worker to a core"),
-            switch("precise", None, "Workers poll instead of sleeping: each takes a whole core, and no wake is late"),
+            switch(
+                "precise",
+                None,
+                "Workers poll instead of sleeping: each takes a whole core and never wakes up \
+                late",
+            ),
             one("processes", None, "N", "Run the workers in N separate processes, reported as one run"),
             one("net", None, "NETWORK", "epoll or uring [default: epoll]"),
         ],
@@ -312,7 +316,7 @@ pub fn counters() -> Vec<Arg> {
         "reference",
         None,
         "RATE",
-        "Send so many requests a second from a reference client beside the load, timed and counted apart: 20/s",
+        "Send requests at this rate from a reference client alongside the load, timed and counted separately: 20/s",
     );
     under(COUNTERS, watching::described().into_iter().chain([reference]).collect())
 }

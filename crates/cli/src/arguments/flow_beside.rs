@@ -40,7 +40,7 @@ impl Reader<'_> {
     pub(super) fn beside_scenarios(&mut self, entries: &[Entry], common: &mut Flow) -> Result<(), Complaint> {
         let of_users = entries.iter().find(|(key, ..)| key == "start" || key == "end");
         if let Some((key, at, _)) = of_users {
-            return self.wrong(*at, key, "is what each user does once; write it in the scenario whose users do it");
+            return self.wrong(*at, key, "runs once per user; write it in the scenario it belongs to");
         }
         self.beside_flow(entries, common)
     }
@@ -64,7 +64,7 @@ impl Reader<'_> {
                         "on-failure" => on_failure = self.on_failure((key, *at), node)?,
                         "requests" => requests = Some(node),
                         _ => {
-                            let usual = "is not known here; a batch has `requests`, `at-most` and `on-failure`";
+                            let usual = "is not a key of a batch; write `requests`, `at-most` or `on-failure`";
                             return self.wrong(*at, key, usual);
                         }
                     }
@@ -73,7 +73,7 @@ impl Reader<'_> {
             _ => {}
         }
         let Some(Node { value: Value::List(items), at }) = requests else {
-            return self.wrong(node.at, "batch", "has no list of requests; write `batch: [URL, URL]`");
+            return self.wrong(node.at, "batch", "needs a list of requests; write `batch: [URL, URL]`");
         };
         if items.is_empty() {
             return self.wrong(*at, "batch", "has no requests; write `batch: [URL, URL]`");
@@ -87,14 +87,14 @@ impl Reader<'_> {
             Value::Map(entries) => {
                 if let Some((key, at, _)) = entries.iter().find(|(key, ..)| key == "on-failure" || key == "on_failure")
                 {
-                    return self.wrong(*at, key, "is about the batch as a whole; write it beside `requests`");
+                    return self.wrong(*at, key, "applies to the whole batch; write it next to `requests`");
                 }
                 let other = entries.iter().find(|(key, ..)| key != "url" && KINDS.contains(&key.as_str()));
                 if let Some((key, at, _)) = other {
                     return self.wrong(
                         *at,
                         key,
-                        "is no request, and a batch has no other steps; write it before or after the batch",
+                        "is not a request, and a batch has only requests; move it before or after the batch",
                     );
                 }
                 self.request_step(item, entries)?
@@ -107,7 +107,7 @@ impl Reader<'_> {
         // Connections of other protocols are their user's, and say one thing after the other.
         let is_http = |url: &plan::WeightedUrl| url.url.starts_with("http://") || url.url.starts_with("https://");
         if !self.given.urls.last().is_some_and(is_http) {
-            return self.wrong(item.at, "batch", "has requests of HTTP only; write others as steps of their own");
+            return self.wrong(item.at, "batch", "takes HTTP requests only; make others steps of their own");
         }
         Ok(step.urls().first().copied().unwrap_or_default())
     }
@@ -123,9 +123,8 @@ pub(super) fn with_load(plan: &Plan) -> Result<(), Complaint> {
         let mut any = false;
         each(section, &mut |_| any = true);
         if any {
-            let trouble = format!(
-                "is what each user does once, and with a rate each iteration is a user of its own; write it {place} in `flow`"
-            );
+            let trouble =
+                format!("runs once per user, and with a rate each iteration is a new user; write it {place} in `flow`");
             return Err(Complaint::new(name, trouble));
         }
     }
@@ -140,21 +139,21 @@ pub(super) fn schema_of_batch(request: &serde_json::Value) -> serde_json::Value 
     }
     let requests = json!({"type": "array", "items": {"anyOf": [{"type": "string"}, request]}});
     let whole = json!({"type": "object", "properties": {
-        "at-most": {"type": ["integer", "string"], "description": "So many are under way at once"},
+        "at-most": {"type": ["integer", "string"], "description": "Requests in flight at once"},
         "on-failure": {"enum": OnFailure::WORDS.map(|(word, _)| word)},
         "requests": requests,
     }, "required": ["requests"], "additionalProperties": false});
     json!({"type": "object", "properties": {"batch": {"anyOf": [requests, whole],
-        "description": "Requests that are sent together, as browsers fetch"}}, "required": ["batch"], "additionalProperties": false})
+        "description": "Requests sent in parallel, as browsers do"}}, "required": ["batch"], "additionalProperties": false})
 }
 
 /// The schemas of what is done before and after.
 pub(super) fn schemas() -> impl Iterator<Item = (String, serde_json::Value)> {
     let sections = [
-        ("setup", "What is done once before the run; all users have the values it captures"),
-        ("start", "What each user does before its first iteration; the values it captures last as long as the user"),
-        ("end", "What each user does after its last iteration"),
-        ("teardown", "What is done once after the run"),
+        ("setup", "Steps done once before the run; all users get the values they capture"),
+        ("start", "Steps each user does before its first iteration; captured values last as long as the user"),
+        ("end", "Steps each user does after its last iteration"),
+        ("teardown", "Steps done once after the run"),
     ];
     sections
         .into_iter()

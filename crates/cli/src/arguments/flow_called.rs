@@ -38,7 +38,7 @@ impl Reader<'_> {
         let name = self.value_name("for-each", node)?;
         let (lists, rest): (Vec<&Entry>, Vec<&Entry>) = rest.iter().partition(|(key, ..)| key == "in");
         let [(_, _, of)] = lists[..] else {
-            return self.wrong(at, "for-each", "has no `in`; write the name of a captured list, or [a, b, c]");
+            return self.wrong(at, "for-each", "needs `in`; write the name of a captured list, or [a, b, c]");
         };
         let list = match &of.value {
             Value::List(items) => {
@@ -62,7 +62,7 @@ impl Reader<'_> {
         let mut with = std::collections::BTreeMap::new();
         for (key, at, node) in rest {
             let (true, Value::Map(entries)) = (key == "with", &node.value) else {
-                let usual = "is not known here; a call may have `with: {name: value}` and no more";
+                let usual = "is not a key of a call; it takes only `with: {name: value}`";
                 return self.wrong(*at, key, usual);
             };
             for (name, at, node) in entries {
@@ -78,10 +78,10 @@ impl Reader<'_> {
     /// `flows`: a name, and steps below it.
     pub(super) fn called_flows(&mut self, node: &Node) -> Result<Vec<Called>, Complaint> {
         let Value::Map(entries) = &node.value else {
-            return self.wrong(node.at, "flows", "has no names; write `NAME:` and steps below it");
+            return self.wrong(node.at, "flows", "must be a map; write `NAME:` and its steps below it");
         };
         if entries.len() > FLOWS {
-            return self.wrong(node.at, "flows", format!("are more than {FLOWS}; write fewer"));
+            return self.wrong(node.at, "flows", format!("are more than {FLOWS}; use fewer"));
         }
         let mut all = Vec::new();
         for (name, at, node) in entries {
@@ -138,12 +138,11 @@ fn unknown_list(name: &str, flow: &Flow) -> Option<String> {
     (!known).then(|| match nearest(name, flow.variables.iter().map(String::as_str)) {
         Some(near) => format!("no step captures `{name}`; write `{near}` if you meant that"),
         None if !protocols::capture::is_word(name) => {
-            format!(
-                "`{name}` is no name of a captured list; write [a, b, c], or the name that a step captured with `| all`"
-            )
+            format!("`{name}` is not a captured list; write [a, b, c], or a name that a step captures with `| all`")
         }
         None => format!(
-            "no step captures `{name}`; write `capture: {{{name}: json $.items[*].id | all}}` before, or [a, b, c]"
+            "no step captures `{name}`; add `capture: {{{name}: json $.items[*].id | all}}` to an earlier step, or \
+                write [a, b, c]"
         ),
     })
 }
@@ -159,7 +158,10 @@ fn unknown_flow(name: &str, flow: &Flow) -> Option<String> {
 fn slot_in(text: &str) -> Option<String> {
     let slots = text.match_indices('{').filter_map(|(at, _)| text[at + 1..].split(['}', ' ', ':', '=']).next());
     let slot = slots.into_iter().find(|word| protocols::template::is_reserved(word))?;
-    Some(format!("holds {{{slot} …}}, which is made anew for each request; write it there, and only values here"))
+    Some(format!(
+        "contains {{{slot} …}}, which differs in each request; write the slot in the request and only \
+        values here"
+    ))
 }
 
 /// A flow that comes back to itself, to a group it is in or to a value it was given.
@@ -168,12 +170,12 @@ fn within_itself(name: &str, flow: &Flow) -> Option<String> {
     let inner = calls(&called.steps);
     let all = reached(&inner, flow)?;
     if all.contains(&name) {
-        return Some("calls itself; write a `while` loop for what is done again".into());
+        return Some("calls itself; use a `while` loop to repeat steps".into());
     }
     let own = given_to(name, flow);
     let again = all.iter().flat_map(|other| given_to(other, flow)).find(|given| own.contains(given));
     if let Some(given) = again {
-        return Some(format!("is given `{given}`, and so is a flow that it calls; give one of them another name"));
+        return Some(format!("takes `{given}`, and so does a flow that it calls; rename one of them"));
     }
     None
 }
@@ -195,7 +197,7 @@ fn group_around(name: &str, flow: &Flow) -> Option<String> {
         }
         _ => {}
     });
-    again.map(|group| format!("is called within the group `{group}`, and has one of that name; write another name"))
+    again.map(|group| format!("is called inside the group `{group}` and has a group of that name; rename one of them"))
 }
 
 /// The flows called from steps.
@@ -244,7 +246,7 @@ pub(super) fn values_in<'a>(text: &'a str, names: &[String]) -> Vec<&'a str> {
 pub(super) fn schema_of_each(steps: &serde_json::Value) -> serde_json::Value {
     let scalar = json!({"type": ["string", "number", "boolean"]});
     let list = json!({"anyOf": [{"type": "string"}, {"type": "array", "items": scalar}],
-        "description": "The name of a captured list (`| all`), or the elements"});
+        "description": "Name of a captured list (`| all`), or a list of elements"});
     json!({"type": "object", "properties": {"for-each": {"type": "string"}, "in": list, "steps": steps},
         "required": ["for-each", "in", "steps"], "additionalProperties": false})
 }
@@ -252,13 +254,13 @@ pub(super) fn schema_of_each(steps: &serde_json::Value) -> serde_json::Value {
 /// The schema of `call`.
 pub(super) fn schema_of_call() -> serde_json::Value {
     let with = json!({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]},
-        "description": "Values for the flow, by their names"});
+        "description": "Values for the flow, by name"});
     json!({"type": "object", "properties": {"call": {"type": "string"}, "with": with},
         "required": ["call"], "additionalProperties": false})
 }
 
 /// The schema of `flows`.
 pub(super) fn schema() -> serde_json::Value {
-    json!({"type": "object", "description": "Steps that a flow calls by name",
+    json!({"type": "object", "description": "Named steps for `call`",
         "additionalProperties": {"$ref": "#/properties/flow"}})
 }

@@ -38,14 +38,14 @@ impl Reader<'_> {
         if self.recorded {
             let flow = serde_json::from_value(recorded(node, false));
             self.given.flow =
-                Some(flow.or_else(|error| self.wrong(at, "flow", format!("is not the flow of a report: {error}")))?);
+                Some(flow.or_else(|error| self.wrong(at, "flow", format!("is not a flow as in a report: {error}")))?);
             return Ok(());
         }
         if !self.given.urls.is_empty() {
             return self.wrong(
                 at,
                 "flow",
-                "stands beside `urls`; write each URL as a step of the flow, or leave one out",
+                "does not go with `urls`; make each URL a step of the flow, or leave one out",
             );
         }
         let steps = self.steps(node, &mut Within::default())?;
@@ -53,14 +53,14 @@ impl Reader<'_> {
         self.beside_flow(beside, &mut flow)?;
         let flow = flow.with_variables(&self.given.urls);
         if flow.urls().len() > REQUESTS {
-            return self.wrong(at, "flow", format!("has more than {REQUESTS} requests; write fewer, or loops"));
+            return self.wrong(at, "flow", format!("has more than {REQUESTS} requests; use fewer, or loops"));
         }
         self.check_flow(&flow)?;
         if flow.of(&flow.steps).urls().is_empty() {
             return self.wrong(at, "flow", "sends nothing; write a step such as `- url: http://localhost:8080/`");
         }
         if flow.groups().len() > GROUPS {
-            return self.wrong(at, "flow", format!("has more than {GROUPS} groups; write fewer"));
+            return self.wrong(at, "flow", format!("has more than {GROUPS} groups; use fewer"));
         }
         self.given.of_flow = super::flow_values::remarks(&flow, &self.given.urls);
         self.given.flow = Some(flow);
@@ -75,14 +75,10 @@ impl Reader<'_> {
     /// A list of steps, and what is around it.
     pub(super) fn steps(&mut self, node: &Node, within: &mut Within) -> Result<Vec<Step>, Complaint> {
         let Value::List(items) = &node.value else {
-            return self.wrong(node.at, "steps", "are no list; write `- url: http://localhost:8080/`, a step a line");
+            return self.wrong(node.at, "steps", "must be a list; write each step as `- url: http://localhost:8080/`");
         };
         if within.depth > DEEPEST {
-            return self.wrong(
-                node.at,
-                "steps",
-                format!("stand more than {DEEPEST} deep in others; write them flatter"),
-            );
+            return self.wrong(node.at, "steps", format!("are nested more than {DEEPEST} deep; use fewer levels"));
         }
         within.depth += 1;
         let steps = items.iter().map(|item| self.flow_step(item, within)).collect();
@@ -97,14 +93,14 @@ impl Reader<'_> {
                 let url = WeightedUrl::plain(self.scalar("URL", item)?);
                 return self.request(item.at, url, OnFailure::default());
             }
-            _ => return self.wrong(item.at, "step", "is neither a URL nor keys and values; write `- url: …`"),
+            _ => return self.wrong(item.at, "step", "is neither a URL nor a map; write `- url: …`"),
         };
         let kinds: Vec<&Entry> = entries.iter().filter(|(key, ..)| KINDS.contains(&key.as_str())).collect();
         let (kind, at, node) = match kinds[..] {
             [(kind, at, node)] => (kind.as_str(), *at, node),
             [] => return self.no_kind(item.at, entries),
             [_, (second, at, _), ..] => {
-                return self.wrong(*at, second, "begins another step; put `- ` in front of it");
+                return self.wrong(*at, second, "starts another step; put `- ` in front of it");
             }
         };
         let rest: Vec<&Entry> = entries.iter().filter(|(key, ..)| key != kind).collect();
@@ -139,8 +135,8 @@ impl Reader<'_> {
     fn group(&mut self, (at, node): (At, &Node), rest: &[&Entry], within: &mut Within) -> Result<Step, Complaint> {
         let name = self.scalar("group", node)?;
         if name.trim().is_empty() || within.groups.contains(&name) {
-            let trouble = if name.trim().is_empty() { "has no name" } else { "stands within itself" };
-            return self.wrong(at, "group", format!("{trouble}; write another name"));
+            let trouble = if name.trim().is_empty() { "has no name" } else { "is inside itself" };
+            return self.wrong(at, "group", format!("{trouble}; write a name of its own"));
         }
         within.groups.push(name.clone());
         let steps = self.steps_beside("group", at, rest, within)?;
@@ -166,12 +162,12 @@ impl Reader<'_> {
                 || self.keys.is_of_one_url(&key.replace('_', "-"))
         };
         if let Some((key, at, _)) = entries.iter().find(of_request) {
-            return self.wrong(*at, key, "is of a request, and the step has no `url`; write `- url: …`");
+            return self.wrong(*at, key, "is for a request, and this step has no `url`; write `- url: …`");
         }
         let near = entries.iter().find_map(|(key, at, _)| Some((key, at, nearest(key, KINDS.into_iter())?)));
         match near {
             Some((key, at, kind)) => self.wrong(*at, key, format!("unknown key; write `{kind}` if you meant that")),
-            None => self.wrong(*at, key, format!("is no step; a step has one of {}", KINDS.join(", "))),
+            None => self.wrong(*at, key, format!("is not a kind of step; a step has one of {}", KINDS.join(", "))),
         }
     }
 
@@ -193,11 +189,11 @@ impl Reader<'_> {
         match rest {
             // Another way of an `if` may be all there is.
             [(key, at, node)] if key == "steps" => match self.steps(node, within)?.as_slice() {
-                [] if kind != "if" && kind != "choose" => self.wrong(*at, key, "are none; write a step below it"),
+                [] if kind != "if" && kind != "choose" => self.wrong(*at, key, "is empty; write a step below it"),
                 steps => Ok(steps.to_vec()),
             },
-            [] => self.wrong(at, kind, "has no `steps`; write them below it"),
-            [(key, at, _), ..] => self.wrong(*at, key, "is not known here; a step like this has `steps` and no more"),
+            [] => self.wrong(at, kind, "needs `steps`; write them below it"),
+            [(key, at, _), ..] => self.wrong(*at, key, "is not a key of this step; it takes only `steps`"),
         }
     }
 
@@ -205,7 +201,7 @@ impl Reader<'_> {
         let of_flow = ["on-failure", "on_failure", CAPTURE];
         let of_url: Vec<Entry> = entries.iter().filter(|(key, ..)| !of_flow.contains(&key.as_str())).cloned().collect();
         if let Some((key, at, _)) = of_url.iter().find(|(key, ..)| key == "weight") {
-            return self.wrong(*at, key, "is about URLs that share a load; in a flow write `choose`");
+            return self.wrong(*at, key, "is for URLs that share a load; in a flow, use `choose`");
         }
         let mut url = self.url(item, &of_url)?;
         let mut on_failure = OnFailure::default();
@@ -224,7 +220,7 @@ impl Reader<'_> {
         let words = OnFailure::WORDS.map(|(word, _)| word).join(", ");
         match word {
             Some((_, meant)) => Ok(*meant),
-            None => self.wrong(at, key, format!("`{}` is not known; write one of {words}", text_of(node))),
+            None => self.wrong(at, key, format!("`{}` is not one of {words}", text_of(node))),
         }
     }
 
@@ -236,7 +232,7 @@ impl Reader<'_> {
     /// `capture: {token: json $.token}`, as `token json $.token` each.
     fn captures(&mut self, at: At, node: &Node) -> Result<Vec<String>, Complaint> {
         let Value::Map(entries) = &node.value else {
-            return self.wrong(at, CAPTURE, "has no names; write for instance `capture: {token: json $.token}`");
+            return self.wrong(at, CAPTURE, "must be a map; write for instance `capture: {token: json $.token}`");
         };
         let mut all = Vec::new();
         for (name, at, node) in entries {
@@ -254,12 +250,12 @@ impl Reader<'_> {
 
     fn ways(&mut self, node: &Node, within: &mut Within) -> Result<Vec<Way>, Complaint> {
         let Value::List(items) = &node.value else {
-            return self.wrong(node.at, "choose", "is no list; write `- weight: 3` and `steps` for each way");
+            return self.wrong(node.at, "choose", "must be a list; write `- weight: 3` and `steps` for each branch");
         };
         let mut ways = Vec::new();
         for item in items {
             let Value::Map(entries) = &item.value else {
-                return self.wrong(item.at, "choose", "is no map; write `- weight: 3` and `steps` for each way");
+                return self.wrong(item.at, "choose", "must be a map; write `- weight: 3` and `steps` for each branch");
             };
             let weight = match entries.iter().find(|(key, ..)| key == "weight") {
                 Some((.., node)) => self.weight(node)?,
@@ -270,7 +266,7 @@ impl Reader<'_> {
             ways.push(Way { weight, steps });
         }
         if ways.is_empty() {
-            return self.wrong(node.at, "choose", "has no ways; write `- steps: [...]` for each");
+            return self.wrong(node.at, "choose", "has no branches; write `- steps: [...]` for each");
         }
         Ok(ways)
     }
@@ -347,12 +343,12 @@ fn pause(text: &str) -> Result<Pause, String> {
             Pause::Normal { mean: quantity::duration(mean)?, deviation: quantity::duration(deviation)? }
         }
         ["exponential", mean] => Pause::Exponential { mean: quantity::duration(mean)? },
-        ["normal" | "exponential", ..] => return Err(format!("`{text}` is no pause; {usual}")),
+        ["normal" | "exponential", ..] => return Err(format!("`{text}` is not a pause; {usual}")),
         [one] => {
             let (from, to) = quantity::duration_range(one)?;
             Pause::Uniform { from, to }
         }
-        _ => return Err(format!("`{text}` is no pause; {usual}")),
+        _ => return Err(format!("`{text}` is not a pause; {usual}")),
     })
 }
 
@@ -362,9 +358,9 @@ fn pause(text: &str) -> Result<Pause, String> {
 /// There are none, or more than a flow has.
 pub(super) fn in_order(mut given: Given) -> Result<Given, Complaint> {
     let trouble = match given.urls.len() {
-        0 => "has no commands to put in order; write --curl-file FILE beside it".to_owned(),
+        0 => "needs curl commands; add --curl-file FILE".to_owned(),
         more if more > REQUESTS => {
-            format!("makes a flow of {more} requests, of which it may have {REQUESTS}; write fewer")
+            format!("makes a flow of {more} requests, and at most {REQUESTS} are allowed; use fewer")
         }
         _ => String::new(),
     };
@@ -393,29 +389,29 @@ pub(super) fn of_run(flags: &Matched<'_>, given: &Given, protocol: &dyn Runner) 
             return Ok(None);
         }
         let of_flows = [
-            ("iterations", "--iterations", "counts iterations of a flow, and there is none; write -n for requests"),
-            ("clear-cookies", "--clear-cookies", "is about iterations of a flow, and there is none; leave it out"),
+            ("iterations", "--iterations", "needs a flow; for requests write -n"),
+            ("clear-cookies", "--clear-cookies", "needs a flow; leave it out"),
         ];
         let said = of_flows.into_iter().find(|(name, ..)| flags.given(name));
         return said.map_or(Ok(None), |(_, place, trouble)| Err(Complaint::new(place, trouble)));
     };
     if protocol.name() != "http" && protocol.name() != protocols::mixed::NAME {
-        let trouble = format!("has steps of {}, which flows of this build do not speak", protocol.name());
+        let trouble = format!("has steps of {}, which flows of this build do not support", protocol.name());
         return Err(Complaint::new("flow", trouble));
     }
     let on_line = flags.texts("target").into_iter().any(|text| !super::urls::is_plan(text));
     if on_line || flags.given("url") || flags.given("urls") {
-        return Err(Complaint::new("URL", "stands beside a flow, whose steps say where requests go; leave it out"));
+        return Err(Complaint::new("URL", "does not go with a flow, whose steps have URLs of their own; leave it out"));
     }
     let others = [
-        ("requests", "-n", "counts requests; with a flow write --iterations"),
-        ("think", "--think", "is the pause between requests; in a flow write `pause` where it is"),
-        ("interval", "--interval", "is the time from request to request; in a flow write `pace`"),
-        ("hold", "--hold", "keeps connections on which all is said; leave it out with a flow"),
+        ("requests", "-n", "counts requests; with a flow, write --iterations"),
+        ("think", "--think", "is the pause between requests; in a flow, add `pause` steps"),
+        ("interval", "--interval", "is the time from request to request; in a flow, use `pace`"),
+        ("hold", "--hold", "does not go with a flow; leave it out"),
     ];
     let clears = flags.switch("clear-cookies") && !given.has("cookie-jar");
     if clears {
-        return Err(Complaint::new("clear-cookies", "has no cookies to clear; write `cookie-jar: true` beside it"));
+        return Err(Complaint::new("clear-cookies", "has no cookies to clear; add `cookie-jar: true`"));
     }
     match others.into_iter().find(|(name, ..)| flags.given(name)) {
         Some((_, place, trouble)) => Err(Complaint::new(place, trouble)),
@@ -431,11 +427,11 @@ pub(super) fn schema(url: &serde_json::Value) -> serde_json::Value {
         properties.insert(
             CAPTURE.into(),
             json!({"type": "object", "additionalProperties": {"type": "string"},
-                "description": "Values for later steps, each taken out of the response: `token: json $.token`"}),
+                "description": "Values for later steps, taken from the response: `token: json $.token`"}),
         );
         properties.insert(
             "on-failure".into(),
-            json!({"enum": OnFailure::WORDS.map(|(word, _)| word), "description": "What follows where the step fails"}),
+            json!({"enum": OnFailure::WORDS.map(|(word, _)| word), "description": "What happens when the step fails"}),
         );
     }
     let time = json!({"type": "string", "examples": ["2s", "1s..3s", "normal 2s 500ms", "exponential 2s"]});
@@ -444,7 +440,7 @@ pub(super) fn schema(url: &serde_json::Value) -> serde_json::Value {
     let way = object(json!({"weight": {"type": ["number", "string"]}, "steps": steps}), &["steps"]);
     json!({
         "type": "array",
-        "description": "What each user does in an iteration, step by step",
+        "description": "Steps each user does in an iteration",
         "items": {"anyOf": [
             {"type": "string"},
             request,

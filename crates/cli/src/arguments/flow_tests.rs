@@ -105,15 +105,19 @@ fn a_flow_that_is_written_down_reads_as_itself_and_so_does_that_of_a_report() {
 fn mistakes_are_named_where_they_stand() {
     let table = [
         ("flow: []", "p.yaml line 1 column 1 (flow)", "sends nothing"),
-        ("flow: 3", "p.yaml line 1 column 7 (steps)", "are no list"),
-        ("urls: [h]\nflow: [h]", "p.yaml line 2 column 1 (flow)", "stands beside `urls`"),
+        ("flow: 3", "p.yaml line 1 column 7 (steps)", "must be a list"),
+        ("urls: [h]\nflow: [h]", "p.yaml line 2 column 1 (flow)", "does not go with `urls`"),
         ("flow:\n - paus: 1s", "p.yaml line 2 column 4 (paus)", "write `pause` if you meant that"),
         (
             "flow:\n - method: GET",
             "p.yaml line 2 column 4 (method)",
-            "is of a request, and the step has no `url`; write `- url: …`",
+            "is for a request, and this step has no `url`; write `- url: …`",
         ),
-        ("flow:\n - get: h", "p.yaml line 2 column 4 (get)", "is no step; a step has one of url, batch, pause,"),
+        (
+            "flow:\n - get: h",
+            "p.yaml line 2 column 4 (get)",
+            "is not a kind of step; a step has one of url, batch, pause,",
+        ),
         (
             "flow:\n - url: h\n   captuer: {a: status}",
             "p.yaml line 3 column 4 (captuer)",
@@ -122,95 +126,99 @@ fn mistakes_are_named_where_they_stand() {
         (
             "flow:\n - h\n - repeat: 3\n   steps: []",
             "p.yaml line 4 column 4 (steps)",
-            "are none; write a step below it",
+            "is empty; write a step below it",
         ),
         (
             "flow:\n - batch:\n   - h\n   - pause: 1s",
             "p.yaml line 4 column 6 (pause)",
-            "is no request, and a batch has no other steps",
+            "is not a request, and a batch has only requests",
         ),
-        ("vus: 3\nflow: [h]", "p.yaml line 1 column 1 (vus)", "is called differently here; write `users: 10`"),
+        ("vus: 3\nflow: [h]", "p.yaml line 1 column 1 (vus)", "has another name here; write `users: 10`"),
         (
             "clear-cookies: true\nflow: [h]",
             "p.yaml line 1 column 1 (clear-cookies)",
-            "has no cookies to clear; write `cookie-jar: true`",
+            "has no cookies to clear; add `cookie-jar: true`",
         ),
-        ("flow:\n - url: h\n   pause: 1s", "p.yaml line 3 column 4 (pause)", "begins another step"),
+        ("flow:\n - url: h\n   pause: 1s", "p.yaml line 3 column 4 (pause)", "starts another step"),
         ("flow:\n - pause: 3s..1s", "p.yaml line 2 column 11 (pause)", "3s..1s"),
-        ("flow:\n - pause: normal 1s", "p.yaml line 2 column 11 (pause)", "is no pause; write 2s, 1s..3s,"),
+        ("flow:\n - pause: normal 1s", "p.yaml line 2 column 11 (pause)", "is not a pause; write 2s, 1s..3s,"),
         ("flow:\n - repeat: x\n   steps: [h]", "p.yaml line 2 column 4 (repeat)", "x"),
-        ("flow:\n - group: g", "p.yaml line 2 column 4 (group)", "has no `steps`"),
+        ("flow:\n - group: g", "p.yaml line 2 column 4 (group)", "needs `steps`"),
         (
             "flow:\n - group: g\n   steps: [{group: g, steps: [h]}]",
             "p.yaml line 3 column 13 (group)",
-            "stands within itself",
+            "is inside itself",
         ),
         ("flow:\n - if: tokn\n   steps: [h]", "p.yaml line 2 column 8 (condition)", "tokn"),
-        ("flow:\n - if: a\n   else: [h]", "p.yaml line 2 column 4 (if)", "has no `steps`"),
-        ("flow:\n - choose: []", "p.yaml line 2 column 12 (choose)", "has no ways"),
-        ("flow:\n - url: h\n   weight: 2", "p.yaml line 3 column 4 (weight)", "in a flow write `choose`"),
+        ("flow:\n - if: a\n   else: [h]", "p.yaml line 2 column 4 (if)", "needs `steps`"),
+        ("flow:\n - choose: []", "p.yaml line 2 column 12 (choose)", "has no branches"),
+        ("flow:\n - url: h\n   weight: 2", "p.yaml line 3 column 4 (weight)", "in a flow, use `choose`"),
         ("flow:\n - url: h\n   timeuot: 2", "p.yaml line 3 column 4 (timeuot)", "unknown key"),
-        ("flow:\n - url: h\n   capture: x", "p.yaml line 3 column 4 (capture)", "has no names"),
+        ("flow:\n - url: h\n   capture: x", "p.yaml line 3 column 4 (capture)", "must be a map"),
         ("flow:\n - url: h\n   capture: {user: status}", "p.yaml line 3 column 14 (user)", "is a slot of its own"),
         ("flow:\n - url: h\n   capture: {a: stat}", "p.yaml line 3 column 17 (a)", "is no source of a value"),
         (
             "flow:\n - url: h\n   on-failure: no",
             "p.yaml line 3 column 4 (on-failure)",
-            "write one of next-iteration, go-on, stop-user, stop-run",
+            "is not one of next-iteration, go-on, stop-user, stop-run",
         ),
-        ("flow:\n - for-each: x\n   steps: [h]", "p.yaml line 2 column 4 (for-each)", "has no `in`"),
+        ("flow:\n - for-each: x\n   steps: [h]", "p.yaml line 2 column 4 (for-each)", "needs `in`"),
         ("flow:\n - for-each: 1x\n   in: [a]", "p.yaml line 2 column 14 (for-each)", "is no name of a value"),
         ("flow:\n - for-each: x\n   in: y\n   steps: [h]", "p.yaml line 3 column 8 (in)", "no step captures `y`"),
-        ("flow:\n - for-each: x\n   in: [a]", "p.yaml line 2 column 4 (for-each)", "has no `steps`"),
+        ("flow:\n - for-each: x\n   in: [a]", "p.yaml line 2 column 4 (for-each)", "needs `steps`"),
         (
             "flow:\n - for-each: x\n   in: [a, '{uuid}']\n   steps: [h]",
             "p.yaml line 3 column 12 (with)",
-            "is made anew for each request",
+            "differs in each request",
         ),
         ("flow:\n - call: x\n - h", "p.yaml line 2 column 10 (call)", "there is no flow `x`; write it below `flows:`"),
         ("flow: [{call: shw}]\nflows: {show: [h]}", "p.yaml line 1 column 15 (call)", "write `show` if you meant that"),
-        ("flow: [{call: x, wit: 3}]\nflows: {x: [h]}", "p.yaml line 1 column 18 (wit)", "a call may have `with:"),
+        ("flow: [{call: x, wit: 3}]\nflows: {x: [h]}", "p.yaml line 1 column 18 (wit)", "it takes only `with:"),
         (
             "flow: [{call: x, with: {user: 3}}]\nflows: {x: [h]}",
             "p.yaml line 1 column 25 (user)",
             "is a slot of its own",
         ),
-        ("flow:\n - batch: 3", "p.yaml line 2 column 11 (batch)", "has no list of requests"),
-        ("flow:\n - batch: ['redis://h']", "p.yaml line 2 column 12 (batch)", "has requests of HTTP only"),
+        ("flow:\n - batch: 3", "p.yaml line 2 column 11 (batch)", "needs a list of requests"),
+        ("flow:\n - batch: ['redis://h']", "p.yaml line 2 column 12 (batch)", "takes HTTP requests only"),
         ("flow:\n - batch: {requests: []}", "p.yaml line 2 column 22 (batch)", "has no requests"),
         ("flow:\n - batch: {at-most: 0, requests: [h]}", "p.yaml line 2 column 21 (at-most)", "write 1 or more"),
-        ("flow:\n - batch: {most: 2, requests: [h]}", "p.yaml line 2 column 12 (most)", "a batch has `requests`,"),
+        (
+            "flow:\n - batch: {most: 2, requests: [h]}",
+            "p.yaml line 2 column 12 (most)",
+            "is not a key of a batch; write `requests`,",
+        ),
         (
             "flow:\n - batch: [{url: h, on-failure: go-on}]",
             "p.yaml line 2 column 21 (on-failure)",
-            "is about the batch as a whole",
+            "applies to the whole batch",
         ),
-        ("urls: [h]\nsetup: [h]", "p.yaml line 2 column 1 (setup)", "stands beside a `flow`"),
+        ("urls: [h]\nsetup: [h]", "p.yaml line 2 column 1 (setup)", "needs a `flow` or `scenarios`"),
         ("flow: [{pause: 1s}]\nsetup: [h]", "p.yaml line 1 column 1 (flow)", "sends nothing"),
         ("flow: [h]\nstart: [h]\nrate: 5/s", "start", "write it first in `flow`"),
-        ("flow: [h]\nflows: 3", "p.yaml line 2 column 8 (flows)", "has no names"),
-        ("urls: [h]\nflows: {x: [h]}", "p.yaml line 2 column 1 (flows)", "stands beside a `flow`"),
+        ("flow: [h]\nflows: 3", "p.yaml line 2 column 8 (flows)", "must be a map"),
+        ("urls: [h]\nflows: {x: [h]}", "p.yaml line 2 column 1 (flows)", "needs a `flow` or `scenarios`"),
         ("flow: [{call: x}]\nflows: {x: [h, {call: y}], y: [{call: x}]}", "p.yaml line 2 column 9 (x)", "calls itself"),
         (
             "flow: [{call: x, with: {a: 1}}]\nflows: {x: [{call: y, with: {a: 1}}], y: [h]}",
             "p.yaml line 2 column 9 (x)",
-            "is given `a`, and so is a flow that it calls",
+            "takes `a`, and so does a flow that it calls",
         ),
         (
             "flow: [{group: g, steps: [{call: x}]}]\nflows: {x: [{group: g, steps: [h]}]}",
             "p.yaml line 2 column 9 (x)",
-            "is called within the group `g`",
+            "is called inside the group `g`",
         ),
-        ("flow: [h]\nrequests: 5", "p.yaml line 2 column 11 (requests)", "with a flow write --iterations"),
-        ("flow: [h]\nthink: 1s", "p.yaml line 2 column 8 (think)", "in a flow write `pause`"),
-        ("urls: [h]\niterations: 5", "p.yaml line 2 column 13 (iterations)", "there is none; write -n"),
+        ("flow: [h]\nrequests: 5", "p.yaml line 2 column 11 (requests)", "with a flow, write --iterations"),
+        ("flow: [h]\nthink: 1s", "p.yaml line 2 column 8 (think)", "in a flow, add `pause` steps"),
+        ("urls: [h]\niterations: 5", "p.yaml line 2 column 13 (iterations)", "needs a flow; for requests write -n"),
     ];
     for (text, place, trouble) in table {
         let complaint = with_file(text, &[]).map(|_| ()).expect_err(text);
         assert!(complaint.place == place && complaint.trouble.contains(trouble), "{text}: {complaint}");
     }
     let beside = with_file("flow: [h]", &["http://other/"]).map(|_| ()).expect_err("two places");
-    assert!(beside.trouble.contains("stands beside a flow"), "{beside}");
+    assert!(beside.trouble.contains("does not go with a flow"), "{beside}");
     let deep = format!("flow: {}h{}", "[{repeat: 2, steps: ".repeat(40), "}]".repeat(40));
     let deep = with_file(&deep, &[]).map(|_| ()).expect_err("too deep");
     assert!(deep.trouble.contains("deep"), "{deep}");
@@ -239,7 +247,7 @@ fn curl_commands_are_a_flow_in_their_order_whose_users_keep_cookies() {
     let shown = document::yaml(&intent.plan);
     assert_eq!(of_file(&shown, &[]).flow, intent.plan.flow, "{shown}");
     let alone = read_line(&["--as-flow", "http://h/"]).expect_err("no commands");
-    assert!(alone.starts_with("--as-flow: has no commands"), "{alone}");
+    assert!(alone.starts_with("--as-flow: needs curl commands"), "{alone}");
 }
 
 #[test]
@@ -250,7 +258,7 @@ fn cookies_last_for_one_iteration_where_asked() {
     assert!(flow(text).clear_cookies);
     assert_eq!(flow(&document::yaml(&of_file(text, &[]))), flow(text));
     let said = with_file("clear-cookies: true\nurls: [h/]\n", &[]).expect_err("no flow").to_string();
-    assert!(said.contains("is about iterations of a flow, and there is none"), "{said}");
+    assert!(said.contains("needs a flow"), "{said}");
 }
 
 #[test]
@@ -302,5 +310,5 @@ fn checks_have_names_where_a_plan_gives_them() {
         assert_eq!(of_file(&text, &[]).urls, plan.urls, "{text}");
     }
     let wrong = with_file("flow:\n- url: h/\n  expect-body: {a: x, b: y}\n", &[]).expect_err("two texts").to_string();
-    assert!(wrong.contains("line 3 column 3 (expect-body): takes one value"), "{wrong}");
+    assert!(wrong.contains("line 3 column 3 (expect-body): takes a single value"), "{wrong}");
 }

@@ -15,7 +15,7 @@ pub(super) fn remarks(flow: &Flow, urls: &[WeightedUrl]) -> Vec<String> {
     let unused = flow.variables.iter().filter(|name| !reader.used.contains(name)).map(String::as_str);
     let unused: Vec<String> = unused.map(|name| unused_one(name, urls)).collect();
     let uncalled = uncalled(flow, &reader.called);
-    let said = reader.said(|name| format!("`{{{name}}}` is no slot and no step captures it; it is sent as it is"));
+    let said = reader.said(|name| format!("`{{{name}}}` is not a slot and no step captures it; it is sent literally"));
     unused.into_iter().chain(said).chain(uncalled).collect()
 }
 
@@ -43,7 +43,7 @@ pub(super) fn of_scenarios(common: &Flow, scenarios: &[(&str, &Flow)], urls: &[W
     let unused = of_all.variables.iter().filter(|name| of_setup.contains(&name.as_str()) && !used_by_any(name));
     all.extend(unused.map(|name| unused_one(name, urls)));
     all.extend(
-        around.said(|name| format!("`{{{name}}}` is no slot and `setup` does not capture it; it is sent as it is")),
+        around.said(|name| format!("`{{{name}}}` is not a slot and `setup` does not capture it; it is sent literally")),
     );
     for ((name, _), reader) in scenarios.iter().zip(readers) {
         let unused = reader
@@ -53,8 +53,8 @@ pub(super) fn of_scenarios(common: &Flow, scenarios: &[(&str, &Flow)], urls: &[W
             .filter(|known| !reader.used.contains(known) && !of_setup.contains(&known.as_str()));
         all.extend(unused.map(|known| format!("{name}: {}", unused_one(known, urls))));
         let unknown = |word: &str| match flows.iter().any(|flow| flow.variables.iter().any(|known| known == word)) {
-            true => format!("`{{{word}}}` is captured in another scenario only; it is empty here"),
-            false => format!("`{{{word}}}` is no slot and no step captures it; it is sent as it is"),
+            true => format!("`{{{word}}}` is captured only in another scenario; it is empty here"),
+            false => format!("`{{{word}}}` is not a slot and no step captures it; it is sent literally"),
         };
         all.extend(reader.said(unknown).map(|said| format!("{name}: {said}")));
     }
@@ -64,8 +64,8 @@ pub(super) fn of_scenarios(common: &Flow, scenarios: &[(&str, &Flow)], urls: &[W
 
 fn unused_one(name: &str, urls: &[WeightedUrl]) -> String {
     match variables_of(urls).contains(&name) {
-        true => format!("`{name}` is captured, and no step uses it"),
-        false => format!("`{name}` is given, and no step uses it"),
+        true => format!("`{name}` is captured, but no step uses it"),
+        false => format!("`{name}` is given, but no step uses it"),
     }
 }
 
@@ -174,7 +174,7 @@ impl<'a> Values<'a> {
         if let Step::ForEach { name, list: List::Fixed(texts), .. } = step
             && texts.is_empty()
         {
-            self.never.push(format!("the steps of `for-each: {name}` are never done: its list is empty"));
+            self.never.push(format!("the steps of `for-each: {name}` never run: its list is empty"));
         }
     }
 
@@ -182,7 +182,8 @@ impl<'a> Values<'a> {
     fn sends(&mut self, condition: &str, steps: &[Step]) {
         if !takes_time(self.flow, steps) {
             self.never.push(format!(
-                "the steps of `while: {condition}` may send nothing, and then the loop does not end; put a request or a pause outside of its conditions"
+                "the steps of `while: {condition}` may send nothing, and then the loop never ends; put a request or \
+                    a pause outside its conditions"
             ));
         }
     }
@@ -194,7 +195,7 @@ impl<'a> Values<'a> {
             |text: &&String| text.split_once(' ').is_some_and(|(name, source)| name == list && !source.contains('|'));
         if sources.any(|text| one(&text)) {
             self.never
-                .push(format!("`for-each: {name}` has one turn: `{list}` holds one value; capture it with `| all`"));
+                .push(format!("`for-each: {name}` runs once, as `{list}` holds one value; capture it with `| all`"));
         }
     }
 
@@ -311,7 +312,7 @@ mod tests {
         let login = " - url: h/login\n   capture: {token: status}\n";
         let page = " - url: h/page\n   header: 'X: {token | url}'\n";
         assert_eq!(remarks(&format!("{login}{page}")), [""; 0]);
-        assert_eq!(remarks(login), ["`token` is captured, and no step uses it"]);
+        assert_eq!(remarks(login), ["`token` is captured, but no step uses it"]);
         let early = "`token` is used before any step of the iteration has captured it, and is empty there";
         assert_eq!(remarks(&format!("{page}{login}")), [early]);
         let body = " - url: h/login?{token}\n   capture: {token: status}\n";
@@ -320,7 +321,12 @@ mod tests {
 
     #[test]
     fn words_between_braces_that_mean_nothing_are_told() {
-        let said = |name: &str| vec![format!("`{{{name}}}` is no slot and no step captures it; it is sent as it is")];
+        let said = |name: &str| {
+            vec![format!(
+                "`{{{name}}}` is not a slot and no step captures it; it is sent \
+            literally"
+            )]
+        };
         assert_eq!(remarks(" - h/?{tok}\n"), said("tok"));
         assert_eq!(remarks(" - url: h\n   header: 'X: {a | url}{a}'\n"), said("a"));
         let known = " - url: h/{user}?{id={uuid}}{id}\n   data: '{\"a\":1}{{b}}{counter}{}'\n";
@@ -341,16 +347,16 @@ mod tests {
         for (flow, said) in [
             (
                 " - h\n - for-each: x\n   in: []\n   steps: ['h/{x}']\n",
-                "the steps of `for-each: x` are never done: its list is empty",
+                "the steps of `for-each: x` never run: its list is empty",
             ),
             (" - h\nflows: {x: [h]}\n", "the flow `x` is never called"),
             (
                 " - url: h\n   capture: {n: status}\n - while: n > 0\n   steps: [{if: n > 1, steps: [h]}]\n",
-                "the steps of `while: n > 0` may send nothing, and then the loop does not end; put a request or a pause outside of its conditions",
+                "the steps of `while: n > 0` may send nothing, and then the loop never ends; put a request or a pause outside its conditions",
             ),
             (
                 " - url: h\n   capture: {ids: 'json $.ids[*]'}\n - for-each: x\n   in: ids\n   steps: ['h/{x}']\n",
-                "`for-each: x` has one turn: `ids` holds one value; capture it with `| all`",
+                "`for-each: x` runs once, as `ids` holds one value; capture it with `| all`",
             ),
         ] {
             assert_eq!(remarks(flow), [said], "{flow}");
@@ -361,8 +367,8 @@ mod tests {
     fn what_flows_are_given_is_known_in_them_and_is_to_be_of_use() {
         let given = |path: &str| format!(" - call: x\n   with: {{a: 1}}\nflows: {{x: ['h/{path}']}}\n");
         assert_eq!(remarks(&given("{a}")), [""; 0]);
-        assert_eq!(remarks(&given("b")), ["`a` is given, and no step uses it"]);
+        assert_eq!(remarks(&given("b")), ["`a` is given, but no step uses it"]);
         let unknown = " - call: x\n   with: {a: '{b}'}\nflows: {x: ['h/{a}']}\n";
-        assert_eq!(remarks(unknown), ["`{b}` is no slot and no step captures it; it is sent as it is"]);
+        assert_eq!(remarks(unknown), ["`{b}` is not a slot and no step captures it; it is sent literally"]);
     }
 }

@@ -80,7 +80,7 @@ impl Given {
         match own.into_iter().find(|name| line.on_line(name)) {
             None => Ok(()),
             Some(name) => {
-                let trouble = "is said by the URLs themselves (in the plan file or the curl command); change it there";
+                let trouble = "is set by the URLs themselves (in the plan file or the curl command); change it there";
                 Err(Complaint::new(format!("--{name}"), trouble))
             }
         }

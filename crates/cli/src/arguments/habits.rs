@@ -33,7 +33,7 @@ const HABITS: &[Habit] = &[
     habit(&["--vus", "--concurrency", "--clients"], "-c {}", "10", Fits::Number),
     habit(
         &["-C", "--connections"],
-        "-c {} (users, a connection each), or with -r --max-connections {}",
+        "-c {} (users, one connection each), or with -r --max-connections {}",
         "N",
         Fits::Number,
     ),
@@ -56,13 +56,13 @@ const HABITS: &[Habit] = &[
     habit(&["--disable-keepalive", "-disable-keepalive", "--no-keep-alive"], "--no-keepalive", "", Fits::Nothing),
     habit(
         &["--disable-redirects", "-disable-redirects"],
-        "leave it out: none is followed without -L",
+        "leave it out: no redirect is followed without -L",
         "",
         Fits::Nothing,
     ),
     habit(
         &["--disable-compression", "-disable-compression", "--compressed"],
-        "-H 'Accept-Encoding: gzip' to ask for compressed responses; none are asked for without it",
+        "-H 'Accept-Encoding: gzip' to request compressed responses; without it none are requested",
         "",
         Fits::Nothing,
     ),
@@ -70,7 +70,7 @@ const HABITS: &[Habit] = &[
     habit(&["-v", "--verbose", "-debug"], "--debug", "", Fits::Nothing),
     habit(&["-j", "--out-json"], "--format json", "", Fits::Nothing),
     habit(&["--out", "--summary-export", "--csv", "-l"], "-o {} (json, csv, md or xml)", "report.json", Fits::Text),
-    habit(&["--html"], "-o report.md, or --format json for tools that draw; brunt writes no HTML", "", Fits::Nothing),
+    habit(&["--html"], "-o report.html, or --format json for other tools", "", Fits::Nothing),
     habit(&["--threshold", "--thresholds", "--slo"], "--objective {}", "'p99<250ms'", Fits::Text),
     habit(
         &["--percentiles", "--latency", "--print-latencies"],

@@ -6,14 +6,14 @@ Commands:
   run        load-test a URL (the word may be left out)
   demo       load-test the built-in target: needs nothing else
   plan       show or check a plan file
-  doctor     what this machine can do, and what a run would hit
+  doctor     what this machine can do, and which limits a run would hit
   calibrate  measure what brunt itself costs on this machine
   explain    what can limit a run: brunt explain N2
   help       help by topic: brunt help, brunt help http
   report     show a past run again
   target     the built-in server, with faults on request
   probe      the counters of this host, for runs on other machines
-  ui         the console in the browser: look through runs, start and steer them";
+  ui         the console in the browser: browse, start and steer runs";
 
 /// `-h`: what most runs need, on one screen.
 pub const SCREEN: &str = "\
@@ -51,7 +51,7 @@ More: brunt help load | http | websocket | grpc | redis | mysql | postgres
 
 /// `brunt help flow`.
 pub const FLOW: &str = "\
-What users do step by step, in a plan file: brunt PLAN.yaml
+Flows: what users do, step by step, in a plan file: brunt PLAN.yaml
 
   users: 20                    # or rate: 5/s, of iterations
   duration: 1m
@@ -69,10 +69,10 @@ What users do step by step, in a plan file: brunt PLAN.yaml
           expect-status: 200
 
 Steps
-  url                what is sent; beside it name, the options of its protocol,
+  url                a request; with name, the options of its protocol,
                      capture, on-failure
   pause, pace        a time, 1s..3s, normal 2s 500ms, exponential 2s;
-                     so long from iteration to iteration
+                     pace: from the start of one iteration to the next
   group              a name and steps timed together
   batch              requests sent in parallel, 6 at once
   repeat, while, for-each, if, choose, once
@@ -107,18 +107,19 @@ Exit codes: 0 objectives met, 10 objective missed, 20 not trusted,
 
 /// Under `brunt calibrate --help`.
 pub const CALIBRATE: &str = "\
-Starts `brunt target` in a second process and loads it at full speed, then with one user alone. Kept is the CPU time of a
-request, which tells what a core sends at most, and the least latency that is measured on this machine. Runs of HTTP/1.1
-without TLS then say their headroom. Do it on a quiet machine, and again with another version, kernel or number of cores.";
+Starts `brunt target` in a second process and loads it at full speed, then with a single user. It saves the CPU time of a
+request, from which follows the most that a core can send, and the lowest latency that can be measured on this machine.
+Runs of HTTP/1.1 without TLS then show their headroom. Run it on a quiet machine, and again after a change of version,
+kernel or number of cores.";
 
 /// Under `brunt ui --help`.
 pub const UI: &str = "\
-Prints a link with a token, and opens it: whoever has it may start and steer runs. The second link only looks. Runs are
-processes of their own, and every run of this machine is kept in the library from the moment the console has seen it.
+Prints a link with a token and opens it: whoever has it may start and steer runs. The second link is
+view only. Runs are processes of their own, and the library keeps every run of this machine that the console has seen.
 
 Example: brunt ui --listen :8089 --password-file pw.txt --cert chain.pem --key key.pem --name load.example";
 
 /// Under `brunt demo --help`.
 pub const DEMO: &str = "\
-Starts `brunt target` in a second process, looks for one second what the pair reaches, and then loads it for ten
+Starts `brunt target` in a second process, measures for one second what the pair can reach, and then loads it for ten
 seconds at half of that: a figure that can be trusted, on your own machine.";

@@ -165,7 +165,7 @@ fn plan_file(flags: &Matched<'_>, protocols: &[Box<dyn Runner>]) -> Result<Given
             let text = protocols::file::text("PLAN", path)?;
             file::read(path, &text, protocols)
         }
-        [_, second, ..] => Err(Complaint::new(second, "is a second plan; write one")),
+        [_, second, ..] => Err(Complaint::new(second, "is a second plan; name only one")),
     }
 }
 
@@ -178,7 +178,7 @@ fn curl_commands(flags: &Matched<'_>) -> Result<Given, Complaint> {
 fn curl_given(flags: &Matched<'_>) -> Result<Given, Complaint> {
     match (flags.texts("curl"), flags.text("curl-file")) {
         (texts, Some(_)) if !texts.is_empty() => {
-            Err(Complaint::new("--curl-file", "does not go with --curl; write all commands into the file"))
+            Err(Complaint::new("--curl-file", "does not go with --curl; put all commands in the file"))
         }
         (texts, None) if texts.is_empty() => Ok(Given::default()),
         (texts, None) => curl::read(&texts, "--curl"),
@@ -338,7 +338,7 @@ fn reference(text: &str) -> Result<f64, String> {
     const MOST: f64 = 100.0;
     let rate = quantity::rate(text)?;
     if rate > MOST {
-        return Err(format!("{text} is a load of its own; write at most {MOST}/s, such as 20/s"));
+        return Err(format!("{text} would itself be a load; write at most {MOST}/s, such as 20/s"));
     }
     Ok(rate)
 }
@@ -400,7 +400,7 @@ fn secrets(flags: &Matched<'_>, plan: &Plan) -> Vec<(String, String)> {
 /// The format of this name, or of the usual ending of its files where that is shorter.
 fn format_of_name(text: &str) -> Result<&'static dyn Format, String> {
     let name = if text == "md" { "markdown" } else { text };
-    let unknown = || format!("`{text}` is not known; write one of {}", FORMATS.map(Format::name).join(", "));
+    let unknown = || format!("`{text}` is not one of {}", FORMATS.map(Format::name).join(", "));
     formats::format(name).ok_or_else(unknown)
 }
 
@@ -414,7 +414,7 @@ pub(super) fn language(text: &str) -> Result<Lang, String> {
     match text.to_ascii_lowercase().split(['-', '_', '.']).next() {
         Some("en") => Ok(Lang::En),
         Some("zh") => Ok(Lang::Zh),
-        _ => Err(format!("`{text}` is not known; write one of en, zh")),
+        _ => Err(format!("`{text}` is not a language of brunt; write en or zh")),
     }
 }
 

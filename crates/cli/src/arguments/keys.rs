@@ -135,7 +135,7 @@ impl Keys {
     /// What to say about a key that is none.
     pub fn unknown(&self, name: &str) -> String {
         if let Some((_, ours)) = ELSEWHERE.iter().find(|(other, _)| *other == name) {
-            return format!("is called differently here; write {ours}");
+            return format!("has another name here; write {ours}");
         }
         let names = self.names();
         match nearest(name, names.iter().map(String::as_str)) {
@@ -207,11 +207,8 @@ impl Keys {
             "weight".into(),
             json!({"type": ["number", "string"], "description": "How often, relative to the others"}),
         );
-        own.insert(
-            "name".into(),
-            json!({"type": "string", "description": "What its requests are called in the figures"}),
-        );
-        own.insert("options".into(), json!({"type": "object", "description": "Options of this URL alone"}));
+        own.insert("name".into(), json!({"type": "string", "description": "Name of its requests in the figures"}));
+        own.insert("options".into(), json!({"type": "object", "description": "Options for this URL only"}));
         let url = json!({"anyOf": [
             {"type": "string"},
             {"type": "object", "properties": own, "required": ["url"], "additionalProperties": false},

@@ -76,7 +76,7 @@ fn staged(flags: &Matched<'_>) -> Result<Option<(Vec<Stage>, Level)>, Complaint>
     }
     for (name, place) in [("users", "-c"), ("rate", "-r")] {
         if let Some(given) = flags.text(name) {
-            let trouble = format!("{given} does not go with --stage, which says its own levels; leave one of them out");
+            let trouble = format!("{given} does not go with --stage, which has its own levels; leave one of them out");
             return Err(Complaint::new(place, trouble));
         }
     }
@@ -88,7 +88,7 @@ fn users(flags: &Matched<'_>, requests: Option<u64>) -> Result<u32, Complaint> {
     match (given, requests) {
         (Some(users), Some(requests)) if requests < u64::from(users) => Err(Complaint::new(
             "-n",
-            format!("{requests} requests do not reach all {users} users; write -n {users} or more, or -c {requests}"),
+            format!("{requests} requests are too few for {users} users; write -n {users} or more, or -c {requests}"),
         )),
         (Some(users), _) => Ok(users),
         (None, requests) => Ok(requests.map_or(10, |n| n.min(10) as u32)),
@@ -98,8 +98,8 @@ fn users(flags: &Matched<'_>, requests: Option<u64>) -> Result<u32, Complaint> {
 fn open(flags: &Matched<'_>, stages: Vec<Stage>, fixed: bool) -> Result<Load, Complaint> {
     if let Some(users) = flags.text("users").filter(|_| !fixed) {
         let trouble = format!(
-            "{users} users wait for answers and a rate (-r) does not; leave one of them out, or bound the connections \
-             with --max-connections {users}"
+            "{users} users do not go with a rate (-r); leave one of them out, or limit the connections with \
+                --max-connections {users}"
         );
         return Err(Complaint::new("-c", trouble));
     }
@@ -112,7 +112,7 @@ fn open(flags: &Matched<'_>, stages: Vec<Stage>, fixed: bool) -> Result<Load, Co
     if let Some((place, _)) = closed_only.iter().find(|(_, given)| *given) {
         return Err(Complaint::new(
             *place,
-            "is about users, and a rate has none; leave it out, or write -c 10 instead of the rate",
+            "needs users and does not go with a rate; leave it out, or write -c 10 instead of the rate",
         ));
     }
     let words = [("poisson", Arrivals::Poisson), ("constant", Arrivals::Constant), ("burst", Arrivals::Burst)];
@@ -121,30 +121,30 @@ fn open(flags: &Matched<'_>, stages: Vec<Stage>, fixed: bool) -> Result<Load, Co
 
 fn closed(flags: &Matched<'_>, stages: Vec<Stage>, several: bool) -> Result<Load, Complaint> {
     if flags.given("arrivals") {
-        return Err(Complaint::new("--arrivals", "is about a rate, and users have none; add one, such as -r 100/s"));
+        return Err(Complaint::new("--arrivals", "needs a rate; add one, such as -r 100/s"));
     }
     if flags.given("max-connections") && !several {
-        let trouble = "is about a rate, and users have a connection each; add a rate, such as -r 100/s, or use -c";
+        let trouble = "needs a rate, as users have a connection each; add one, such as -r 100/s, or use -c";
         return Err(Complaint::new("--max-connections", trouble));
     }
     if flags.given("slack") && !several {
-        let trouble = "is about a rate, and users are never due; add a rate, such as -r 100/s";
+        let trouble = "needs a rate; add one, such as -r 100/s";
         return Err(Complaint::new("--slack", trouble));
     }
     let together = flags.switch("together");
     if together && stages.iter().any(|s| s.from != s.to) {
-        let trouble = "needs all users from the start, and a stage changes their number; leave one of them out";
+        let trouble = "starts all users at once, and --stage changes their number; leave one of them out";
         return Err(Complaint::new("--together", trouble));
     }
     let think = flags.parsed("think", "--think", quantity::duration_range)?;
     let interval = flags.parsed("interval", "--interval", quantity::duration_range)?;
     if think.is_some() && interval.is_some() {
-        return Err(Complaint::new("--interval", "says the same as --think; leave one of them out"));
+        return Err(Complaint::new("--interval", "is the same as --think; leave one of them out"));
     }
     let think = think.or(interval);
     if flags.given("hold") && (flags.given("duration") || flags.given("requests") || flags.given("stage")) {
-        let trouble = "keeps the connections once each has said everything, and -d, -n and --stage end a run otherwise; \
-                       leave one of them out";
+        let trouble = "holds the connections once all messages are sent, and does not go with -d, -n or --stage; \
+            leave one of them out";
         return Err(Complaint::new("--hold", trouble));
     }
     Ok(Load::Closed { stages, think, together })

@@ -87,7 +87,7 @@ impl<'a> Matched<'a> {
         self.parsed(name, &format!("--{name}"), |text| {
             let known = words.iter().map(|(word, _)| *word).collect::<Vec<_>>();
             let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
-            found.ok_or_else(|| format!("`{text}` is not known; write one of {}", known.join(", ")))
+            found.ok_or_else(|| format!("`{text}` is not one of {}", known.join(", ")))
         })
     }
 }

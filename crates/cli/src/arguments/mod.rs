@@ -180,7 +180,7 @@ fn planned(
     if let Some(name) = flags.text("example") {
         let mut ids = matches.ids().map(clap::Id::as_str);
         if let Some(other) = ids.find(|id| flags.on_line(id) && !["example", "target"].contains(id)) {
-            let trouble = "does not go with --example, which prints a plan as it is; leave it out";
+            let trouble = "does not go with --example, which only prints a plan; leave it out";
             return Err(Complaint::new(given::called(other), trouble));
         }
         return examples::find(name, &flags.texts("target")).map(Command::Text);

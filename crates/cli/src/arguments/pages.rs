@@ -47,8 +47,8 @@ pub(super) fn of_run(mut plan: Plan) -> Result<Plan, Complaint> {
     }
     if groups > GROUPS {
         let trouble = format!(
-            "each page is a group of its own, and there are {groups} groups, more than {GROUPS}; give pages the same name, or \
-             write it at fewer steps"
+            "makes each page a group, and {groups} groups are more than {GROUPS}; give pages the same name, or \
+                write it at fewer steps"
         );
         return Err(Complaint::new(format!("--{RESOURCES}"), trouble));
     }

@@ -35,26 +35,25 @@ impl std::fmt::Debug for Probing {
 /// The command line of `brunt probe`.
 pub fn command() -> clap::Command {
     flags::bare("brunt probe")
-        .about(
-            "Tells the counters of this host to runs on other machines (--probe HOST:PORT), while they are connected.",
-        )
+        .about("Serves the counters of this host to runs on other machines (--probe HOST:PORT).")
         .arg(flags::one(
             "listen",
             None,
             "ADDRESS",
-            "Where to listen; beyond this machine a token and a certificate are needed [default: 127.0.0.1:7070]",
+            "Where to listen; other than on this machine, a token and a certificate are needed [default: \
+                127.0.0.1:7070]",
         ))
-        .arg(flags::one("token", None, "TOKEN", "What clients must have [default: $BRUNT_PROBE_TOKEN]"))
+        .arg(flags::one("token", None, "TOKEN", "Token that clients must send [default: $BRUNT_PROBE_TOKEN]"))
         .arg(flags::one("token-file", None, "FILE", "The token is the first line of this file"))
-        .arg(flags::one("cert", None, "FILE", "Speak TLS with this certificate and chain, PEM"))
-        .arg(flags::one("key", None, "FILE", "Its private key, PEM"))
+        .arg(flags::one("cert", None, "FILE", "Use TLS with this certificate chain (PEM)"))
+        .arg(flags::one("key", None, "FILE", "Private key of --cert (PEM)"))
         .arg(flags::one(
             "port",
             None,
             "PORT",
-            "Tell of the service at this port of this host [default: the one at the address under load]",
+            "Count the service on this port of this host [default: the one at the address under load]",
         ))
-        .arg(flags::one("pid", None, "PID", "Tell of this process and its children as the service"))
+        .arg(flags::one("pid", None, "PID", "Count this process and its children as the service"))
 }
 
 /// Reads the flags of `brunt probe`.
@@ -72,8 +71,10 @@ pub fn read(matches: &clap::ArgMatches) -> Result<Probing, Complaint> {
             (None, _) => "--token-file FILE",
             _ => "--cert FILE and --key FILE",
         };
-        let trouble =
-            format!("{listen} can be reached by others: add {missing}, or listen at {LISTEN} and come through SSH");
+        let trouble = format!(
+            "{listen} can be reached from other machines: add {missing}, or listen on {LISTEN} and use an \
+                SSH tunnel"
+        );
         return Err(Complaint::new("--listen", trouble));
     }
     Ok(Probing { listen, token, tls, follow: follow(&flags)? })
@@ -82,7 +83,7 @@ pub fn read(matches: &clap::ArgMatches) -> Result<Probing, Complaint> {
 fn address(text: &str) -> Result<SocketAddr, String> {
     let whole = if text.starts_with(':') { format!("0.0.0.0{text}") } else { text.to_owned() };
     let found = whole.to_socket_addrs().ok().and_then(|mut all| all.next());
-    found.ok_or_else(|| format!("`{text}` is no address to listen at; write one such as {LISTEN} or 0.0.0.0:7070"))
+    found.ok_or_else(|| format!("`{text}` is not an address to listen on; write one such as {LISTEN} or 0.0.0.0:7070"))
 }
 
 fn token(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
@@ -99,9 +100,7 @@ fn token(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
         (None, None) => (TOKEN, std::env::var(TOKEN).ok()),
     };
     match token {
-        Some(token) if token.is_empty() => {
-            Err(Complaint::new(option, "is empty; a token is a word that is hard to guess"))
-        }
+        Some(token) if token.is_empty() => Err(Complaint::new(option, "is empty; write a token that is hard to guess")),
         token => Ok(token),
     }
 }
@@ -113,8 +112,8 @@ pub(super) fn tls(flags: &Matched<'_>) -> Result<Option<RustlsServing>, Complain
     };
     match (flags.text("cert"), flags.text("key")) {
         (None, None) => Ok(None),
-        (Some(_), None) => Err(Complaint::new("--cert", "its private key is missing; add --key FILE")),
-        (None, Some(_)) => Err(Complaint::new("--key", "the certificate it belongs to is missing; add --cert FILE")),
+        (Some(_), None) => Err(Complaint::new("--cert", "needs its private key; add --key FILE")),
+        (None, Some(_)) => Err(Complaint::new("--key", "needs its certificate; add --cert FILE")),
         (Some(cert), Some(key)) => {
             let made = RustlsServing::new(&read("--cert", cert)?, &read("--key", key)?, &[]);
             // The sentence names its option.
@@ -131,11 +130,11 @@ fn follow(flags: &Matched<'_>) -> Result<Follow, Complaint> {
         text.parse().ok().filter(|port| *port > 0).ok_or_else(|| format!("`{text}` is not a port; write 1 to 65535"))
     })?;
     let pid = flags.parsed("pid", "--pid", |text| {
-        text.parse().ok().filter(|pid| *pid > 0).ok_or_else(|| format!("`{text}` is not the number of a process"))
+        text.parse().ok().filter(|pid| *pid > 0).ok_or_else(|| format!("`{text}` is not a process id"))
     })?;
     match (port, pid) {
         (Some(_), Some(_)) => {
-            let trouble = "does not go with --pid, which names the service already; leave one of them out";
+            let trouble = "does not go with --pid, which already names the service; leave one of them out";
             Err(Complaint::new("--port", trouble))
         }
         (port, pid) => Ok(port.map(Follow::Port).or(pid.map(Follow::Process)).unwrap_or_default()),

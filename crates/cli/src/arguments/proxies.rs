@@ -39,9 +39,7 @@ pub fn read(
             }
             Ok(Proxies { clear: Some(proxy.clone()), tls: Some(proxy), except, variables: Vec::new() })
         }
-        None if user.is_some() => {
-            Err(Complaint::new("--proxy-user", "is of no use without a proxy; write -x http://HOST:PORT beside it"))
-        }
+        None if user.is_some() => Err(Complaint::new("--proxy-user", "needs a proxy; add -x http://HOST:PORT")),
         None if !OF_THE_WEB.contains(&protocol) || flags.given("unix-socket") => Ok(Proxies::default()),
         None => of_environment(except, urls, variable),
     }
@@ -109,7 +107,7 @@ fn of_environment(
     for (said, used, to) in [(clear, clear_used, &mut proxies.clear), (tls, tls_used, &mut proxies.tls)] {
         let Some((name, text)) = said.filter(|_| used) else { continue };
         let proxy = Proxy::parse(&text).map_err(|trouble| {
-            Complaint::new(name, format!("(in the environment) {trouble}; --noproxy '*' goes without"))
+            Complaint::new(name, format!("(in the environment) {trouble}; --noproxy '*' uses no proxy"))
         })?;
         *to = Some(written(&proxy));
         if !proxies.variables.iter().any(|known| known == name) {
@@ -165,7 +163,7 @@ mod tests {
         }
         for (line, wanted) in [
             ("-x socks4://p", "-x: socks4:// is an old version of SOCKS; write socks5:// or socks5h://"),
-            ("-U a:b", "--proxy-user: is of no use without a proxy; write -x http://HOST:PORT beside it"),
+            ("-U a:b", "--proxy-user: needs a proxy; add -x http://HOST:PORT"),
             ("-x p --unix-socket s", "-x: does not go with --unix-socket, which needs no proxy; leave one of them out"),
         ] {
             assert_eq!(said(line, "http", "http://h", &environment), Err(wanted.to_owned()), "{line}");

@@ -87,14 +87,14 @@ impl Reader<'_> {
     /// What scenarios of a report have in common.
     pub(super) fn recorded_common(&mut self, at: At, node: &Node) -> Result<(), Complaint> {
         let common = serde_json::from_value(recorded(node, false));
-        let common = common.or_else(|error| self.wrong(at, "common", format!("is not that of a report: {error}")))?;
+        let common = common.or_else(|error| self.wrong(at, "common", format!("is not as in a report: {error}")))?;
         self.given.common = Some(common);
         Ok(())
     }
 
     fn recorded_scenarios(&mut self, at: At, node: &Node) -> Result<(), Complaint> {
         let read: Result<Vec<Scenario>, _> = serde_json::from_value(recorded_all(node));
-        let all = read.or_else(|error| self.wrong(at, "scenarios", format!("are not those of a report: {error}")))?;
+        let all = read.or_else(|error| self.wrong(at, "scenarios", format!("are not as in a report: {error}")))?;
         let written = |scenario: Scenario| {
             let (graceful_stop, most) = (Some(scenario.graceful_stop), Some(scenario.max_connections));
             Written { scenario, graceful_stop, max_connections: most }
@@ -299,8 +299,7 @@ impl Reader<'_> {
         let words = [("poisson", Arrivals::Poisson), ("constant", Arrivals::Constant), ("burst", Arrivals::Burst)];
         let arrivals = |text: &str| {
             let word = words.iter().find(|(word, _)| *word == text);
-            word.map(|(_, arrivals)| *arrivals)
-                .ok_or(format!("`{text}` is not known; write poisson, constant or burst"))
+            word.map(|(_, arrivals)| *arrivals).ok_or(format!("`{text}` is not one of poisson, constant, burst"))
         };
         let arrivals = self.read(entries, "arrivals", arrivals)?.unwrap_or_default();
         let closed = |stages| Load::Closed { stages, think: None, together: false };
@@ -328,7 +327,14 @@ impl Reader<'_> {
             None | Some((_, "false")) => false,
             Some((_, "true")) => true,
             Some((at, other)) => {
-                return self.wrong(*at, "clear-cookies", format!("`{other}` is not a switch; write true or false"));
+                return self.wrong(
+                    *at,
+                    "clear-cookies",
+                    format!(
+                        "`{other}` is neither true nor false; write one of \
+                    them"
+                    ),
+                );
             }
         };
         let before = self.given.urls.len() as u32;

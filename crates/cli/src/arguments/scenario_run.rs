@@ -29,14 +29,12 @@ pub(super) fn of_run(flags: &Matched<'_>, given: &Given, plan: Plan, protocol: &
     let asked = flags.text("scenario");
     if given.scenarios.is_empty() {
         return match asked {
-            Some(_) => {
-                Err(Complaint::new("--scenario", "chooses among the scenarios of a plan file, and there are none"))
-            }
+            Some(_) => Err(Complaint::new("--scenario", "needs a plan file with scenarios")),
             None => pages::of_run(plan),
         };
     }
     if protocol.name() != "http" && protocol.name() != protocols::mixed::NAME {
-        let trouble = format!("have steps of {}, which flows of this build do not speak", protocol.name());
+        let trouble = format!("have steps of {}, which flows of this build do not support", protocol.name());
         return Err(Complaint::new("scenarios", trouble));
     }
     let scenario = |written: &Written| Scenario {
@@ -61,7 +59,7 @@ pub(super) fn of_run(flags: &Matched<'_>, given: &Given, plan: Plan, protocol: &
         plan = plan.only(name).ok_or_else(|| {
             let known = names.iter().map(String::as_str);
             let right = nearest(name, known).map_or_else(|| format!("one of {}", names.join(", ")), str::to_owned);
-            Complaint::new("--scenario", format!("no scenario is called `{name}`; write {right}"))
+            Complaint::new("--scenario", format!("there is no scenario `{name}`; write {right}"))
         })?;
         let known = called(&plan);
         // What must hold of the others is for a run that has them.
@@ -89,7 +87,7 @@ pub(super) fn refuse_loads(flags: &Matched<'_>, given: &Given) -> Result<(), Com
     }
     let on_line = flags.texts("target").into_iter().any(|text| !super::urls::is_plan(text));
     if on_line || flags.given("url") || flags.given("urls") {
-        return Err(Complaint::new("URL", "stands beside scenarios, which say where requests go; leave it out"));
+        return Err(Complaint::new("URL", "does not go with scenarios, which have URLs of their own; leave it out"));
     }
     let of_each = [
         ("users", "-c"),
@@ -124,31 +122,34 @@ pub(super) fn schema() -> serde_json::Value {
     };
     let text = json!({"type": "string"});
     let properties = json!({
-        "name": with(&text, "What it is called in figures, in a list of scenarios"),
-        "users": with(&number, "So many users, each one iteration after the other"),
-        "rate": with(&rate, "So many iterations begin per second, whatever the server does"),
-        "stages": {"type": "array", "items": text, "description": "Stretches of load: 30s:10..50 users, 1m:20/s"},
-        "arrivals": {"enum": ["poisson", "constant", "burst"], "description": "How iterations of a rate are spaced"},
-        "duration": with(&time, "It begins iterations for so long"),
-        "start-time": with(&time, "It begins so long after the run"),
+        "name": with(&text, "Name of the scenario, where scenarios are a list"),
+        "users": with(&number, "Number of users, each running one iteration after another"),
+        "rate": with(&rate, "Iterations started per second, however fast the server responds"),
+        "stages": {"type": "array", "items": text, "description": "Stages of load: 30s:10..50 for users, 1m:20/s \
+            for a rate"},
+        "arrivals": {"enum": ["poisson", "constant", "burst"], "description": "How the iterations of a rate are \
+            spaced"},
+        "duration": with(&time, "How long it starts iterations"),
+        "start-time": with(&time, "How long after the start of the run it starts"),
         "start": {"anyOf": [{"$ref": "#/properties/flow"}, {"type": "string"}],
-            "description": "What each user does before its first iteration"},
-        "end": {"$ref": "#/properties/flow", "description": "What each user does after its last iteration"},
-        "iterations": with(&number, "So many iterations, by all of its users together"),
-        "iterations-per-user": with(&number, "So many iterations by each user, who then leaves"),
-        "graceful-stop": with(&time, "What is under way at its end may go on for so long"),
+            "description": "Steps each user does before its first iteration"},
+        "end": {"$ref": "#/properties/flow", "description": "Steps each user does after its last iteration"},
+        "iterations": with(&number, "Iterations of all users together"),
+        "iterations-per-user": with(&number, "Iterations of each user, which then ends"),
+        "graceful-stop": with(&time, "How long iterations in progress at its end may go on"),
         "spawn-rate": with(&rate, "Users started per second"),
-        "max-users": with(&number, "So many iterations of a rate at a time; what is due beyond them is dropped and counted"),
-        "max-connections": with(&number, "Bound of the connections of a rate"),
-        "think": with(&time, "Pause after each request of its URLs"),
-        "clear-cookies": {"type": "boolean", "description": "Users begin each iteration without cookies"},
+        "max-users": with(&number, "Most iterations in progress of a rate; those due beyond it are dropped and \
+            counted"),
+        "max-connections": with(&number, "Most connections of a rate"),
+        "think": with(&time, "Pause after each request of `urls`"),
+        "clear-cookies": {"type": "boolean", "description": "Users start each iteration without cookies"},
         "flow": {"$ref": "#/properties/flow"},
         "urls": {"$ref": "#/properties/urls"},
         "url": {"$ref": "#/properties/url"},
     });
     let one = json!({"type": "object", "properties": properties, "additionalProperties": false});
     json!({
-        "description": "Several sorts of users side by side, each with its own load and its own flow",
+        "description": "Several kinds of users side by side, each with its own load and flow",
         "anyOf": [{"type": "object", "additionalProperties": one}, {"type": "array", "items": one}],
     })
 }

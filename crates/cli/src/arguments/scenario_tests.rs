@@ -95,10 +95,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
         ("urls: [h/]\nscenarios: {a: {url: h/}}\n".into(), "(scenarios): do not go with `urls`"),
         ("users: 3\nscenarios: {a: {url: h/}}\n".into(), "line 1 column 8 (users): is set in each scenario"),
         ("scenarios: {a: {flow: [{if: x = 1, steps: [h/]}]}}\n".into(), "(condition)"),
-        (
-            format!("start: [h/]\n{}", one("")),
-            "line 1 column 1 (start): is what each user does once; write it in the scenario",
-        ),
+        (format!("start: [h/]\n{}", one("")), "line 1 column 1 (start): runs once per user; write it in the scenario"),
         (one("    rate: 3/s\n    end: [h/]\n"), "line 5 column 5 (end): runs once per user, and with a rate"),
         (format!("{}flows: {{x: [h/]}}\n", one("    start: [{call: y}]\n")), "(call): there is no flow `y`"),
     ];
@@ -111,14 +108,14 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
         assert!(complaint.starts_with(&format!("{flag}: is set in each scenario")), "{complaint}");
     }
     let complaint = with_file(&one(""), &["--scenario", "b"]).expect_err("none").to_string();
-    assert!(complaint.contains("no scenario is called `b`; write a"), "{complaint}");
+    assert!(complaint.contains("there is no scenario `b`; write a"), "{complaint}");
 }
 
 #[test]
 fn a_value_that_only_another_scenario_captures_is_told() {
     let text = "scenarios:\n  a: {flow: [{url: h/, capture: {t: status}}, 'h/{t}']}\n  b: {flow: ['h/{t}']}\n";
     let intent = with_file(text, &[]).expect("a plan");
-    assert_eq!(intent.of_flow, ["b: `{t}` is captured in another scenario only; it is empty here"]);
+    assert_eq!(intent.of_flow, ["b: `{t}` is captured only in another scenario; it is empty here"]);
 }
 
 const AROUND: &str = "\
@@ -175,9 +172,9 @@ fn what_scenarios_leave_unused_is_told_of_each() {
   one: {flow: [{url: 'h/?{a}', capture: {t: status}}]}\n  two: {flow: ['h/?{b2}']}\n";
     let said = with_file(text, &[]).unwrap_or_else(|complaint| panic!("{complaint}")).of_flow;
     let expected = [
-        "`b` is captured, and no step uses it",
-        "one: `t` is captured, and no step uses it",
-        "two: `{b2}` is no slot and no step captures it; it is sent as it is",
+        "`b` is captured, but no step uses it",
+        "one: `t` is captured, but no step uses it",
+        "two: `{b2}` is not a slot and no step captures it; it is sent literally",
         "the flow `x` is never called",
     ];
     assert_eq!(said, expected);

@@ -56,7 +56,7 @@ pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, Complaint> {
         }
         _ => protocols::file::bounded(path, BOUND).map_err(wrong)?,
     };
-    let text = String::from_utf8(bytes).map_err(|_| wrong(format!("{path} is no text (UTF-8)")))?;
+    let text = String::from_utf8(bytes).map_err(|_| wrong(format!("{path} is not text (UTF-8)")))?;
     let mut lines = Vec::new();
     for (at, line) in protocols::file::unmarked(&text).lines().enumerate().map(|(at, line)| (at + 1, line.trim_end())) {
         match fault(flag, line) {
@@ -68,9 +68,12 @@ pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, Complaint> {
     }
     match (lines.len(), flag) {
         (0, "--user" | "--proxy-user") => Err(wrong(format!("{path} is empty; write NAME:PASSWORD into it"))),
-        (0, _) => Err(wrong(format!("{path} is empty; write NAME: VALUE into it, one a line"))),
-        (2.., "--user" | "--proxy-user") => Err(wrong(format!("{path} has several lines; write NAME:PASSWORD on one"))),
-        (2.., "--bearer") => Err(wrong(format!("{path} has several lines; write the token on one"))),
+        (0, _) => Err(wrong(format!("{path} is empty; write NAME: VALUE into it, one per line"))),
+        (2.., "--user" | "--proxy-user") => Err(wrong(format!(
+            "{path} has several lines; write NAME:PASSWORD on a \
+            single line"
+        ))),
+        (2.., "--bearer") => Err(wrong(format!("{path} has several lines; write the token on a single line"))),
         _ => Ok(lines),
     }
 }
@@ -82,7 +85,7 @@ fn fault(flag: &str, line: &str) -> Option<&'static str> {
     }
     let breaks = |c: char| c.is_ascii_control() && c != '\t';
     match flag {
-        "--bearer" => return line.contains(breaks).then_some("holds a control character; write the token alone"),
+        "--bearer" => return line.contains(breaks).then_some("contains a control character; write only the token"),
         "--cookie" => return (!line.contains('=')).then_some("has no `=`; write NAME=VALUE"),
         _ => {}
     }
@@ -93,7 +96,7 @@ fn fault(flag: &str, line: &str) -> Option<&'static str> {
     if name.is_empty() || name.contains(|c: char| !c.is_ascii_graphic()) {
         return Some("has no valid name before the colon; write NAME: VALUE");
     }
-    line.contains(breaks).then_some("holds a control character; write NAME: VALUE")
+    line.contains(breaks).then_some("contains a control character; write NAME: VALUE")
 }
 
 #[cfg(test)]
@@ -132,13 +135,13 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             opened(options(name, &[&format!("@{}", path.display())])).unwrap_err().to_string()
         };
-        assert!(said("header", "\n").ends_with("is empty; write NAME: VALUE into it, one a line"));
+        assert!(said("header", "\n").ends_with("is empty; write NAME: VALUE into it, one per line"));
         assert!(said("user", "").ends_with("is empty; write NAME:PASSWORD into it"));
-        assert!(said("user", "a:b\nc:d").ends_with("has several lines; write NAME:PASSWORD on one"));
+        assert!(said("user", "a:b\nc:d").ends_with("has several lines; write NAME:PASSWORD on a single line"));
         for (name, text, fault) in [
             ("header", "A: b\n\nBearer s3cr3t", "line 3 has no colon; write NAME: VALUE"),
             ("header", "X Token: s3cr3t", "line 1 has no valid name before the colon; write NAME: VALUE"),
-            ("header", "X-Plain: s3cr3t\u{1}x", "line 1 holds a control character; write NAME: VALUE"),
+            ("header", "X-Plain: s3cr3t\u{1}x", "line 1 contains a control character; write NAME: VALUE"),
             ("user", "s3cr3t\n", "line 1 has no colon; write NAME:PASSWORD"),
         ] {
             let said = said(name, text);

@@ -24,9 +24,9 @@ pub struct Serving {
 /// The command line of `brunt target`.
 pub fn command() -> clap::Command {
     let stall =
-        flags::one("stall", None, "AT+TIME[/EVERY]", "Stand still: 5s+1s, or 5s+1s/10s every ten seconds; repeated");
+        flags::one("stall", None, "AT+TIME[/EVERY]", "Stall: 5s+1s, or 5s+1s/10s every ten seconds; repeatable");
     flags::bare("brunt target")
-        .about("The built-in server: something to load, and to make faults with.")
+        .about("The built-in server: a target to load, with faults on request.")
         .arg(
             Arg::new("listen")
                 .value_name("ADDRESS")
@@ -38,27 +38,27 @@ pub fn command() -> clap::Command {
             "backlog",
             None,
             "N",
-            "Connections the kernel may hold that were not accepted yet [default: as many as the system takes]",
+            "Listen backlog: connections the kernel holds before they are accepted [default: the system's maximum]",
         ))
-        .arg(flags::one("max-connections", None, "N", "Above so many open connections nothing is accepted"))
+        .arg(flags::one("max-connections", None, "N", "Accept no more than this many open connections"))
         .arg(flags::one(
             "delay",
             None,
             "DELAY",
-            "Answer later: 10ms, uniform:5ms..15ms, exponential:2ms, lognormal:10ms,0.5",
+            "Delay responses: 10ms, uniform:5ms..15ms, exponential:2ms, lognormal:10ms,0.5",
         ))
-        .arg(flags::one("error-rate", None, "SHARE", "Share of requests answered with 500: 0.01 or 1%"))
+        .arg(flags::one("error-rate", None, "SHARE", "Share of requests to fail with 500: 0.01 or 1%"))
         .arg(flags::one("close-rate", None, "SHARE", "Share of requests whose connection is closed instead"))
         .arg(stall.action(ArgAction::Append))
-        .arg(flags::one("log-arrivals", None, "FILE", "A line in nanoseconds for every request"))
-        .arg(flags::one("seed", None, "N", "Seed of everything drawn [default: 0]"))
+        .arg(flags::one("log-arrivals", None, "FILE", "Log the arrival time of every request to FILE, in nanoseconds"))
+        .arg(flags::one("seed", None, "N", "Seed for all random choices [default: 0]"))
         .arg(flags::switch(
             "tls",
             None,
-            "Speak TLS, with a certificate made for this run (clients need -k) or that of --cert",
+            "Use TLS, with a certificate made for this run (clients need -k) or that of --cert",
         ))
-        .arg(flags::one("cert", None, "FILE", "Certificate and chain to show, PEM"))
-        .arg(flags::one("key", None, "FILE", "Its private key, PEM"))
+        .arg(flags::one("cert", None, "FILE", "Certificate chain (PEM)"))
+        .arg(flags::one("key", None, "FILE", "Private key of --cert (PEM)"))
         .arg(Arg::new("with-parent").long("with-parent").action(ArgAction::SetTrue).hide(true))
 }
 
@@ -109,9 +109,9 @@ fn tls(flags: &Matched<'_>) -> Result<Option<RustlsServing>, Complaint> {
         protocols::file::bounded(file, protocols::file::TEXT_BOUND).map_err(|e| Complaint::new(option, e))
     };
     let served = match (flags.text("cert"), flags.text("key")) {
-        (Some(_), None) => return Err(Complaint::new("--cert", "its private key is missing; add --key FILE")),
+        (Some(_), None) => return Err(Complaint::new("--cert", "needs its private key; add --key FILE")),
         (None, Some(_)) => {
-            return Err(Complaint::new("--key", "the certificate it belongs to is missing; add --cert FILE"));
+            return Err(Complaint::new("--key", "needs its certificate; add --cert FILE"));
         }
         (Some(cert), Some(key)) => RustlsServing::new(&read("--cert", cert)?, &read("--key", key)?, target::ALPN),
         (None, None) if !flags.switch("tls") => return Ok(None),

@@ -46,7 +46,7 @@ fn json(options: &mut Options) -> Result<(), Complaint> {
     if let Some(other) =
         ["data", "data-raw", "data-file", "form", "form-string"].iter().find(|o| options.contains_key(**o))
     {
-        return wrong(format!("is the whole body, and so is --{other}; leave one of them out"));
+        return wrong(format!("sets the whole body, and so does --{other}; leave one of them out"));
     }
     let is_none =
         |body: &&String| !body.starts_with(['@', '{', '[', '"']) && (body.contains("://") || looks_like_one(body));
@@ -95,7 +95,7 @@ fn cookies(options: &mut Options) -> Result<(), Complaint> {
     for value in values {
         for cookie in opened("--cookie", value)? {
             if !cookie.contains('=') {
-                return Err(Complaint::new("--cookie", "has no `=`; write NAME=VALUE, or @FILE with one a line"));
+                return Err(Complaint::new("--cookie", "has no `=`; write NAME=VALUE, or @FILE with one per line"));
             }
             all.push(cookie.trim().trim_end_matches(';').to_owned());
         }
@@ -137,7 +137,7 @@ fn joined(path: &str) -> Result<String, Complaint> {
     let bytes = protocols::file::bounded(path, BODY).map_err(|trouble| wrong(format!("@{trouble}")))?;
     let text = String::from_utf8(bytes);
     let text =
-        text.map_err(|_| wrong(format!("@{path} is no text (UTF-8); send its bytes with --data-file {path}")))?;
+        text.map_err(|_| wrong(format!("@{path} is not text (UTF-8); send its bytes with --data-file {path}")))?;
     Ok(text.replace(['\r', '\n', '\0'], ""))
 }
 
@@ -197,7 +197,7 @@ mod tests {
         for (given, said) in [
             (
                 &[("json", "{}"), ("data", "a")][..],
-                "--json: is the whole body, and so is --data; leave one of them out",
+                "--json: sets the whole body, and so does --data; leave one of them out",
             ),
             (
                 &[("json", "http://h/")],
@@ -212,7 +212,7 @@ mod tests {
                 "--bearer: sets the Authorization header, and so does --user; leave one of them out",
             ),
             (&[("bearer", " ")], "--bearer: is empty; write the value, or @FILE"),
-            (&[("cookie", "jar.txt")], "--cookie: has no `=`; write NAME=VALUE, or @FILE with one a line"),
+            (&[("cookie", "jar.txt")], "--cookie: has no `=`; write NAME=VALUE, or @FILE with one per line"),
         ] {
             assert_eq!(spelled(given), Err(said.to_string()), "{given:?}");
         }

@@ -16,11 +16,7 @@ pub fn demo_command() -> clap::Command {
         .after_help(help::DEMO)
         .arg(flags::one("duration", Some('d'), "TIME", "Load for TIME [default: 10s]"))
         .args(flags::document())
-        .arg(flags::switch(
-            "quiet",
-            None,
-            "No console output but a document asked for with --format; -o is still written",
-        ))
+        .arg(flags::switch("quiet", None, "No console output except what --format prints; -o is still written"))
         .arg(flags::switch("no-color", None, "No colours"))
 }
 
@@ -37,10 +33,10 @@ pub fn demo(matches: &ArgMatches) -> Result<Demo, Complaint> {
 /// The command line of `brunt calibrate`.
 pub fn calibrate_command() -> clap::Command {
     flags::bare("brunt calibrate")
-        .about("Measure what brunt itself costs on this machine, with the built-in target, and keep it.")
+        .about("Measure and save what brunt itself costs on this machine, using the built-in target.")
         .after_help(help::CALIBRATE)
         .arg(flags::one("duration", Some('d'), "TIME", "Load for TIME, twice [default: 3s]"))
-        .arg(flags::one("users", Some('c'), "N", "Users that send back to back [default: 64]"))
+        .arg(flags::one("users", Some('c'), "N", "Users, each sending requests back to back [default: 64]"))
         .arg(flags::one("workers", Some('w'), "N", "Worker threads [default: the cores available to brunt]"))
         .arg(flags::one("lang", None, "LANG", "en or zh [default: from the locale]"))
 }
@@ -63,14 +59,13 @@ pub fn calibrate(matches: &ArgMatches) -> Result<Calibrate, Complaint> {
 /// The command line of `brunt report`.
 pub fn report_command() -> clap::Command {
     flags::bare("brunt report")
-        .about("Show a past run again: the last one, or the one in FILE. Several are held against the first of them; -o compare.html lays them over each other.")
-        .arg(clap::Arg::new("file").value_name("FILE").num_args(0..).help("A file that --record wrote"))
+        .about(
+            "Show a past run again: the last one, or the one in FILE. Several are compared with the first; -o \
+            compare.html overlays them.",
+        )
+        .arg(clap::Arg::new("file").value_name("FILE").num_args(0..).help("A file written by --record"))
         .args(flags::document())
-        .arg(flags::switch(
-            "quiet",
-            None,
-            "No console output but a document asked for with --format; -o is still written",
-        ))
+        .arg(flags::switch("quiet", None, "No console output except what --format prints; -o is still written"))
         .arg(flags::switch("no-color", None, "No colours"))
 }
 

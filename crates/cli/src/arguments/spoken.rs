@@ -100,7 +100,7 @@ pub fn refuse_others(flags: &Matched<'_>, protocols: &[Box<dyn Runner>], chosen:
             let has = |other: &dyn Runner| other.options().iter().any(|o| o.name == spec.name);
             let names: Vec<&str> = alone(protocols).filter(|other| has(*other)).map(|other| other.name()).collect();
             let trouble = format!(
-                "is an option of {}, and the URL asks for {}; leave it out",
+                "is an option for {}, and the URL is {}; leave it out",
                 listed(&names),
                 protocols[chosen].name()
             );

@@ -34,10 +34,10 @@ pub fn help(words: &[String], spoken: &[Spoken]) -> Result<String, Complaint> {
         };
     };
     if let Some((name, args)) = TOPICS.iter().find(|(name, _)| name == topic) {
-        return Ok(page(format!("Options of a run about {name}."), args()));
+        return Ok(page(format!("Options of a run: {name}."), args()));
     }
     if let Some(one) = spoken.iter().find(|(name, _)| name == topic) {
-        return Ok(page(format!("Options of requests by {}.", one.0), spoken::flags(std::slice::from_ref(one))));
+        return Ok(page(format!("Options of {} requests.", one.0), spoken::flags(std::slice::from_ref(one))));
     }
     match topic.as_str() {
         "all" | "run" => Ok(super::full(flags::run_command(spoken))),
@@ -54,8 +54,8 @@ pub fn help(words: &[String], spoken: &[Spoken]) -> Result<String, Complaint> {
             let near = names().chain(COMMANDS).min_by_key(|name| keys::distance(other, name));
             let near = near.filter(|name| keys::distance(other, name) <= 2);
             let all = names().collect::<Vec<_>>().join(", ");
-            let trouble = near.map_or(format!("is no topic; write one of {all}"), |near| {
-                format!("is no topic; write `brunt help {near}` if you meant that")
+            let trouble = near.map_or(format!("is not a topic; write one of {all}"), |near| {
+                format!("is not a topic; write `brunt help {near}` if you meant that")
             });
             Err(Complaint::new(other, trouble))
         }
@@ -101,7 +101,8 @@ pub fn completions(words: &[String], spoken: &[Spoken]) -> Result<String, Compla
         Some("zsh") => Shell::Zsh,
         Some("fish") => Shell::Fish,
         other => {
-            let trouble = other.map_or("a shell is missing".into(), |other| format!("`{other}` is not known"));
+            let trouble =
+                other.map_or("a shell is missing".into(), |other| format!("`{other}` is not a shell brunt knows"));
             return Err(Complaint::new("completions", format!("{trouble}; write one of bash, zsh, fish")));
         }
     };
@@ -161,13 +162,13 @@ mod tests {
         assert!(of("all").contains("Request (http):") && of("").contains("Topics: load,"));
         assert_eq!(
             help(&words("htpt"), &spoken()).unwrap_err().to_string(),
-            "htpt: is no topic; write `brunt help http` if you meant that"
+            "htpt: is not a topic; write `brunt help http` if you meant that"
         );
         assert!(
             help(&words("nonsense"), &spoken())
                 .unwrap_err()
                 .to_string()
-                .starts_with("nonsense: is no topic; write one of load")
+                .starts_with("nonsense: is not a topic; write one of load")
         );
     }
 

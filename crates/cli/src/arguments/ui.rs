@@ -46,7 +46,7 @@ impl std::fmt::Debug for Ui {
 /// The command line of `brunt ui`.
 pub fn command() -> clap::Command {
     flags::bare("brunt ui")
-        .about("The console in the browser: look through runs, start them, watch and steer them, compare them.")
+        .about("The console in the browser: browse, start, watch, steer and compare runs.")
         .after_help(help::UI)
         .arg(flags::one(
             "listen",
@@ -54,12 +54,13 @@ pub fn command() -> clap::Command {
             "ADDRESS",
             "Where to listen; beyond this machine a password and a certificate are needed [default: 127.0.0.1 and a free port]",
         ))
-        .arg(flags::switch("no-open", None, "Print the link and open no browser"))
+        .arg(flags::switch("no-open", None, "Print the link without opening a browser"))
         .arg(flags::one("library", None, "DIR", "Keep runs in DIR [default: $XDG_STATE_HOME/brunt/library]"))
         .arg(flags::one("password-file", None, "FILE", "The password is the first line of FILE [default: $BRUNT_UI_PASSWORD]"))
-        .arg(flags::one("cert", None, "FILE", "Speak TLS with this certificate and chain, PEM"))
-        .arg(flags::one("key", None, "FILE", "Its private key, PEM"))
-        .arg(flags::many("name", None, "HOST", "A name that the console is reached by, beside this machine's; repeatable"))
+        .arg(flags::one("cert", None, "FILE", "Use TLS with this certificate chain (PEM)"))
+        .arg(flags::one("key", None, "FILE", "Private key of --cert (PEM)"))
+        .arg(flags::many("name", None, "HOST", "Another host name the console is reached by, besides this \
+            machine's; repeatable"))
         .arg(flags::one("lang", None, "LANG", "en or zh [default: from the locale]"))
 }
 
@@ -79,8 +80,8 @@ pub fn read(matches: &clap::ArgMatches) -> Result<Ui, Complaint> {
             _ => "--cert FILE and --key FILE",
         };
         let trouble = format!(
-            "{listen} can be reached by others, who could send any load from here: add {missing}, or listen at 127.0.0.1 and come \
-             through SSH"
+            "{listen} can be reached from other machines, and anyone could send load from here: add {missing}, or \
+                listen on 127.0.0.1 and use an SSH tunnel"
         );
         return Err(Complaint::new("--listen", trouble));
     }
@@ -103,7 +104,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         Err(_) => text.to_owned(),
     };
     let found = whole.to_socket_addrs().ok().and_then(|mut all| all.next());
-    found.ok_or_else(|| format!("`{text}` is no address to listen at; write one such as 127.0.0.1:8089 or 8089"))
+    found.ok_or_else(|| format!("`{text}` is not an address to listen on; write one such as 127.0.0.1:8089 or 8089"))
 }
 
 fn password(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
@@ -111,7 +112,7 @@ fn password(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
         Some(file) => {
             let text = protocols::file::bounded(file, 1 << 16).map_err(|e| Complaint::new("--password-file", e))?;
             let text = String::from_utf8(text);
-            let text = text.map_err(|_| Complaint::new("--password-file", format!("{file} is no text (UTF-8)")))?;
+            let text = text.map_err(|_| Complaint::new("--password-file", format!("{file} is not text (UTF-8)")))?;
             ("--password-file", Some(text.lines().next().unwrap_or_default().trim().to_owned()))
         }
         None => (PASSWORD, std::env::var(PASSWORD).ok()),
@@ -162,8 +163,10 @@ mod tests {
         std::fs::write(&file, "short\n").unwrap();
         let said = asked(&format!("--password-file {}", file.path().display())).unwrap_err();
         assert_eq!(said, "--password-file: is shorter than 8 characters; choose one that is hard to guess");
-        assert!(asked("--listen nowhere").unwrap_err().starts_with("--listen: `nowhere` is no address to listen at"));
-        assert!(asked("--cert c.pem").unwrap_err().starts_with("--cert: its private key is missing"));
+        assert!(
+            asked("--listen nowhere").unwrap_err().starts_with("--listen: `nowhere` is not an address to listen on")
+        );
+        assert!(asked("--cert c.pem").unwrap_err().starts_with("--cert: needs its private key"));
         assert!(asked("--lang de").unwrap_err().starts_with("--lang: "));
         assert!(asked("").unwrap().open && !asked("--no-open").unwrap().open);
     }

@@ -24,7 +24,7 @@ pub fn with_scheme(place: &str, text: &str, schemes: &[&str]) -> Result<String, 
     let Some((scheme, rest)) = text.split_once("://").filter(|(word, _)| is_scheme(word)) else {
         if let Some((scheme, rest)) = text.split_once(":/").filter(|(word, _)| schemes.contains(word)) {
             let (shown, rest) = (mask::url(text), mask::url(rest));
-            let trouble = format!("`{shown}` has one slash too few; write {scheme}://{rest}");
+            let trouble = format!("`{shown}` is missing a slash; write {scheme}://{rest}");
             return Err(Complaint::new(place, trouble));
         }
         if text.starts_with('/') {
@@ -41,12 +41,12 @@ pub fn with_scheme(place: &str, text: &str, schemes: &[&str]) -> Result<String, 
     let scheme = scheme.to_ascii_lowercase();
     if !schemes.contains(&scheme.as_str()) {
         let known: Vec<String> = schemes.iter().map(|s| format!("{s}://")).collect();
-        let trouble = format!("`{scheme}://` is not spoken by brunt; write one of {}", known.join(", "));
+        let trouble = format!("`{scheme}://` is not supported; write one of {}", known.join(", "));
         return Err(Complaint::new(place, trouble));
     }
     if rest.is_empty() || rest.starts_with('/') {
         let shown = mask::url(text);
-        let trouble = format!("`{shown}` names no host; write a URL such as {scheme}://localhost:8080/");
+        let trouble = format!("`{shown}` has no host; write a URL such as {scheme}://localhost:8080/");
         return Err(Complaint::new(place, trouble));
     }
     Ok(format!("{scheme}://{rest}"))
@@ -73,7 +73,8 @@ fn no_url(text: &str, schemes: &[&str]) -> Option<String> {
     let ending = FILES.iter().find(is_file)?;
     let scripts = if matches!(*ending, ".js" | ".lua" | ".jmx") { "brunt runs no scripts; " } else { "" };
     Some(format!(
-        "`{shown}` looks like a file; {scripts}write a plan file (.yaml), --urls FILE or --curl-file FILE; for a host of that name write http://{shown}"
+        "`{shown}` looks like a file; {scripts}write a plan file (.yaml), --urls FILE or --curl-file FILE; for a \
+            host of that name, write http://{shown}"
     ))
 }
 
@@ -90,12 +91,12 @@ pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), Complai
         return Ok(());
     }
     let trouble = if word == "help" {
-        "is a command and stands first; write `brunt help`".into()
+        "is a command and must come first; write `brunt help`".into()
     } else if commands.contains(&word) {
-        format!("is a command and stands first; write `brunt {word} ...`")
+        format!("is a command and must come first; write `brunt {word} ...`")
     } else if LATER.contains(&word) {
         format!(
-            "is not a command of this version ({}); for a host of that name write http://{word}",
+            "is not a command of this version ({}); for a host of that name, write http://{word}",
             commands.join(", ")
         )
     } else {
@@ -135,13 +136,13 @@ pub fn from_file(path: &str, text: &str, schemes: &[&str]) -> Result<Vec<Weighte
         let Some(first) = words.next() else { continue };
         let weight = words.next().map_or(Ok(1.0), |word| weight(&place, word))?;
         if let Some(extra) = words.next() {
-            let trouble = format!("`{extra}` is one word too many; write a URL and, behind it, its weight");
+            let trouble = format!("`{extra}` is one word too many; write a URL, optionally followed by its weight");
             return Err(Complaint::new(place, trouble));
         }
         urls.push(WeightedUrl { weight, ..WeightedUrl::plain(with_scheme(&place, first, schemes)?) });
     }
     if urls.is_empty() {
-        return Err(Complaint::new("--urls", format!("{path} holds no URL; write one on each line")));
+        return Err(Complaint::new("--urls", format!("{path} has no URLs; write one per line")));
     }
     Ok(urls)
 }
@@ -200,11 +201,12 @@ mod tests {
             ),
             (
                 "script.js",
-                "URL: `script.js` looks like a file; brunt runs no scripts; write a plan file (.yaml), --urls FILE or --curl-file FILE; for a host of that name write http://script.js",
+                "URL: `script.js` looks like a file; brunt runs no scripts; write a plan file (.yaml), --urls FILE \
+                    or --curl-file FILE; for a host of that name, write http://script.js",
             ),
-            ("http:/a/b", "URL: `http:/a/b` has one slash too few; write http://a/b"),
-            ("ftp://a", "URL: `ftp://` is not spoken by brunt; write one of http://, https://"),
-            ("http:///x", "URL: `http:///x` names no host; write a URL such as http://localhost:8080/"),
+            ("http:/a/b", "URL: `http:/a/b` is missing a slash; write http://a/b"),
+            ("ftp://a", "URL: `ftp://` is not supported; write one of http://, https://"),
+            ("http:///x", "URL: `http:///x` has no host; write a URL such as http://localhost:8080/"),
         ];
         for (typed, said) in wrong {
             assert_eq!(with_scheme("URL", typed, &SCHEMES).unwrap_err().to_string(), said);
@@ -230,7 +232,7 @@ mod tests {
         let said = |word: &str| refuse_command_words(word, &commands).unwrap_err().to_string();
         assert_eq!(
             said("sweep"),
-            "sweep: is not a command of this version (run, demo); for a host of that name write http://sweep"
+            "sweep: is not a command of this version (run, demo); for a host of that name, write http://sweep"
         );
         assert_eq!(
             said("demmo"),
@@ -238,7 +240,7 @@ mod tests {
         );
         assert!(said("explian").contains("write brunt explain, or"), "{}", said("explian"));
         assert!(said("webserver").contains("write one of run, demo, or"), "{}", said("webserver"));
-        assert_eq!(said("demo"), "demo: is a command and stands first; write `brunt demo ...`");
+        assert_eq!(said("demo"), "demo: is a command and must come first; write `brunt demo ...`");
     }
 
     #[test]
@@ -252,9 +254,9 @@ mod tests {
         let wrong = [
             ("a\nb x", "u.txt line 2: `x` is not a weight; write a number above zero, such as 3 or 0.5"),
             ("a 0", "u.txt line 1: `0` is not a weight; write a number above zero, such as 3 or 0.5"),
-            ("a 1 2", "u.txt line 1: `2` is one word too many; write a URL and, behind it, its weight"),
-            ("\n\nftp://a", "u.txt line 3: `ftp://` is not spoken by brunt; write one of http://, https://"),
-            ("# nothing", "--urls: u.txt holds no URL; write one on each line"),
+            ("a 1 2", "u.txt line 1: `2` is one word too many; write a URL, optionally followed by its weight"),
+            ("\n\nftp://a", "u.txt line 3: `ftp://` is not supported; write one of http://, https://"),
+            ("# nothing", "--urls: u.txt has no URLs; write one per line"),
         ];
         for (text, said) in wrong {
             assert_eq!(from_file("u.txt", text, &SCHEMES).unwrap_err().to_string(), said);

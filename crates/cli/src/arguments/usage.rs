@@ -16,11 +16,11 @@ pub fn complaint(error: &clap::Error, command: &Command, line: &[String]) -> Com
     match error.kind() {
         ErrorKind::UnknownArgument => unknown(&name, command, line),
         ErrorKind::InvalidValue if context(error, ContextKind::InvalidValue).is_none_or(|v| v.is_empty()) => {
-            let trouble = format!("a value is missing; write {name} {}", value.trim_matches(['<', '>']));
+            let trouble = format!("needs a value; write {name} {}", value.trim_matches(['<', '>']));
             Complaint::new(name, trouble)
         }
         ErrorKind::TooManyValues => Complaint::new(&name, format!("takes no value; write {name}")),
-        ErrorKind::ArgumentConflict => Complaint::new(name, "is given twice; write it once"),
+        ErrorKind::ArgumentConflict => Complaint::new(name, "is given more than once; write it once"),
         _ => Complaint::new(if name.is_empty() { "arguments".into() } else { name }, first_line(error)),
     }
 }
@@ -167,7 +167,7 @@ mod tests {
         for (line, holds) in [
             ("-s a.lua h", "slots such as {counter}"),
             ("--socks5 proxy:1 h", "write -x socks5://proxy:1"),
-            ("--html h", "brunt writes no HTML"),
+            ("--html h", "write -o report.html"),
             ("--percentiles 99 h", "leave it out"),
         ] {
             assert!(said(line).contains(holds), "{line}: {}", said(line));

@@ -50,33 +50,43 @@ pub fn described() -> Vec<Arg> {
             "watch-pid",
             None,
             "PID",
-            "Count this process and its children as the service [default: whoever listens at the target's address]",
+            "Count this process and its children as the service [default: the process listening on the target's \
+                address]",
         ),
-        flags::one("watch-port", None, "PORT", "Count whoever listens at this port of this machine as the service"),
+        flags::one(
+            "watch-port",
+            None,
+            "PORT",
+            "Count the process listening on this port of this machine as the \
+            service",
+        ),
         flags::many(
             "watch",
             None,
             "KIND=WHERE",
-            "Ask a service for its own counters once a second: redis=HOST:PORT, mysql=mysql://USER:PASSWORD@HOST:PORT, postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, nginx=URL of stub_status, prometheus=URL",
+            "Query a service for its own counters once a second: redis=HOST:PORT, \
+                mysql=mysql://USER:PASSWORD@HOST:PORT, postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, \
+                nginx=URL of stub_status, prometheus=URL",
         ),
         flags::many(
             "probe",
             None,
             "HOST:PORT",
-            "Count on the host under test, too: `brunt probe` runs there; may be repeated",
+            "Count on the host under test too, where `brunt probe` runs; repeatable",
         ),
-        flags::one("probe-token", None, "TOKEN", "What probes ask for [default: $BRUNT_PROBE_TOKEN]"),
+        flags::one("probe-token", None, "TOKEN", "Token for the probes [default: $BRUNT_PROBE_TOKEN]"),
         flags::one(
             "probe-cacert",
             None,
             "FILE",
-            "Trust probes with this certificate, or of this authority (PEM) [default: public authorities; none on this machine]",
+            "Trust probes with this certificate, or signed by this CA (PEM) [default: public CAs; none on this \
+                machine]",
         ),
         flags::many(
             "watch-log",
             None,
             "FILE",
-            "Follow this log of a service, such as nginx's error log, for the messages that name a limit",
+            "Follow this log of a service, such as nginx's error log, for messages that name a limit",
         ),
     ]
 }
@@ -87,14 +97,14 @@ pub fn described() -> Vec<Arg> {
 /// The user's mistake, naming the option.
 pub fn read(flags: &Matched<'_>) -> Result<Watching, Complaint> {
     let pid = flags.parsed("watch-pid", "--watch-pid", |text| {
-        text.parse().ok().filter(|pid| *pid > 0).ok_or_else(|| format!("`{text}` is not the number of a process"))
+        text.parse().ok().filter(|pid| *pid > 0).ok_or_else(|| format!("`{text}` is not a process id"))
     })?;
     let port = flags.parsed("watch-port", "--watch-port", |text| {
         text.parse().ok().filter(|port| *port > 0).ok_or_else(|| format!("`{text}` is not a port; write 1 to 65535"))
     })?;
     let service = match (pid, port) {
         (Some(_), Some(_)) => {
-            let trouble = "does not go with --watch-pid, which names the service already; leave one of them out";
+            let trouble = "does not go with --watch-pid, which already names the service; leave one of them out";
             return Err(Complaint::new("--watch-port", trouble));
         }
         (pid, port) => pid.map(Local::Process).or(port.map(Local::Port)),
@@ -104,7 +114,7 @@ pub fn read(flags: &Matched<'_>) -> Result<Watching, Complaint> {
         let name = Watched::parse(text).map_err(|trouble| Complaint::new("--watch", trouble))?.name().to_owned();
         let same = |other: &String| Watched::parse(other).is_ok_and(|other| other.name() == name);
         if told[..n].iter().any(same) {
-            return Err(Complaint::new("--watch", format!("{name} is named twice; leave one of them out")));
+            return Err(Complaint::new("--watch", format!("{name} is given twice; leave one of them out")));
         }
     }
     let logs = flags.texts("watch-log").into_iter().map(str::to_owned).collect();
@@ -117,21 +127,21 @@ fn probes(flags: &Matched<'_>) -> Result<Probes, Complaint> {
         let port =
             address.rsplit_once(':').filter(|(host, _)| !host.is_empty()).and_then(|(_, port)| port.parse().ok());
         if port.is_none_or(|port: u16| port == 0) || address.contains('/') {
-            let trouble = format!("`{address}` is no address; write HOST:PORT, such as 10.0.0.7:7070");
+            let trouble = format!("`{address}` is not an address; write HOST:PORT, such as 10.0.0.7:7070");
             return Err(Complaint::new("--probe", trouble));
         }
         if addresses[..n].contains(address) {
-            return Err(Complaint::new("--probe", format!("{address} is named twice; leave one of them out")));
+            return Err(Complaint::new("--probe", format!("{address} is given twice; leave one of them out")));
         }
     }
     for (name, option) in [("probe-token", "--probe-token"), ("probe-cacert", "--probe-cacert")] {
         if flags.given(name) && addresses.is_empty() {
-            return Err(Complaint::new(option, "is for probes, and none is named; add --probe HOST:PORT"));
+            return Err(Complaint::new(option, "needs a probe; add --probe HOST:PORT"));
         }
     }
     let token = flags.text("probe-token").map(str::to_owned).or_else(|| std::env::var(TOKEN).ok());
     if token.as_deref() == Some("") {
-        return Err(Complaint::new("--probe-token", "is empty; give the token that the probe was started with"));
+        return Err(Complaint::new("--probe-token", "is empty; write the token that the probe was started with"));
     }
     Ok(Probes { addresses, token, cacert: flags.text("probe-cacert").map(str::to_owned) })
 }

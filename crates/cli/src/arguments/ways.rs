@@ -41,7 +41,7 @@ pub fn unix_socket(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
     let Some(path) = flags.text("unix-socket") else { return Ok(None) };
     for other in ["connect-to", "source"] {
         if flags.given(other) {
-            let trouble = "is about TCP and does not go with --unix-socket; leave one of them out";
+            let trouble = "is for TCP and does not go with --unix-socket; leave one of them out";
             return Err(Complaint::new(format!("--{other}"), trouble));
         }
     }
@@ -60,13 +60,13 @@ pub fn unix_socket(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
 pub fn tls(flags: &Matched<'_>) -> Result<Tls, Complaint> {
     for (one, other) in [("cert", "key"), ("key", "cert")] {
         if flags.given(one) && !flags.given(other) {
-            return Err(Complaint::new(format!("--{one}"), format!("needs --{other} FILE beside it; add it")));
+            return Err(Complaint::new(format!("--{one}"), format!("needs --{other} FILE; add it")));
         }
     }
     if flags.switch("insecure") && flags.given("cacert") {
         return Err(Complaint::new(
             "--cacert",
-            "is not looked at with -k, which accepts any certificate; leave one of them out",
+            "has no effect with -k, which accepts any certificate; leave one of them out",
         ));
     }
     for name in ["cacert", "cert", "key"] {
@@ -89,11 +89,11 @@ pub fn tls(flags: &Matched<'_>) -> Result<Tls, Complaint> {
 fn version(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
     let wrong = |trouble: String| Err(Complaint::new("--tls-max", trouble));
     match (flags.switch("tlsv1.3"), flags.text("tls-max")) {
-        (true, Some("1.2")) => wrong("1.2 and --tlsv1.3 leave no version; leave one of them out".into()),
+        (true, Some("1.2")) => wrong("1.2 and --tlsv1.3 contradict each other; leave one of them out".into()),
         (true, Some("1.3") | None) => Ok(Some("1.3".into())),
         (false, Some("1.2")) => Ok(Some("1.2".into())),
         (false, Some("1.3" | "default") | None) => Ok(None),
-        (_, Some(other)) => wrong(format!("`{other}` is not spoken; write 1.2 or 1.3")),
+        (_, Some(other)) => wrong(format!("`{other}` is not supported; write 1.2 or 1.3")),
     }
 }
 
@@ -103,10 +103,12 @@ fn version(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
 /// What is wrong with it.
 pub fn request_name(text: &str) -> Result<String, String> {
     match text.trim() {
-        "" => Err("is empty; write what the request is called, such as checkout".into()),
-        wire::OTHER => {
-            Err(format!("`{}` is what brunt calls those beyond the first {}; write another", wire::OTHER, wire::NAMES))
-        }
+        "" => Err("is empty; write a name for the request, such as checkout".into()),
+        wire::OTHER => Err(format!(
+            "`{}` is brunt's own name for those beyond the first {}; write another",
+            wire::OTHER,
+            wire::NAMES
+        )),
         name => Ok(name.to_owned()),
     }
 }
@@ -123,7 +125,8 @@ pub fn named(flags: &Matched<'_>, mut urls: Vec<WeightedUrl>) -> Result<Vec<Weig
         [url] => url.name = Some(name),
         all => {
             let trouble = format!(
-                "is for one URL, and there are {}; write `name:` at each in a plan, or `# name: {name}` above each curl command",
+                "is for a single URL, and there are {}; write `name:` at each in a plan, or `# name: {name}` above \
+                    each curl command",
                 all.len()
             );
             return Err(wrong(trouble));
@@ -183,7 +186,11 @@ pub fn all_urls(
         urls = listed;
     }
     if !urls.is_empty() && (flags.given("curl") || flags.given("curl-file")) {
-        return Err(Complaint::new("URL", "stands beside a curl command, which names its own; leave one of them out"));
+        return Err(Complaint::new(
+            "URL",
+            "does not go with a curl command, which has its own URL; leave one of them \
+            out",
+        ));
     }
     if urls.is_empty() {
         urls.extend(given.urls.iter().cloned());
@@ -192,7 +199,7 @@ pub fn all_urls(
         let taken = EATERS.iter().filter_map(|(id, name)| flags.text(id).map(|text| (name, text)));
         if let Some((name, text)) = taken.into_iter().find(|(_, text)| urls::looks_like_one(text)) {
             let text = mask::url(text);
-            let trouble = format!("is missing: {name} took `{text}` for its value; write {name} VALUE {text}");
+            let trouble = format!("is missing: `{text}` was taken as the value of {name}; write {name} VALUE {text}");
             return Err(Complaint::new("URL", trouble));
         }
         let trouble =
@@ -210,7 +217,7 @@ pub fn refuse_own_options(urls: &[WeightedUrl], protocol: &dyn Runner) -> Result
     match urls.iter().find(|url| !url.options.is_empty()) {
         Some(url) if protocol.options_of_one_url().is_empty() => {
             let trouble = format!(
-                "`{}` has options of its own, which {} does not take; write them beside the URLs",
+                "`{}` has options of its own, which {} does not support; write them next to the URLs",
                 mask::url(&url.url),
                 protocol.name()
             );
@@ -230,7 +237,7 @@ pub fn protocol_of(urls: &[WeightedUrl], flow: bool, protocols: &[Box<dyn Runner
         protocols.iter().position(|p| p.schemes().contains(&scheme))
     };
     let first = speaker(&urls[0].url).ok_or_else(|| {
-        Complaint::new("URL", format!("`{}` is spoken by no protocol of this build", mask::url(&urls[0].url)))
+        Complaint::new("URL", format!("`{}` is not supported by this build", mask::url(&urls[0].url)))
     })?;
     let other = urls.iter().find(|other| speaker(&other.url) != Some(first));
     let several = protocols.iter().position(|p| p.name() == protocols::mixed::NAME);
@@ -242,7 +249,7 @@ pub fn protocol_of(urls: &[WeightedUrl], flow: bool, protocols: &[Box<dyn Runner
         Some(other) => Err(Complaint::new(
             "URL",
             format!(
-                "`{}` and `{}` are not the same protocol; write URLs of one protocol in a run",
+                "`{}` and `{}` are not the same protocol; use URLs of one protocol in a run",
                 mask::url(&urls[0].url),
                 mask::url(&other.url)
             ),

@@ -60,7 +60,7 @@ fn a_trial_that_cannot_be_is_a_complaint_and_leaves_the_bench_as_it_was() {
     let (bench, plan) = bench(&["-c", "2", "-n", "10", &url]);
     let most = Trial { load: Trial::users(u32::MAX, HALF).load, ..Trial::of(&plan) };
     let said = bench.measure(&most, &Stop::default(), &mut []).expect_err("more connections than descriptors");
-    assert!(said.to_string().starts_with("-c: asks for"), "{said}");
+    assert!(said.to_string().starts_with("-c: 4,294,967,295 connections are more than a run can hold"), "{said}");
     assert_eq!(target.stats().heard, 0);
     let summary = bench.measure(&Trial::of(&plan), &Stop::default(), &mut []).unwrap();
     assert_eq!(summary.totals.finished, 10);

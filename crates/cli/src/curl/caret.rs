@@ -81,7 +81,7 @@ fn split(text: &str, line: usize) -> Result<Option<Command>, Wrong> {
     }
     words.extend(word);
     if quoted {
-        return Err((line, "a double quote is opened and not closed; close it".into()));
+        return Err((line, "a double quote is not closed; close it".into()));
     }
     Ok((!words.is_empty()).then_some(Command { line, words, ..Command::default() }))
 }

@@ -79,7 +79,7 @@ pub fn read(words: &[String], place: &str) -> Result<Vec<Asked>, Complaint> {
 }
 
 fn missing(written: &str, place: &str) -> Complaint {
-    Complaint::new(place, format!("{written} needs a value behind it; the command ends there"))
+    Complaint::new(place, format!("{written} needs a value, but the command ends there; add it"))
 }
 
 fn long<'a>(
@@ -113,8 +113,8 @@ fn shorts<'a>(
 ) -> Result<(), Complaint> {
     for (at, letter) in letters.char_indices() {
         let written = format!("-{letter}");
-        let found =
-            options::short(letter).ok_or_else(|| Complaint::new(place, format!("{written} is no option of curl")))?;
+        let found = options::short(letter)
+            .ok_or_else(|| Complaint::new(place, format!("{written} is not an option of curl")))?;
         if !found.takes {
             part.takes(found, &written, None, place)?;
             continue;

@@ -80,7 +80,7 @@ fn escaped(bytes: &[u8]) -> String {
 fn text(name: &str, path: &str, place: &str) -> Result<String, Complaint> {
     String::from_utf8(bytes(name, path, place)?).map_err(|_| {
         let trouble =
-            format!("--{name} @{path}: the file is no text (UTF-8); send it alone with --data-binary @{path}");
+            format!("--{name} @{path}: the file is not text (UTF-8); send it alone with --data-binary @{path}");
         Complaint::new(place, trouble)
     })
 }
@@ -96,7 +96,10 @@ fn bytes(name: &str, path: &str, place: &str) -> Result<Vec<u8>, Complaint> {
 /// Why not.
 pub fn readable(name: &str, path: &str, place: &str) -> Result<(), Complaint> {
     if path == "-" {
-        let trouble = format!("--{name} would read standard input, which is read once only; write the name of a file");
+        let trouble = format!(
+            "--{name} would read standard input again, which can be read only once; write the \
+            name of a file"
+        );
         return Err(Complaint::new(place, trouble));
     }
     file::readable(path).map_err(|error| unreadable(name, path, &error.to_string(), place))

@@ -38,7 +38,7 @@ impl Lines {
             let empty = || line.split_once(';').is_some_and(|(_, rest)| rest.trim().is_empty());
             let sent = if line.contains(':') { !line.starts_with(':') } else { empty() };
             if !sent {
-                notes.push(format!("-H '{line}': is no header line; curl leaves it out, and so does brunt"));
+                notes.push(format!("-H '{line}': is not a header; curl ignores it, and so does brunt"));
             }
             sent
         });

@@ -35,7 +35,7 @@ pub fn read(texts: &[&str], source: &str) -> Result<Given, Complaint> {
         commands.extend(found);
     }
     if commands.is_empty() {
-        return Err(Complaint::new(source, "holds no command; write one such as 'curl http://localhost:8080/'"));
+        return Err(Complaint::new(source, "has no command; write one such as 'curl http://localhost:8080/'"));
     }
     let single = commands.len() == 1;
     let mut given = Given::default();
@@ -64,14 +64,14 @@ fn one(
 ) -> Result<(), Complaint> {
     let (program, words) = command.words.split_first().expect("a command has a word");
     if !matches!(program.rsplit(['/', '\\']).next(), Some("curl" | "curl.exe")) {
-        return Err(Complaint::new(place, format!("`{program}` is not curl; write commands that begin with curl")));
+        return Err(Complaint::new(place, format!("`{program}` is not curl; write commands that start with curl")));
     }
     for what in &command.left_out {
-        given.remarks.push(format!("`{what}` works on curl's output, which a load has not"));
+        given.remarks.push(format!("`{what}` works on curl's output, which a load test does not have"));
     }
     let mut output = Vec::new();
     if command.words.iter().any(|word| word == "--http2") && words.iter().any(|word| word.starts_with("http://")) {
-        note(given, "--http2: on http:// curl asks to upgrade to HTTP/2, and HTTP/1.1 is spoken here".into());
+        note(given, "--http2: on http:// curl asks to upgrade to HTTP/2; brunt uses HTTP/1.1".into());
     }
     for asked in command::read(words, place)? {
         output.extend(asked.output.iter().cloned());
@@ -107,7 +107,7 @@ fn one(
         }
     }
     if !output.is_empty() {
-        given.remarks.push(format!("{}: about curl's own output, which a load has not", output.join(" ")));
+        given.remarks.push(format!("{}: only affects curl's own output", output.join(" ")));
     }
     Ok(())
 }

@@ -66,17 +66,17 @@ const GROUPS: &[Group] = &[
     ),
     Group(Fate::Differs("all cookies of the file are sent"), "j,junk-session-cookies", ""),
     Group(
-        Fate::Differs("nothing is tried again: a request that fails is counted as failed"),
+        Fate::Differs("nothing is retried: a request that fails is counted as failed"),
         "retry-all-errors retry-connrefused",
         "retry retry-delay retry-max-time",
     ),
     Group(
-        Fate::Differs("the load decides how fast it goes"),
+        Fate::Differs("the load decides how fast requests are sent"),
         "",
         "limit-rate Y,speed-limit y,speed-time rate max-filesize",
     ),
     Group(
-        Fate::Differs("connections are kept as the kernel keeps them"),
+        Fate::Differs("connections keep the kernel's defaults"),
         "no-keepalive tcp-fastopen mptcp",
         "keepalive-time keepalive-cnt local-port ip-tos vlan-priority",
     ),
@@ -86,7 +86,7 @@ const GROUPS: &[Group] = &[
         "expect100-timeout",
     ),
     Group(
-        Fate::Differs("the name is looked up by this system, and all its addresses are used"),
+        Fate::Differs("names are resolved by this system, and all addresses are used"),
         "4,ipv4 6,ipv6 doh-insecure doh-cert-status",
         "doh-url dns-servers dns-interface dns-ipv4-addr dns-ipv6-addr happy-eyeballs-timeout-ms",
     ),
@@ -104,35 +104,34 @@ const GROUPS: &[Group] = &[
         "1,tlsv1 tlsv1.0 tlsv1.1 no-alpn no-npn false-start cert-status ca-native ech-none",
         "ciphers tls13-ciphers curves crlfile pinnedpubkey capath cert-type key-type tls-earlydata ech sigalgs",
     ),
-    Group(Fate::Differs("hosts are reached as the URL says"), "", "alt-svc hsts"),
-    Group(Fate::Differs("the length that the server tells is believed"), "ignore-content-length http0.9", ""),
+    Group(Fate::Differs("hosts are reached as the URLs say"), "", "alt-svc hsts"),
+    Group(Fate::Differs("the length that the server sends is trusted"), "ignore-content-length http0.9", ""),
     Group(Fate::Differs("quotes in the names of form fields are written %22"), "form-escape", ""),
     Group(
         Fate::Refused(
-            "needs a response to compute its credentials, and brunt sends every request as it is; use -u with basic authentication, or a header",
+            "needs a challenge from the server first, which brunt does not support; use -u with basic \
+                authentication, or a header",
         ),
         "anyauth digest ntlm ntlm-wb negotiate proxy-anyauth proxy-digest proxy-ntlm proxy-negotiate",
         "",
     ),
     Group(
-        Fate::Refused("signs every request with its time, which is not done yet; write the signed headers with -H"),
+        Fate::Refused("signs every request, which is not supported yet; write the signed headers with -H"),
         "",
         "aws-sigv4",
     ),
     Group(
-        Fate::Refused("reads credentials or options from another file; write them into the command"),
+        Fate::Refused("reads credentials or options from another file; write them in the command"),
         "n,netrc netrc-optional",
         "netrc-file K,config",
     ),
     Group(
-        Fate::Refused("speaks a version of HTTP that brunt does not speak; leave it out"),
+        Fate::Refused("is a version of HTTP that brunt does not support; leave it out"),
         "http3 http3-only 3,sslv3 2,sslv2",
         "",
     ),
     Group(
-        Fate::Refused(
-            "is about proxies in a way that brunt does not know; -x http://, socks5:// and socks5h:// are known",
-        ),
+        Fate::Refused("is a proxy setting that brunt does not support; use -x with http://, socks5:// or socks5h://"),
         "p,proxytunnel socks5-gssapi socks5-gssapi-nec haproxy-protocol proxy-insecure \
          proxy-http2 proxy-tlsv1 proxy-ssl-allow-beast proxy-ssl-auto-client-cert proxy-ca-native",
         "preproxy proxy1.0 socks4 socks4a socks5-gssapi-service haproxy-clientip proxy-header \
@@ -140,12 +139,12 @@ const GROUPS: &[Group] = &[
          proxy-pass proxy-pinnedpubkey proxy-tls13-ciphers proxy-tlsauthtype proxy-tlspassword proxy-tlsuser",
     ),
     Group(
-        Fate::Refused("asks for another transfer coding (TE), which is not read; use --compressed"),
+        Fate::Refused("requests a transfer coding (TE) that brunt does not support; use --compressed"),
         "tr-encoding",
         "",
     ),
     Group(
-        Fate::Refused("makes the request depend on a file or an earlier response; write the header itself with -H"),
+        Fate::Refused("depends on a file or an earlier response; write the header itself with -H"),
         "crlf",
         "z,time-cond etag-compare C,continue-at",
     ),
@@ -160,11 +159,11 @@ const GROUPS: &[Group] = &[
         "abstract-unix-socket",
     ),
     Group(
-        Fate::Refused("is another way to present a key; write it as PEM without a phrase"),
+        Fate::Refused("is not supported; use a PEM key without a passphrase"),
         "",
         "pass tlsauthtype tlspassword tlsuser",
     ),
-    Group(Fate::Refused("forbids a user in the URL; leave it out"), "disallow-username-in-url", ""),
+    Group(Fate::Refused("is not supported; leave it out"), "disallow-username-in-url", ""),
 ];
 
 /// The option of a long name, which may be cut short as curl allows.
@@ -183,7 +182,7 @@ pub fn long(name: &str) -> Result<Found, String> {
     }
     match near[..] {
         [one] => Ok(one),
-        [] => Err("is no option of curl".into()),
+        [] => Err("is not an option of curl".into()),
         _ => Err(format!(
             "could be {}; write it out",
             near.iter().map(|f| format!("--{}", f.long)).collect::<Vec<_>>().join(" or ")
@@ -230,7 +229,7 @@ mod tests {
         assert_eq!(long("compressed").map(|f| f.long), Ok("compressed"));
         assert_eq!(long("data").map(|f| f.long), Ok("data"));
         assert_eq!(long("insec").map(|f| f.long), Ok("insecure"));
-        assert_eq!(long("inse-cure"), Err("is no option of curl".into()));
+        assert_eq!(long("inse-cure"), Err("is not an option of curl".into()));
         assert_eq!(long("data-b").map(|f| f.takes), Ok(true));
         assert!(long("retry-c").is_ok() && long("max-").is_err());
         assert_eq!(short('X').map(|f| (f.long, f.takes)), Some(("request", true)));

@@ -16,8 +16,8 @@ use super::target::{Target, globbed};
 const EXPECTS_FROM: u64 = 1024 * 1024;
 
 /// What is said where it may ask, and brunt does not.
-const AT_ONCE: &str = "a body above 1 MiB: to a server of HTTP/1.1 curl sends Expect: 100-continue and waits for leave; brunt \
-    sends it at once";
+const AT_ONCE: &str = "a body above 1 MiB: over HTTP/1.1 curl sends Expect: 100-continue and waits; brunt sends it \
+    at once";
 
 /// What the requests of one part of a command come to.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ pub struct Requests {
 pub fn requests(asked: &Asked, place: &str) -> Result<Requests, Complaint> {
     let wrong = |trouble: &str| Err(Complaint::new(place, trouble));
     if asked.urls.is_empty() {
-        return wrong("names no URL; write one behind the options");
+        return wrong("has no URL; write one after the options");
     }
     let data = data::of(asked, place)?;
     let forms = forms(asked);
@@ -44,7 +44,7 @@ pub fn requests(asked: &Asked, place: &str) -> Result<Requests, Complaint> {
     let bodies = [data.is_some() && !get, !forms.is_empty(), !uploads.is_empty(), head && !get];
     if bodies.iter().filter(|given| **given).count() > 1 {
         return wrong(
-            "asks for more than one of -d, -F, -T and -I, and a request has one method and one body; give one of them",
+            "has more than one of -d, -F, -T and -I, and a request has one method and one body; keep one of them",
         );
     }
     let mut all = Requests::default();
@@ -237,7 +237,8 @@ fn form_alone(lines: &Lines, place: &str) -> Result<(), Complaint> {
     if lines.value("Content-Type").is_none_or(is_form) {
         return Ok(());
     }
-    let trouble = "-H 'Content-Type: …' beside -F makes curl write the parts as attachments, and brunt sends a form; leave it out";
+    let trouble = "-H 'Content-Type: …' with -F makes curl send the parts as attachments, and brunt sends a form; \
+        leave it out";
     Err(Complaint::new(place, trouble))
 }
 

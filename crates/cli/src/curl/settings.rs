@@ -35,8 +35,8 @@ impl Settings {
             None => Ok(()),
             Some(name) => {
                 let trouble = format!(
-                    "differs from the first command ({first}) in what becomes --{name}, which holds for a whole run; write it \
-                     alike in all commands, or load them in two runs"
+                    "differs from the first command ({first}) in --{name}, which applies to the whole run; make it \
+                        the same in all commands, or use two runs"
                 );
                 Err(Complaint::new(place, trouble))
             }
@@ -62,7 +62,7 @@ pub fn of(asked: &Asked, place: &str) -> Result<Settings, Complaint> {
     if let Some(path) = asked.value("cert") {
         if let (Some((file, _)), false) = (path.rsplit_once(':'), Path::new(path).exists()) {
             let trouble = format!(
-                "-E {file}:*** has a pass phrase, which is not taken; write the certificate and its key as PEM without one"
+                "-E {file}:*** has a passphrase, which is not supported; use a PEM certificate and key without one"
             );
             return Err(Complaint::new(place, trouble));
         }

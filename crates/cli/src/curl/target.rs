@@ -33,12 +33,12 @@ impl Target {
     pub fn parse(text: &str, as_is: bool, place: &str) -> Result<Target, Complaint> {
         let wrong = |trouble: &str| Complaint::new(place, format!("the URL `{}` {trouble}", plan::mask::url(text)));
         if outside_slots(text).any(|c| c <= ' ' || c == '\x7f') {
-            return Err(wrong("holds a space or another character that ends it; write %20"));
+            return Err(wrong("contains a space or another character that ends it; write %20"));
         }
         let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
         let scheme = scheme.to_ascii_lowercase();
         if scheme != "http" && scheme != "https" {
-            return Err(wrong("is neither http nor https; curl commands are taken for these only"));
+            return Err(wrong("is neither http nor https; only these are supported in curl commands"));
         }
         let rest = rest.split('#').next().unwrap_or_default();
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -161,7 +161,7 @@ pub fn globbed(text: &str, place: &str) -> Result<Vec<String>, Complaint> {
         let close = if glob.starts_with('{') { '}' } else { ']' };
         let wrong = || {
             let trouble = format!(
-                "the URL `{}` has a {} that opens no list; write -g to send it as it is",
+                "the URL `{}` has a {} that does not open a list; add -g to send it literally",
                 plan::mask::url(text),
                 &glob[..1]
             );
@@ -172,7 +172,7 @@ pub fn globbed(text: &str, place: &str) -> Result<Vec<String>, Complaint> {
         let values = if close == '}' { Some(inside.split(',').map(str::to_owned).collect()) } else { range(inside) };
         let values: Vec<String> = values.filter(|values| !values.is_empty()).ok_or_else(wrong)?;
         if all.len() * values.len() > MOST {
-            let trouble = format!("the URL stands for more than {MOST} URLs; write --urls FILE for so many");
+            let trouble = format!("the URL expands to more than {MOST} URLs; write --urls FILE for so many");
             return Err(Complaint::new(place, trouble));
         }
         all = all.iter().flat_map(|start| values.iter().map(move |v| format!("{start}{before}{v}"))).collect();

@@ -43,11 +43,12 @@ fn words_are_those_of_a_shell() {
 fn variables_that_hold_variables_do_not_grow_without_bound() {
     let doubling = format!("A=aaaaaaaaaa\n{}curl h -d \"$A\"", "A=$A$A\n".repeat(26));
     let said = read(&[&doubling], "--curl").expect_err("too much").to_string();
-    let expected = "--curl line 24: the variable $A makes a word of more than 64 MiB; put a long value into a file and write -d @FILE";
+    let expected = "--curl line 24: the variable $A makes a word of more than 64 MiB; put long values in a file and \
+        write -d @FILE";
     assert_eq!(said, expected);
     let many = format!("A=aaaaaaaaaa\n{}curl h{}", "A=$A$A\n".repeat(20), " -d $A".repeat(40));
     let said = read(&[&many], "--curl").expect_err("too much").to_string();
-    assert!(said.contains("come to more than 256 MiB"), "{said}");
+    assert!(said.contains("add up to more than 256 MiB"), "{said}");
 }
 
 #[test]
@@ -131,11 +132,11 @@ fn what_is_not_honoured_is_named() {
     let given = given("curl -so /dev/null --retry 3 -c jar --tlsv1.1 -H foo http://h | jq .");
     let notes = [given.notes, given.remarks].concat();
     for said in [
-        "-s -o: about curl's own output",
-        "--retry: nothing is tried again",
+        "-s -o: only affects curl's own output",
+        "--retry: nothing is retried",
         "-c: cookies that responses set are not kept",
         "--tlsv1.1: TLS 1.2 and 1.3 are offered",
-        "-H 'foo': is no header line",
+        "-H 'foo': is not a header",
         "`| jq .` works on curl's output",
     ] {
         assert!(notes.iter().any(|note| note.starts_with(said)), "{said}: {notes:?}");
@@ -157,25 +158,30 @@ fn globs() {
 fn mistakes_get_a_sentence() {
     #[rustfmt::skip]
     let table = [
-        ("curl", "--curl: names no URL; write one behind the options"),
-        ("", "--curl: holds no command; write one such as 'curl http://localhost:8080/'"),
-        ("wget http://h", "--curl: `wget` is not curl; write commands that begin with curl"),
-        ("curl 'http://h", "--curl line 1: a single quote is opened and not closed; close it"),
-        ("curl http://h -H $(x)", "--curl line 1: a shell would run another command here (`…` or $(…)), and brunt runs none; write what it prints"),
+        ("curl", "--curl: has no URL; write one after the options"),
+        ("", "--curl: has no command; write one such as 'curl http://localhost:8080/'"),
+        ("wget http://h", "--curl: `wget` is not curl; write commands that start with curl"),
+        ("curl 'http://h", "--curl line 1: a single quote is not closed; close it"),
+        ("curl http://h -H $(x)", "--curl line 1: a shell would run another command here (`…` or $(…)), which brunt \
+            does not; write what it prints"),
         ("curl http://h -H \"$NO_SUCH_VARIABLE\"", "--curl line 1: the variable $NO_SUCH_VARIABLE is not set; set it, or write its value"),
-        ("curl http://h --frob", "--curl: --frob is no option of curl"),
-        ("curl http://h -H", "--curl: -H needs a value behind it; the command ends there"),
-        ("curl http://h --digest -u a:b", "--curl: --digest needs a response to compute its credentials, and brunt sends every request as it is; use -u with basic authentication, or a header"),
-        ("curl ftp://h", "--curl: the URL `ftp://h` is neither http nor https; curl commands are taken for these only"),
-        ("curl 'http://h/a b'", "--curl: the URL `http://h/a b` holds a space or another character that ends it; write %20"),
+        ("curl http://h --frob", "--curl: --frob is not an option of curl"),
+        ("curl http://h -H", "--curl: -H needs a value, but the command ends there; add it"),
+        ("curl http://h --digest -u a:b", "--curl: --digest needs a challenge from the server first, which brunt \
+            does not support; use -u with basic authentication, or a header"),
+        ("curl ftp://h", "--curl: the URL `ftp://h` is neither http nor https; only these are supported in curl \
+            commands"),
+        ("curl 'http://h/a b'", "--curl: the URL `http://h/a b` contains a space or another character that ends it; \
+            write %20"),
         ("curl http://h -d @/no/such", "--curl: --data: /no/such cannot be read (No such file or directory (os error 2)); write the path of a readable file"),
-        ("curl http://h -d @-", "--curl: --data would read standard input, which is read once only; write the name of a file"),
+        ("curl http://h -d @-", "--curl: --data would read standard input again, which can be read only once; write the name of a file"),
         ("curl http://h -u me", "--curl: -u me has no password, and curl would ask for it; write -u 'me:PASSWORD', or -u 'me:'"),
-        ("curl http://h -d x -F a=b", "--curl: asks for more than one of -d, -F, -T and -I, and a request has one method and one body; give one of them"),
+        ("curl http://h -d x -F a=b", "--curl: has more than one of -d, -F, -T and -I, and a request has one method \
+            and one body; keep one of them"),
         ("curl -x https://p http://h", "--curl: --proxy https:// to a proxy itself is not spoken; write http:// where it listens without TLS"),
         ("curl -m soon http://h", "--curl: --max-time soon is not a number of seconds; write one such as 5 or 2.5"),
-        ("curl 'http://h/{a'", "--curl: the URL `http://h/{a` has a { that opens no list; write -g to send it as it is"),
-        ("curl http://h\ncurl -k https://h", "--curl line 2: differs from the first command (--curl line 1) in what becomes --insecure, which holds for a whole run; write it alike in all commands, or load them in two runs"),
+        ("curl 'http://h/{a'", "--curl: the URL `http://h/{a` has a { that does not open a list; add -g to send it literally"),
+        ("curl http://h\ncurl -k https://h", "--curl line 2: differs from the first command (--curl line 1) in --insecure, which applies to the whole run; make it the same in all commands, or use two runs"),
     ];
     for (text, said) in table {
         assert_eq!(read(&[text], "--curl").expect_err(text).to_string(), said);

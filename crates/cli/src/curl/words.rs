@@ -215,7 +215,7 @@ impl Reader<'_> {
             match self.next() {
                 Some('\'') => return Ok(()),
                 Some(c) => word.push(c),
-                None => return Err((line, "a single quote is opened and not closed; close it".into())),
+                None => return Err((line, "a single quote is not closed; close it".into())),
             }
         }
     }
@@ -225,7 +225,7 @@ impl Reader<'_> {
         self.next();
         loop {
             match self.peek(0) {
-                None => return Err((line, "a double quote is opened and not closed; close it".into())),
+                None => return Err((line, "a double quote is not closed; close it".into())),
                 Some('"') => {
                     self.next();
                     return Ok(());
@@ -255,7 +255,7 @@ impl Reader<'_> {
         let line = self.line;
         if self.peek(0) == Some('`') || self.peek(1) == Some('(') {
             let trouble =
-                "a shell would run another command here (`…` or $(…)), and brunt runs none; write what it prints";
+                "a shell would run another command here (`…` or $(…)), which brunt does not; write what it prints";
             return Err((line, trouble.into()));
         }
         self.next();
@@ -269,7 +269,7 @@ impl Reader<'_> {
             self.next();
         }
         if braces && self.next() != Some('}') {
-            return Err((line, format!("${{{name}… is more than the name of a variable; write the value itself")));
+            return Err((line, format!("${{{name}… is more than a variable; write the value itself")));
         }
         if name.is_empty() {
             word.push('$');
@@ -280,13 +280,13 @@ impl Reader<'_> {
             return Err((line, format!("the variable ${name} is not set; set it, or write its value")));
         };
         if word.len() + value.len() > WORD_BOUND {
-            let trouble = "makes a word of more than 64 MiB; put a long value into a file and write -d @FILE";
+            let trouble = "makes a word of more than 64 MiB; put long values in a file and write -d @FILE";
             return Err((line, format!("the variable ${name} {trouble}")));
         }
         self.values += value.len();
         if self.values > VALUES_BOUND {
             let trouble =
-                "and those before it come to more than 256 MiB; put long values into files and write -d @FILE";
+                "and those before it add up to more than 256 MiB; put long values in files and write -d @FILE";
             return Err((line, format!("the variable ${name} {trouble}")));
         }
         word.push_str(value);
@@ -299,7 +299,7 @@ impl Reader<'_> {
         self.takes("$'");
         let mut bytes = Vec::new();
         loop {
-            let c = self.next().ok_or_else(|| (line, "a $' is opened and not closed; close it".to_owned()))?;
+            let c = self.next().ok_or_else(|| (line, "a $' is not closed; close it".to_owned()))?;
             match c {
                 '\'' => break,
                 '\\' => self.escape(&mut bytes),
@@ -309,7 +309,8 @@ impl Reader<'_> {
         let text = String::from_utf8(bytes).map_err(|_| {
             (
                 line,
-                "$'…' holds bytes that are no text (UTF-8); put them into a file and write --data-binary @FILE".into(),
+                "$'…' contains bytes that are not text (UTF-8); put them in a file and write --data-binary @FILE"
+                    .into(),
             )
         })?;
         word.push_str(&text);

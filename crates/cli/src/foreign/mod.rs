@@ -104,7 +104,7 @@ impl Reading {
                 if strict {
                     return None;
                 }
-                reading.notes.push(format!("brunt knows no {word} of {}", tool.name));
+                reading.notes.push(format!("brunt does not know {word} of {}", tool.name));
                 continue;
             };
             let value = match (becomes.takes(), value) {
@@ -280,7 +280,7 @@ mod tests {
             "brunt -c 10 -d 10s http://h/",
             &[
                 "-s: brunt runs no scripts; -H, --data and slots such as {counter} vary requests",
-                "brunt knows no --frob of wrk",
+                "brunt does not know --frob of wrk",
             ],
         );
         is("ab -A me:hunter2 -k http://u:pw@h/", "brunt -c 1 -n 1 --user '***' 'http://***@h/'", &[]);

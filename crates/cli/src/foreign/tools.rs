@@ -91,8 +91,7 @@ impl Tool {
     }
 }
 
-const NO_PROXY: Becomes =
-    Becomes::NoteOf("of proxies brunt speaks to those of curl commands only: --curl 'curl -x PROXY http://...'");
+const NO_PROXY: Becomes = Becomes::NoteOf("use -x PROXY");
 const SHOWN: &str = "brunt writes one report: -o report.json, .csv, .md or .xml";
 
 /// All of them; where a line could be of several, the first.
@@ -250,7 +249,7 @@ const GO_STRESS: Tool = Tool {
         (&["-http2"], Becomes::Words(&["--http", "2"])),
         (&["-redirect"], Becomes::Words(&["-L"])),
         (&["-d"], Becomes::NoteOf("--debug shows one whole exchange")),
-        (&["-m"], Becomes::NoteOf("with users each has one connection; with -r write --max-connections N")),
+        (&["-m"], Becomes::NoteOf("users have one connection each; with -r, write --max-connections N")),
         (&["-v"], Becomes::NoteOf("checks are --expect-status, --expect-body and --expect-json '$.code == 200'")),
     ],
 };
