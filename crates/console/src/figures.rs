@@ -26,7 +26,7 @@ pub struct Figures {
     pub load_steady: bool,
     /// How long the plan lasts, where it says so, in seconds.
     pub planned_s: Option<f64>,
-    /// `completed`, `interrupted`, `aborted`, `cut_off` …
+    /// `completed`, `stopped`, `drained`, `interrupted`, `aborted`, `cut_off` …
     pub ended: String,
     /// The exit code.
     pub exit: u8,
@@ -68,7 +68,7 @@ impl Figures {
         let quantile = |q| summary.headline().quantile(q).figure.exact().map(|time| time.0 as f64 / 1e3);
         let mut figures = Figures {
             mode: if summary.open { "open" } else { "closed" }.into(),
-            ended: summary.end.name().into(),
+            ended: summary.ended_how().into(),
             exit: summary.exit.code(),
             verdict: summary.trust.verdict().verdict().into(),
             window_s: summary.window.as_secs_f64(),

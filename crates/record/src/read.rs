@@ -134,8 +134,7 @@ impl<'a> Reader<'a> {
         if self.line == 1 {
             check_head(&self.text)?;
             // Read as what it must be: of an event that may be any, everything is held twice.
-            let started = serde_json::from_slice::<Started>(&self.text)
-                .map_err(|e| fault(self.line, format!("this is not an event of a run ({e})")))?;
+            let started = serde_json::from_slice::<Started>(&self.text).map_err(|e| fault(self.line, no_event(&e)))?;
             self.plausible.begins(&started);
             return Ok(Some(RunEvent::Started(Box::new(started))));
         }
@@ -151,9 +150,19 @@ impl<'a> Reader<'a> {
             }
             // The last line of a plain file that was cut off.
             Err(_) if self.line > 1 && !self.text.ends_with(b"\n") => Ok(None),
-            Err(e) => Err(fault(self.line, format!("this is not an event of a run ({e})"))),
+            Err(e) => Err(fault(self.line, no_event(&e))),
         }
     }
+}
+
+/// What is wrong with a line that is no event. The parser counts lines in the one it was given.
+fn no_event(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let why = match said.rsplit_once(" at line ") {
+        Some((why, _)) if error.column() > 0 => format!("{why} at column {}", error.column()),
+        _ => said,
+    };
+    format!("this is not an event that brunt writes ({why}): the record was changed or damaged")
 }
 
 /// Refuses what is no record, and records of later versions, before anything else of the first line is understood.
@@ -283,7 +292,8 @@ mod tests {
             assert_eq!(read(text).1.as_deref(), Some(wanted));
         }
         let said = read(&broken).1.unwrap();
-        assert!(said.starts_with("line 3: this is not an event of a run ("), "{said}");
+        assert!(said.starts_with("line 3: this is not an event that brunt writes ("), "{said}");
+        assert!(said.ends_with("): the record was changed or damaged") && !said.contains("at line 1"), "{said}");
     }
 
     #[test]

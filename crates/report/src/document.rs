@@ -6,6 +6,7 @@
 
 mod checks;
 mod connections;
+mod cut;
 mod diagnosis;
 mod distribution;
 mod iterations;
@@ -25,6 +26,7 @@ use serde::Serialize;
 
 use self::checks::CheckReport;
 use self::connections::ConnectionReport;
+use self::cut::CutReport;
 use self::distribution::Distribution;
 use self::iterations::SpanReport;
 use self::latency::{LatencyReport, Phases};
@@ -34,6 +36,7 @@ use self::reference::ReferenceReport;
 use self::scenarios::ScenarioReport;
 use self::second::{SecondReport, Seconds};
 use self::slowest::SlowRequest;
+use crate::cut::Cut;
 use crate::finding::Finding;
 use crate::overload::Overload;
 use crate::seconds::Pass;
@@ -58,6 +61,9 @@ pub struct Report<'a> {
     /// `completed`, `stopped` where an objective or a step asked for it, `interrupted`, `aborted`, or `cut_off` where the record stops before
     /// its end.
     ended: &'static str,
+    /// Where the run ended sooner than it was to: how, and after how much of its time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut: Option<CutReport>,
     /// Length of the window in seconds: what throughput is divided by.
     window_s: f64,
     /// From the first connect to the end of the drain, in seconds.
@@ -317,6 +323,7 @@ impl<'a> Report<'a> {
             unix_ms: started.map(|s| s.unix_ms),
             mode: if summary.open { "open" } else { "closed" },
             ended: if summary.was_stopped() { "stopped" } else { summary.end.name() },
+            cut: Cut::of(summary).map(CutReport::of),
             window_s: summary.window.as_secs_f64(),
             elapsed_s: summary.elapsed.as_secs_f64(),
             exit: summary.exit.code(),

@@ -11,6 +11,7 @@ mod checks;
 mod columns;
 pub mod comparison;
 pub mod contrast;
+mod cut;
 mod document;
 mod elsewhere;
 mod exit;

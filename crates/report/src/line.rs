@@ -1,5 +1,6 @@
 //! The one line that stands before all figures: whether they can be trusted, why not, and what to do about it.
 
+use crate::cut::Cut;
 use crate::finding::{Finding, Grade};
 use crate::judgement;
 use crate::sentences as say;
@@ -104,9 +105,13 @@ const ADVICE: [(&str, Text); 15] = [
 /// The line, as a sentence without a full stop of its own.
 pub(crate) fn line(summary: &Summary, lang: Lang) -> String {
     let verdict = verdict(summary, lang);
+    let verdict = match Cut::of(summary) {
+        Some(cut) => joined(&[cut.said(lang), verdict], lang),
+        None => verdict,
+    };
     match judgement::overload(summary, lang) {
         Some(overload) => {
-            let text = if summary.trust.verdict() == Grade::Ok { AND } else { AND_ALSO };
+            let text = if summary.trust.verdict() == Grade::Ok && Cut::of(summary).is_none() { AND } else { AND_ALSO };
             lang.fill(text, &[("verdict", &verdict), ("overload", &overload)])
         }
         None => verdict,

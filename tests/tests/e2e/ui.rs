@@ -143,7 +143,7 @@ fn a_run_is_started_watched_steered_and_kept() {
     let figures = &run["figures"];
     assert_eq!(
         (&run["state"], &figures["ended"], &figures["mode"]),
-        (&json!("over"), &json!("interrupted"), &json!("open")),
+        (&json!("over"), &json!("drained"), &json!("open")),
         "{run}"
     );
     let count = |name: &str| figures[name].as_u64().unwrap();

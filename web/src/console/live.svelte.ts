@@ -93,7 +93,7 @@ export class Live {
     this.changes = [...this.changes, event];
     let text: { en: string; zh: string };
     if (change === 'drain') {
-      text = C.drained;
+      text = C.draining;
     } else if (change === 'pause' || change === 'resume') {
       this.paused = change === 'pause';
       text = this.paused ? C.paused : C.resumed;

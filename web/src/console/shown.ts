@@ -48,6 +48,7 @@ export function result(run: Kept, lang: Lang): { text: string; tone: 'good' | 'w
   const missed = figures.objectives - figures.met;
   if (missed > 0) return { text: say(C.missedN, lang, { n: missed }), tone: 'bad' };
   if (figures.verdict === 'not_trusted') return { text: say(C.not_trusted, lang), tone: 'bad' };
+  if (figures.ended === 'stopped' || figures.ended === 'drained') return { text: say(C[figures.ended], lang), tone: 'warn' };
   if (figures.ended === 'interrupted') return { text: say(C.interrupted, lang), tone: 'warn' };
   if (figures.verdict === 'caution') return { text: say(C.caution, lang), tone: 'warn' };
   return { text: say(figures.objectives > 0 ? C.metAll : C.trusted, lang), tone: 'good' };

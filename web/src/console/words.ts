@@ -46,6 +46,7 @@ export const C = {
   interrupted: t('stopped', '已停止'),
   unreachable: t('unreachable', '无法连接'),
   cutOff: t('cut off', '被截断'),
+  stopped: t('stopped', '已停止'),
   failedShare: t('Failed', '失败'),
 
   // New run.
@@ -120,7 +121,8 @@ export const C = {
   changedUsers: t('{n} users', '{n} 个用户'),
   paused: t('paused', '已暂停'),
   resumed: t('resumed', '已继续'),
-  drained: t('drained: nothing more is sent', '排空：不再发送'),
+  drained: t('drained', '已排空停止'),
+  draining: t('draining: nothing more is sent', '排空中：不再发送'),
   stopping: t('Stopping …', '正在停止…'),
   notSteered: t('This run was started on the command line; it can be watched here.', '此运行由命令行启动，在此仅可查看。'),
   levelNow: t('Load now', '当前负载'),

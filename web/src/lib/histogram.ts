@@ -129,6 +129,16 @@ export class Ranked {
     return { ns, atLeast: this.atLeast.total > 0 };
   }
 
+  /** How far latencies lie from their mean, each taken as the middle of its bucket; nothing where some did not end: it has no lower bound. */
+  deviation(): Quantity {
+    const n = this.finished.total;
+    if (n === 0 || this.atLeast.total > 0) return WITHHELD;
+    const all = [...this.finished.buckets()].map(({ low, high, count }): [number, number] => [(low + high) / 2, count]);
+    const mean = all.reduce((sum, [at, count]) => sum + at * count, 0) / n;
+    const squares = all.reduce((sum, [at, count]) => sum + count * (at - mean) ** 2, 0);
+    return { ns: Math.sqrt(squares / n), atLeast: false };
+  }
+
   max(): Quantity {
     if (this.count === 0) return WITHHELD;
     return { ns: Math.max(this.finished.max, this.atLeast.max), atLeast: this.atLeast.total > 0 };

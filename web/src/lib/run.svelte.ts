@@ -126,6 +126,7 @@ export class Run {
   readonly #sorts: Sort[][] = [];
   readonly #codes: Record<string, number>[] = [];
   readonly #flows: number[][][] = [];
+  readonly #checks: [number, number, number][][] = [];
   readonly #parts: PartsBlock[] = [];
   #began: number | null = null;
   readonly #blocks: Block[] = [];
@@ -196,6 +197,12 @@ export class Run {
     return this.#flows;
   }
 
+  /** Of each second what checks came to: which, passed, failed. */
+  get checks(): [number, number, number][][] {
+    void this.version;
+    return this.#checks;
+  }
+
   get parts(): PartsBlock[] {
     void this.version;
     return this.#parts;
@@ -236,7 +243,7 @@ export class Run {
     this.version++;
   }
 
-  private addSecond(line: { s: number[]; q: [number, number, number]; h?: Numbers; a?: Numbers; f?: Sort[]; k?: Record<string, number>; x?: number[][] }): void {
+  private addSecond(line: { s: number[]; q: [number, number, number]; h?: Numbers; a?: Numbers; f?: Sort[]; k?: Record<string, number>; e?: [number, number, number][]; x?: number[][] }): void {
     SECOND.forEach((name, i) => this.#columns[name].push(i < 2 ? line.s[i] / 1000 : line.s[i]));
     this.#quantiles.push(line.q);
     this.#latency.push(line.h);
@@ -244,6 +251,7 @@ export class Run {
     this.#sorts.push(line.f ?? []);
     this.#codes.push(line.k ?? {});
     this.#flows.push(line.x ?? []);
+    this.#checks.push(line.e ?? []);
   }
 
   private addBlock(line: { n: number; r: NamedRow[] }): void {

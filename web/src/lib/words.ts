@@ -77,8 +77,6 @@ export const W = {
   interval: t('95 % interval', '95 % 区间'),
   intervalOf: t('{low} – {high}', '{low} – {high}'),
   noCurve: t('too few values for a curve', '数值太少，画不出曲线'),
-  cutAfterOf: t('cut after {after} of {of}', '在 {of} 中的 {after} 处中断'),
-  cutAfter: t('cut after {after}', '在 {after} 处中断'),
   pausedFor: t('{time} of it paused', '其中暂停 {time}'),
   noInterval: t('no interval for a part', '部分时段没有区间'),
   noIntervalShort: t('run too short for an interval', '运行太短，没有区间'),
@@ -263,6 +261,14 @@ export const W = {
   ),
   partsBlocks: t('Parts of a span are told in steps of {n} s: here {from} – {to}, exact to ±{x} %.', '时段内的各部分以 {n} 秒为单位：此处 {from} – {to}，误差 ±{x} %。'),
   localTime: t('axes: time since the window began, below it the time of day ({zone})', '时间轴：窗口开始后的时间，其下为当地时刻（{zone}）'),
+
+  // Checks by name.
+  checks: t('Checks', '检查'),
+  check: t('Check', '检查'),
+  passed: t('Passed', '通过'),
+  notPassed: t('Failed', '未通过'),
+  notPassedShare: t('Share failed', '未通过率'),
+  deviation: t('Standard deviation', '标准差'),
 
   // Comparison.
   run: t('Run', '运行'),

@@ -63,6 +63,16 @@ describe('ranks', () => {
     expect(ranked.max()).toEqual({ ns: 400, atLeast: true });
     expect(ranked.mean().atLeast).toBe(true);
   });
+
+  it('lie around their mean by their standard deviation, where all of them ended', () => {
+    const two = new Histogram(8);
+    for (const [at, n] of [[100, 3], [200, 1]]) two.add([at, at, 0, at, n]);
+    // The mean is 125: 3 × 25² + 75² = 7,500 ÷ 4.
+    expect(new Ranked(two, new Histogram(8)).deviation().ns).toBeCloseTo(Math.sqrt(1875), 6);
+    expect(new Ranked(of([10, 900]), new Histogram(8)).deviation().ns).toBe(0);
+    expect(new Ranked(of([10, 900]), of([400, 1])).deviation().ns).toBeNull();
+    expect(new Ranked(new Histogram(8), new Histogram(8)).deviation().ns).toBeNull();
+  });
 });
 
 it('merging is adding: no percentile is averaged', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { levelOf } from '../../src/console/level';
-import { cutAfter } from '../../src/lib/cut';
 import { pausedWithin } from '../../src/lib/paused';
 import { againstOf, changeOf, figureOf, intervalOf, type Contrast } from '../../src/lib/contrast';
 import { csv, markdown } from '../../src/lib/copy';
@@ -10,6 +9,7 @@ import { bucketOf, Histogram } from '../../src/lib/histogram';
 import { say, t } from '../../src/lib/i18n';
 import { Run, runsOf, SECOND, type Head } from '../../src/lib/run.svelte';
 import { linearTicks, logTicks, niceMax, timeLabels, timeTicks } from '../../src/lib/scale';
+import { checkRows } from '../../src/report/checks';
 import { blocksOf } from '../../src/report/figures';
 import { failuresOf, sortKey } from '../../src/report/failing';
 import { flowOverTime, iterationRows, scenarioRows } from '../../src/report/flows';
@@ -136,6 +136,14 @@ describe('lines', () => {
     expect(told({ from: 0, to: 1 })).toEqual([true, false, true]);
     expect(namedFigures(run, { from: 0, to: 1 })[0].scheduled).toBe(3);
   });
+  it('have what checks came to, of the whole run and of a part', () => {
+    const run = new Run({ ...head, report: { ...head.report, checks: [{ name: 'has a token', passed: 7, failed: 2 }, { name: 'never', passed: 0, failed: 0 }] } });
+    run.add([{ ...second(0, 1, 5), e: [[0, 4, 1]] }, { ...second(1, 1, 4), e: [[0, 3, 1], [9, 1, 1]] }]);
+    expect(checkRows(run, null)[0]).toEqual({ name: 'has a token', passed: 7, failed: 2 });
+    expect(checkRows(run, { from: 1, to: 2 })).toEqual([{ name: 'has a token', passed: 3, failed: 1 }, { name: 'never', passed: 0, failed: 0 }]);
+    run.head = { ...run.head, live: true };
+    expect(checkRows(run, null)[0]).toEqual({ name: 'has a token', passed: 7, failed: 2 });
+  });
   it('are put together in blocks, and a rest at the end is none of its own', () => {
     const of = (lasts: number[], over: number): number[] => {
       const run = new Run(head);
@@ -249,15 +257,5 @@ describe('a load that rests', () => {
     expect(pausedWithin(changes, { from: 0, to: 10 })).toBe(5);
     expect(pausedWithin(changes, { from: 4, to: 6 })).toBe(1);
     expect(pausedWithin([], { from: 0, to: 10 })).toBe(0);
-  });
-});
-
-describe('a run that was cut', () => {
-  it('says after how much of its time', () => {
-    const plan = { duration: 60e9 };
-    for (const ended of ['interrupted', 'cut_off']) expect(cutAfter({ ended, window_s: 12, plan })).toEqual({ after: 12, of: 60 });
-    expect(cutAfter({ ended: 'cut_off', window_s: 12, plan: { duration: null } })).toEqual({ after: 12, of: null });
-    expect(cutAfter({ ended: 'completed', window_s: 60, plan })).toBeNull();
-    expect(cutAfter({ ended: 'interrupted', window_s: 60, plan })).toBeNull();
   });
 });

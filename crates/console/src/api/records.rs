@@ -1,6 +1,6 @@
 //! Records: downloaded, dropped in, and shown as reports.
 
-use std::io::Write;
+use std::io::{Read as _, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -178,7 +178,7 @@ pub async fn upload(
         let _reader = reader;
         let mut incoming = incoming;
         let path = incoming.0.clone().unwrap_or_default();
-        let refused = |why| Problem::unfit("record", why);
+        let refused = |why: String| Problem::unfit("record", refusal(&why, &beginning(&path)));
         let figures = figures::Figures::of(&path).map_err(refused)?;
         std::fs::rename(&path, app.library.record(&id))?;
         incoming.0 = None;
@@ -188,6 +188,31 @@ pub async fn upload(
         Ok((StatusCode::CREATED, Json(json!({ "id": id }))))
     })
     .await
+}
+
+/// How a file begins.
+fn beginning(path: &std::path::Path) -> String {
+    let mut start = Vec::new();
+    // What cannot be read is nothing that is known.
+    let _ = std::fs::File::open(path).and_then(|file| file.take(4096).read_to_end(&mut start));
+    String::from_utf8_lossy(&start).into_owned()
+}
+
+/// Why a file is not taken, and what would be right. People keep reports, and expect that they can be read back.
+fn refusal(why: &str, start: &str) -> String {
+    let report = if start.contains("\"brunt-report/") {
+        Some("a JSON report")
+    } else if start.trim_start().to_ascii_lowercase().starts_with("<!doctype html") {
+        Some("an HTML page")
+    } else {
+        None
+    };
+    match report {
+        Some(what) => {
+            format!("this is {what}, and only a record can be shown again: drop the file that --record wrote")
+        }
+        None => format!("{why}; drop the file that --record wrote, as it was written"),
+    }
 }
 
 /// Of a record that is brought, the next bytes come within this; all of it within what `gate.rs` has for any request.
@@ -209,4 +234,21 @@ async fn receive(mut pieces: BodyDataStream, incoming: &Incoming) -> Result<(), 
         file = written.map_err(Problem::machine)??;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_record_is_told_for_what_it_is_and_what_would_be_right() {
+        let said = |start| refusal("line 1: this is not a record of brunt", start);
+        assert!(said("{\n  \"schema\": \"brunt-report/1\",").starts_with("this is a JSON report, and only a record"));
+        assert!(said("\n<!DOCTYPE html>").starts_with("this is an HTML page, and only a record"));
+        let other = said("hello");
+        assert_eq!(
+            other,
+            "line 1: this is not a record of brunt; drop the file that --record wrote, as it was written"
+        );
+    }
 }

@@ -9,7 +9,8 @@ use super::histogram::numbers;
 use crate::ranked::{Figure, Ranked, headline};
 
 /// `s`: what it held, in the order of `SECOND` in `web/src/lib/run.ts`; `h` and `a`: its latency, and lower bounds of it; `q`: p50, p95 and p99 of
-/// it (nanoseconds; negative: at least that; 0: withheld); `f`: failures, `[kind, phase, errno, count]` each; `k`: codes of status; `x`: its flows.
+/// it (nanoseconds; negative: at least that; 0: withheld); `f`: failures, `[kind, phase, errno, count]` each; `k`: codes of status; `e`: checks,
+/// `[which, passed, failed]` each; `x`: its flows.
 pub(super) fn row(second: &Second, open: bool, grouping: u32, flows: Option<Value>) -> Value {
     let s = second;
     let ranked = headline(&s.latency, open);
@@ -32,6 +33,8 @@ pub(super) fn row(second: &Second, open: bool, grouping: u32, flows: Option<Valu
         entries.extend((!failures.is_empty()).then(|| ("f".to_owned(), json!(failures))));
         let codes = codes(s);
         entries.extend((!codes.is_empty()).then(|| ("k".to_owned(), json!(codes))));
+        let checks: Vec<[u64; 3]> = checks(s);
+        entries.extend((!checks.is_empty()).then(|| ("e".to_owned(), json!(checks))));
         entries.extend(flows.map(|flows| ("x".to_owned(), flows)));
     }
     row
@@ -71,6 +74,12 @@ fn failures(second: &Second) -> Vec<Sort> {
         *count = count.saturating_add(failure.count);
     }
     all.into_iter().map(|((kind, phase, errno), n)| (kind, phase, errno, n)).collect()
+}
+
+/// Of the warm-up nothing counts.
+fn checks(second: &Second) -> Vec<[u64; 3]> {
+    let counted = second.checks.iter().filter(|_| second.part != Part::Warmup);
+    counted.map(|told| [u64::from(told.check), told.passed, told.failed]).collect()
 }
 
 /// Of the warm-up nothing counts.

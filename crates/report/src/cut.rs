@@ -1,0 +1,129 @@
+//! A run that ended sooner than it was to: after how much of its time.
+
+use measure::Nanos;
+use plan::Change;
+use record::End;
+
+use crate::show;
+use crate::sums::Sums;
+use crate::text::{Lang, Text, text};
+
+const CUT: Text = text("cut after {after}", "运行 {after} 后中断");
+const CUT_OF: Text = text("cut after {after} of {of}", "运行 {after} 后中断（计划 {of}）");
+const STOPPED: Text = text("stopped after {after}", "运行 {after} 后停止");
+const STOPPED_OF: Text = text("stopped after {after} of {of}", "运行 {after} 后停止（计划 {of}）");
+const DRAINED: Text = text("drained after {after}", "运行 {after} 后排空停止");
+const DRAINED_OF: Text = text("drained after {after} of {of}", "运行 {after} 后排空停止（计划 {of}）");
+
+/// How a run ended early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// What was in flight is lost: it was interrupted, killed, or could not go on.
+    Cut,
+    /// An objective or a step asked for it.
+    Stopped,
+    /// Nothing more was sent, and what was in flight might finish.
+    Drained,
+}
+
+/// See the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cut {
+    pub way: Way,
+    /// The window of the run as it was.
+    pub after: Nanos,
+    /// As it was to be; None: that is not known.
+    pub of: Option<Nanos>,
+}
+
+impl Cut {
+    /// Of a run; None where it lasted as long as it was to, or had no window.
+    pub fn of(run: &Sums) -> Option<Cut> {
+        let drained = run.changes.iter().any(|changed| changed.change == Change::Drain);
+        let way = match run.end {
+            _ if drained => Way::Drained,
+            _ if run.was_stopped() => Way::Stopped,
+            End::Interrupted | End::CutOff | End::Aborted => Way::Cut,
+            End::Completed | End::Partial => return None,
+        };
+        let of = run.started.as_ref().and_then(|started| started.plan.duration);
+        let ran = run.window > Nanos::ZERO && of.is_none_or(|of| run.window < of);
+        ran.then_some(Cut { way, after: run.window, of })
+    }
+
+    /// As a part of a sentence.
+    pub fn said(&self, lang: Lang) -> String {
+        let after = show::duration(self.after);
+        let words = match (self.way, self.of) {
+            (Way::Cut, None) => CUT,
+            (Way::Cut, Some(_)) => CUT_OF,
+            (Way::Stopped, None) => STOPPED,
+            (Way::Stopped, Some(_)) => STOPPED_OF,
+            (Way::Drained, None) => DRAINED,
+            (Way::Drained, Some(_)) => DRAINED_OF,
+        };
+        let of = self.of.map(show::duration).unwrap_or_default();
+        lang.fill(words, &[("after", &after), ("of", &of)])
+    }
+
+    /// The word of documents.
+    pub fn name(&self) -> &'static str {
+        match self.way {
+            Way::Cut => "cut",
+            Way::Stopped => "stopped",
+            Way::Drained => "drained",
+        }
+    }
+}
+
+impl Sums {
+    /// How it ended, in a word of documents: as the record says, and `stopped` or `drained` where it was asked to end early.
+    pub fn ended_how(&self) -> &'static str {
+        match Cut::of(self) {
+            Some(cut) if cut.way != Way::Cut => cut.name(),
+            _ => self.end.name(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Changed, Ended, Notice, RunEvent, Started, Subject};
+
+    use super::*;
+    use crate::summary::Summary;
+
+    fn line(lasts: Option<Nanos>, window: u64, end: Option<End>, more: Vec<RunEvent>, lang: Lang) -> String {
+        let head = include_str!("../../record/src/version-1.jsonl").lines().next().expect("a head");
+        let mut started: Started = serde_json::from_str(head).expect("a head");
+        started.plan.duration = lasts;
+        let second = record::Second {
+            part: record::Part::Window,
+            to_ns: Nanos::from_secs(window).0 as i64,
+            ..record::Second::default()
+        };
+        let window = Nanos::from_secs(window);
+        let ended = end.map(|reason| RunEvent::Ended(Ended { reason, window, elapsed: window }));
+        let events = [RunEvent::Started(Box::new(started)), RunEvent::Second(Box::new(second))];
+        let summary = Summary::from_events(events.into_iter().chain(more).chain(ended));
+        crate::line::line(&summary, lang)
+    }
+
+    #[test]
+    fn the_headline_says_after_how_much_of_its_time_a_run_ended() {
+        let (s, minute) = (Nanos::from_secs, Some(Nanos::from_secs(60)));
+        let begins = |line: String, wanted: &str| assert!(line.starts_with(wanted), "{line}");
+        let cut = Some(End::Interrupted);
+        begins(line(minute, 12, cut, Vec::new(), Lang::En), "cut after 12.0 s of 60.0 s; ");
+        begins(line(minute, 12, cut, Vec::new(), Lang::Zh), "运行 12.0 s 后中断（计划 60.0 s）；");
+        begins(line(None, 12, None, Vec::new(), Lang::En), "cut after 12.0 s; ");
+        let stop = RunEvent::Notice(Notice::new(Subject::ObjectiveStop, []));
+        begins(line(minute, 12, cut, vec![stop], Lang::En), "stopped after 12.0 s of 60.0 s; ");
+        let drain = RunEvent::Changed(Changed { at_ns: s(12).0 as i64, change: Change::Drain });
+        for end in [End::Interrupted, End::Completed] {
+            begins(line(minute, 12, Some(end), vec![drain.clone()], Lang::En), "drained after 12.0 s of 60.0 s; ");
+        }
+        let whole = line(minute, 60, Some(End::Completed), Vec::new(), Lang::En);
+        assert!(!whole.contains(" of 60.0 s"), "{whole}");
+    }
+}
