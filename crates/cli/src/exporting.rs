@@ -43,8 +43,11 @@ impl Exports {
         let of =
             |(endpoint, settings): &(export::Endpoint, export::Settings)| Collector::new(endpoint.clone(), settings);
         let collector = asked.otlp.as_ref().map(of).transpose().map_err(wrong)?;
-        let spans = collector.clone().map(SpanPush::new);
-        let otlp = collector.map(|collector| Push::start(collector, figures.clone())).transpose().map_err(wrong)?;
+        let is_sent =
+            |off: fn(&export::Settings) -> bool| asked.otlp.as_ref().is_some_and(|(_, settings)| !off(settings));
+        let spans = collector.clone().filter(|_| is_sent(|settings| settings.no_traces)).map(SpanPush::new);
+        let otlp = collector.filter(|_| is_sent(|settings| settings.no_metrics));
+        let otlp = otlp.map(|collector| Push::start(collector, figures.clone())).transpose().map_err(wrong)?;
         Ok(Exports { figures: Some(figures), prometheus, otlp, spans, linger: asked.linger })
     }
 

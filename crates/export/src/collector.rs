@@ -1,4 +1,4 @@
-//! A collector of OpenTelemetry that is spoken to by OTLP over HTTP: where it is, and how it is asked.
+//! A collector of OpenTelemetry that is spoken to by OTLP, over HTTP or gRPC: where it is, and how it is asked.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,10 +6,14 @@ use std::time::Duration;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig};
 use ureq::{Agent, http};
 
+use crate::grpc::{self, Grpc};
+
 /// So long an export may take in all; a collector that stalls costs a moment of the figures, never the run.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The port of OTLP over HTTP.
 const PORT: u16 = 4318;
+/// The port of OTLP over gRPC.
+const GRPC_PORT: u16 = 4317;
 /// What of a refusal is read.
 const REFUSAL: u64 = 64 * 1024;
 
@@ -18,10 +22,16 @@ const REFUSAL: u64 = 64 * 1024;
 pub struct Settings {
     /// `OTEL_EXPORTER_OTLP_HEADERS`: `key=value,key=value`.
     pub headers: Option<String>,
+    /// `OTEL_EXPORTER_OTLP_PROTOCOL`: `grpc` or `http/protobuf`, for a URL that says neither.
+    pub protocol: Option<String>,
     /// `OTEL_EXPORTER_OTLP_CERTIFICATE`: authorities to trust, as PEM; None: the public ones.
     pub certificate: Option<Vec<u8>>,
     /// `OTEL_RESOURCE_ATTRIBUTES`: as the headers.
     pub attributes: Option<String>,
+    /// `OTEL_METRICS_EXPORTER=none`: no figures are sent, to a collector that takes spans alone.
+    pub no_metrics: bool,
+    /// `OTEL_TRACES_EXPORTER=none`: no spans are.
+    pub no_traces: bool,
     /// `OTEL_SERVICE_NAME`.
     pub service: Option<String>,
 }
@@ -32,6 +42,8 @@ pub struct Endpoint {
     base: String,
     /// On this machine: no proxy is between.
     local: bool,
+    /// It is called by gRPC.
+    grpc: bool,
 }
 
 impl Endpoint {
@@ -40,26 +52,46 @@ impl Endpoint {
     /// # Errors
     /// What is wrong with it, and what would be right.
     pub fn parse(text: &str) -> Result<Endpoint, String> {
-        let wrong = || format!("`{text}` is no URL of a collector; write one such as http://127.0.0.1:{PORT}");
+        let wrong = || {
+            format!(
+                "`{text}` is no URL of a collector; write one such as http://127.0.0.1:{PORT} or grpc://127.0.0.1:{GRPC_PORT}"
+            )
+        };
         let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
         let uri: http::Uri = whole.parse().map_err(|_| wrong())?;
-        let (Some("http" | "https"), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+        let (Some(scheme @ ("http" | "https" | "grpc" | "grpcs")), Some(authority)) =
+            (uri.scheme_str(), uri.authority())
+        else {
             return Err(wrong());
         };
+        let grpc = scheme.starts_with("grpc");
+        let scheme = if scheme.ends_with('s') { "https" } else { "http" };
         if authority.host().is_empty() || uri.query().is_some() {
             return Err(wrong());
         }
-        let port = if text.contains("://") || authority.port().is_some() { String::new() } else { format!(":{PORT}") };
+        let port = match (authority.port().is_some(), grpc) {
+            (false, true) => format!(":{GRPC_PORT}"),
+            (false, false) if !text.contains("://") => format!(":{PORT}"),
+            _ => String::new(),
+        };
         let path = uri.path().trim_end_matches('/');
         // Some name the address of one signal; the others are beside it.
         let path = ["/v1/metrics", "/v1/traces"].iter().fold(path, |path, end| path.strip_suffix(end).unwrap_or(path));
         let host = authority.host().trim_matches(['[', ']']);
         let local = host == "localhost" || host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
-        Ok(Endpoint { base: format!("{}://{authority}{port}{path}", uri.scheme_str().unwrap_or_default()), local })
+        if grpc && !path.is_empty() {
+            return Err(wrong());
+        }
+        Ok(Endpoint { base: format!("{scheme}://{authority}{port}{path}"), local, grpc })
     }
 
     /// As it may be shown: without a name and a password.
     pub fn shown(&self) -> String {
+        let shown = self.bare();
+        if self.grpc { shown.replacen("http", "grpc", 1) } else { shown }
+    }
+
+    fn bare(&self) -> String {
         match (self.base.split_once("://"), self.base.rsplit_once('@')) {
             (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
             _ => self.base.clone(),
@@ -92,6 +124,7 @@ fn unescaped(text: &str) -> Option<String> {
 #[derive(Clone)]
 pub struct Collector {
     agent: Agent,
+    grpc: Option<Grpc>,
     endpoint: Endpoint,
     headers: Vec<(String, String)>,
     /// What all that is sent is told of.
@@ -135,7 +168,8 @@ impl Collector {
             resource.push(("service.name".into(), service.unwrap_or_else(|| "brunt".into())));
         }
         resource.push(("service.version".into(), env!("CARGO_PKG_VERSION").into()));
-        Ok(Collector { agent: config.build().into(), endpoint, headers, resource })
+        let grpc = grpc(&endpoint, settings, &headers)?;
+        Ok(Collector { agent: config.build().into(), grpc, endpoint, headers, resource })
     }
 
     /// As it may be shown.
@@ -145,6 +179,10 @@ impl Collector {
 
     /// Sends one export; the error says why it was not taken.
     pub(crate) fn send(&self, signal: &str, body: &[u8]) -> Result<(), String> {
+        if let Some(grpc) = &self.grpc {
+            let service = if signal == "traces" { "trace.v1.TraceService" } else { "metrics.v1.MetricsService" };
+            return grpc.call(&format!("/opentelemetry.proto.collector.{service}/Export"), body);
+        }
         let mut request = self.agent.post(format!("{}/v1/{signal}", self.endpoint.base));
         for (name, value) in &self.headers {
             request = request.header(name, value);
@@ -160,6 +198,25 @@ impl Collector {
         let said: String = String::from_utf8_lossy(&said).chars().filter(|c| !c.is_control()).take(200).collect();
         Err(format!("{status} {said}").trim_end().to_owned())
     }
+}
+
+/// Where calls go, if the URL or `OTEL_EXPORTER_OTLP_PROTOCOL` asks for gRPC.
+fn grpc(endpoint: &Endpoint, settings: &Settings, headers: &[(String, String)]) -> Result<Option<Grpc>, String> {
+    let by_variable = match settings.protocol.as_deref() {
+        None | Some("http/protobuf") => false,
+        Some("grpc") => true,
+        Some(other) => {
+            return Err(format!("OTEL_EXPORTER_OTLP_PROTOCOL is `{other}`; grpc and http/protobuf are spoken"));
+        }
+    };
+    if !endpoint.grpc && !by_variable {
+        return Ok(None);
+    }
+    let uri: http::Uri = endpoint.bare().parse().map_err(|_| "is no URL of a collector".to_owned())?;
+    let tls = uri.scheme_str() == Some("https");
+    let address = (uri.host().unwrap_or_default().trim_matches(['[', ']']), uri.port_u16().unwrap_or(GRPC_PORT));
+    let tls = tls.then(|| grpc::trusting(settings.certificate.as_deref())).transpose()?;
+    Ok(Some(Grpc::new(address, tls, headers, PATIENCE)))
 }
 
 fn certificates(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String> {
@@ -185,7 +242,9 @@ mod tests {
         assert_eq!(base("https://h/").unwrap(), "https://h");
         assert_eq!(base("localhost").unwrap(), "http://localhost:4318");
         assert_eq!(base("localhost:1").unwrap(), "http://localhost:1");
-        for wrong in ["", "ftp://h", "http://", "http://h/?a=b", "a b"] {
+        assert_eq!(base("grpc://h").unwrap(), "http://h:4317");
+        assert_eq!(Endpoint::parse("grpcs://a:b@h:1/").unwrap().shown(), "grpcs://h:1");
+        for wrong in ["", "grpc://h/v1/x", "ftp://h", "http://", "http://h/?a=b", "a b"] {
             assert!(base(wrong).is_err_and(|said| said.contains("is no URL of a collector")), "{wrong}");
         }
         let endpoint = Endpoint::parse("https://ann:secret@h/x").unwrap();

@@ -10,6 +10,7 @@ mod catalogue;
 mod collector;
 mod described;
 mod figures;
+mod grpc;
 mod otlp;
 mod protobuf;
 mod push;

@@ -112,6 +112,9 @@ fn settings() -> Result<Settings, Complaint> {
         std::fs::read(&file).map_err(|why| Complaint::new(CERTIFICATE, format!("{file} cannot be read: {why}")))
     };
     Ok(Settings {
+        no_metrics: variable("OTEL_METRICS_EXPORTER").as_deref() == Some("none"),
+        no_traces: variable("OTEL_TRACES_EXPORTER").as_deref() == Some("none"),
+        protocol: variable("OTEL_EXPORTER_OTLP_PROTOCOL"),
         headers: variable("OTEL_EXPORTER_OTLP_HEADERS"),
         certificate: variable(CERTIFICATE).map(read).transpose()?,
         attributes: variable("OTEL_RESOURCE_ATTRIBUTES"),

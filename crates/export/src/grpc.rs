@@ -1,0 +1,259 @@
+//! OTLP over gRPC: unary calls on one HTTP/2 connection, which is opened again where it broke.
+//!
+//! Each thread that exports has a runtime and a connection of its own, which move only while a call is made.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http2::{SendRequest, handshake};
+use hyper::{HeaderMap, Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
+
+/// A service that takes calls.
+pub(crate) struct Grpc {
+    host: String,
+    port: u16,
+    tls: Option<Arc<ClientConfig>>,
+    headers: Vec<(String, String)>,
+    patience: Duration,
+    running: Mutex<Option<Running>>,
+}
+
+struct Running {
+    runtime: Runtime,
+    /// The connection, as long as it stands.
+    sender: Option<SendRequest<Full<Bytes>>>,
+}
+
+/// A clone has a connection of its own.
+impl Clone for Grpc {
+    fn clone(&self) -> Grpc {
+        let (host, tls, headers) = (self.host.clone(), self.tls.clone(), self.headers.clone());
+        Grpc { host, port: self.port, tls, headers, patience: self.patience, running: Mutex::default() }
+    }
+}
+
+/// What TLS to a collector trusts: these authorities (PEM), or the public ones.
+pub(crate) fn trusting(certificate: Option<&[u8]>) -> Result<Arc<ClientConfig>, String> {
+    let mut roots = RootCertStore::empty();
+    match certificate {
+        None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+        Some(pem) => {
+            for certificate in CertificateDer::pem_slice_iter(pem).flatten() {
+                roots.add(certificate).map_err(|why| why.to_string())?;
+            }
+        }
+    }
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let mut config = builder.map_err(|why| why.to_string())?.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    Ok(Arc::new(config))
+}
+
+impl Grpc {
+    /// At this address; nothing is connected yet. A call takes no longer than `patience`.
+    pub fn new(
+        (host, port): (&str, u16),
+        tls: Option<Arc<ClientConfig>>,
+        headers: &[(String, String)],
+        patience: Duration,
+    ) -> Grpc {
+        let headers = headers.iter().map(|(name, value)| (name.to_lowercase(), value.clone())).collect();
+        Grpc { host: host.to_owned(), port, tls, headers, patience, running: Mutex::default() }
+    }
+
+    /// Calls a method with an encoded message; the error says why it was not taken.
+    pub fn call(&self, path: &str, message: &[u8]) -> Result<(), String> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if running.is_none() {
+            let runtime = Builder::new_current_thread().enable_all().build().map_err(|why| why.to_string())?;
+            *running = Some(Running { runtime, sender: None });
+        }
+        let Some(Running { runtime, sender }) = running.as_mut() else { return Ok(()) };
+        let whole = async { tokio::time::timeout(self.patience, self.once(sender, path, message)).await };
+        let outcome = runtime.block_on(whole).unwrap_or_else(|_| Err("no response in time".into()));
+        if outcome.is_err() {
+            *sender = None;
+        }
+        outcome
+    }
+
+    async fn once(
+        &self,
+        sender: &mut Option<SendRequest<Full<Bytes>>>,
+        path: &str,
+        message: &[u8],
+    ) -> Result<(), String> {
+        let stands = match sender {
+            Some(known) => known.ready().await.is_ok(),
+            None => false,
+        };
+        if !stands {
+            *sender = Some(self.connect().await?);
+        }
+        let Some(sender) = sender else { return Ok(()) };
+        let response = sender.send_request(self.request(path, message)?).await.map_err(said)?;
+        outcome(response).await
+    }
+
+    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, String> {
+        let stream = TcpStream::connect((&*self.host, self.port)).await.map_err(|why| why.to_string())?;
+        stream.set_nodelay(true).map_err(|why| why.to_string())?;
+        let Some(tls) = &self.tls else { return begun(TokioIo::new(stream)).await };
+        let name = ServerName::try_from(self.host.clone()).map_err(|why| why.to_string())?;
+        let stream = tokio_rustls::TlsConnector::from(Arc::clone(tls)).connect(name, stream).await;
+        begun(TokioIo::new(stream.map_err(|why| why.to_string())?)).await
+    }
+
+    fn request(&self, path: &str, message: &[u8]) -> Result<Request<Full<Bytes>>, String> {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        let mut request = Request::post(format!("{scheme}://{host}:{}{path}", self.port))
+            .header("content-type", "application/grpc")
+            .header("te", "trailers")
+            .header("user-agent", concat!("brunt/", env!("CARGO_PKG_VERSION")));
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        // Not compressed, and how long it is.
+        let mut body = vec![0];
+        body.extend((message.len() as u32).to_be_bytes());
+        body.extend(message);
+        request.body(Full::new(body.into())).map_err(|why| why.to_string())
+    }
+}
+
+async fn begun<T>(io: T) -> Result<SendRequest<Full<Bytes>>, String>
+where
+    T: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+{
+    let (sender, connection) = handshake(TokioExecutor::new(), io).await.map_err(said)?;
+    drop(tokio::spawn(connection));
+    Ok(sender)
+}
+
+/// The innermost reason says most.
+fn said(error: hyper::Error) -> String {
+    let mut why: &dyn std::error::Error = &error;
+    while let Some(inner) = why.source() {
+        why = inner;
+    }
+    why.to_string()
+}
+
+/// What a response comes to: its status is in its trailers, or in its head where it has no more.
+async fn outcome(response: Response<Incoming>) -> Result<(), String> {
+    let (head, body) = response.into_parts();
+    let whole = body.collect().await.map_err(said)?;
+    let of = |name: &str| {
+        let found = |map: &HeaderMap| map.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        found(&head.headers).or_else(|| whole.trailers().and_then(found))
+    };
+    match of("grpc-status").as_deref() {
+        Some("0") => Ok(()),
+        None => Err(format!("{} without a status of gRPC", head.status)),
+        Some(code) => {
+            let message = of("grpc-message").unwrap_or_default();
+            let message: String = message.chars().filter(|c| !c.is_control()).take(200).collect();
+            Err(format!("gRPC status {code} {message}").trim_end().to_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::net::SocketAddr;
+
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
+    use hyper::service::service_fn;
+    use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+    use prost::Message;
+
+    use crate::collector::{Collector, Endpoint, Settings};
+
+    type Heard = Arc<Mutex<Vec<(String, Option<String>, usize)>>>;
+
+    use super::*;
+
+    /// A service that takes what is encoded well and whose path is known; each connection serves two calls.
+    fn service(heard: &Heard) -> SocketAddr {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let heard = Arc::clone(heard);
+        std::thread::spawn(move || {
+            let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(async move {
+                listener.set_nonblocking(true).expect("a socket");
+                let listener = tokio::net::TcpListener::from_std(listener).expect("a socket");
+                while let Ok((stream, _)) = listener.accept().await {
+                    let heard = Arc::clone(&heard);
+                    let service = service_fn(move |request| answer(request, Arc::clone(&heard)));
+                    let connection = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+                    drop(tokio::spawn(connection.serve_connection(TokioIo::new(stream), service)));
+                }
+            });
+        });
+        address
+    }
+
+    async fn answer(
+        request: Request<Incoming>,
+        heard: Heard,
+    ) -> Result<Response<impl hyper::body::Body<Data = Bytes, Error = Infallible>>, Infallible> {
+        let path = request.uri().path().to_owned();
+        let key = request.headers().get("api-key").and_then(|key| key.to_str().ok()).map(str::to_owned);
+        let body = request.into_body().collect().await.map(|whole| whole.to_bytes()).unwrap_or_default();
+        let length = body.get(1..5).map_or(0, |digits| u32::from_be_bytes(digits.try_into().unwrap_or_default()));
+        let whole = body.first() == Some(&0) && length as usize + 5 == body.len();
+        let metrics = body.get(5..).and_then(|body| ExportMetricsServiceRequest::decode(body).ok());
+        let known = path.ends_with("metrics.v1.MetricsService/Export") && whole && metrics.is_some();
+        heard.lock().unwrap().push((path, key, metrics.map_or(0, |all| all.resource_metrics.len())));
+        let mut trailers = HeaderMap::new();
+        trailers.insert("grpc-status", if known { "0" } else { "12" }.parse().expect("a header"));
+        trailers.insert("grpc-message", "unknown service".parse().expect("a header"));
+        let frames = [Frame::data(Bytes::from_static(&[0; 5])), Frame::trailers(trailers)].map(Ok);
+        let body = StreamBody::new(futures_util::stream::iter(frames));
+        Ok(Response::builder().header("content-type", "application/grpc").body(body).expect("a response"))
+    }
+
+    #[test]
+    fn a_collector_is_called_and_says_why_it_takes_nothing() {
+        let heard = Heard::default();
+        let address = service(&heard);
+        let export = ExportMetricsServiceRequest { resource_metrics: vec![Default::default(); 3] }.encode_to_vec();
+        for (url, protocol) in [(format!("grpc://{address}"), None), (format!("http://{address}"), Some("grpc".into()))]
+        {
+            let settings = Settings { headers: Some("Api-Key=a".into()), protocol, ..Settings::default() };
+            let collector = Collector::new(Endpoint::parse(&url).expect("a URL"), &settings).expect("a collector");
+            for _ in 0..3 {
+                assert_eq!(collector.send("metrics", &export), Ok(()));
+            }
+            assert_eq!(collector.send("traces", &export), Err("gRPC status 12 unknown service".into()));
+        }
+        let heard = heard.lock().unwrap();
+        let path = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export".to_owned();
+        assert_eq!((heard.len(), &heard[0]), (8, &(path, Some("a".into()), 3)));
+        let wrong = Settings { protocol: Some("http/json".into()), ..Settings::default() };
+        let said =
+            Collector::new(Endpoint::parse("http://127.0.0.1").expect("a URL"), &wrong).err().unwrap_or_default();
+        assert!(said.starts_with("OTEL_EXPORTER_OTLP_PROTOCOL is `http/json`"), "{said}");
+    }
+
+    #[test]
+    fn a_collector_that_is_away_is_said_to_be() {
+        let gone = std::net::TcpListener::bind("127.0.0.1:0").and_then(|gone| gone.local_addr()).expect("a port");
+        let endpoint = Endpoint::parse(&format!("grpc://{gone}")).expect("a URL");
+        let said = Collector::new(endpoint, &Settings::default()).expect("a collector").send("metrics", b"");
+        assert!(said.clone().is_err_and(|why| why.to_lowercase().contains("refused")), "{said:?}");
+    }
+}
