@@ -397,7 +397,7 @@ fn a_proxy_hears_the_whole_url_from_both_curl_and_brunt() {
 #[test]
 fn what_brunt_cannot_do_of_curl_is_named() {
     for (command, code, said) in [
-        ("curl --digest -u a:b http://127.0.0.1:1/", 64, "--digest needs a response to compute its credentials"),
+        ("curl --digest -u a:b http://127.0.0.1:1/", 64, "--digest needs a challenge from the server first"),
         ("curl --http3 http://127.0.0.1:1/", 64, "--http3 is a version of HTTP that brunt does not support"),
         ("curl -x socks4://127.0.0.1:1 http://127.0.0.1:1/", 64, "socks4:// is an old version of SOCKS"),
         (
@@ -405,7 +405,7 @@ fn what_brunt_cannot_do_of_curl_is_named() {
             64,
             "-H 'Content-Type: …' with -F makes curl send the parts as attachments",
         ),
-        ("curl --aws-sigv4 aws:amz http://127.0.0.1:1/", 64, "signs every request with its time"),
+        ("curl --aws-sigv4 aws:amz http://127.0.0.1:1/", 64, "signs every request, which is not supported yet"),
     ] {
         brunt(["--curl", command]).with_code(code).said(said);
     }
@@ -414,7 +414,7 @@ fn what_brunt_cannot_do_of_curl_is_named() {
     brunt(["-n", "4", "-c", "2", "--curl", &command])
         .with_code(0)
         .said("-c: cookies that responses set are not kept")
-        .said("--retry: nothing is tried again")
+        .said("--retry: nothing is retried")
         .said("`| jq .` works on curl's output");
 }
 

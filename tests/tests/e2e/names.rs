@@ -94,7 +94,7 @@ fn objectives_of_names_decide_the_exit_code_and_unknown_names_are_refused() {
     let judged = |rule: &str| brunt(["-n", "200", "--objective", rule, &urls[0], &urls[1]]);
     judged("failed{GET /}<1%").with_code(0).said("GET /status/503 · wrong_status");
     judged("failed{GET /status/503}<1%").with_code(10).said("By name");
-    let right = "no request of this run is called `GET /statsu/503`; write {GET /status/503} if you meant that";
+    let right = "this run has no request named `GET /statsu/503`; write {GET /status/503} if you meant that";
     judged("failed{GET /statsu/503}<1%").with_code(64).said(right);
     let two = brunt(["-n", "2", "--name", "both", &urls[0], &urls[1]]);
     two.with_code(64).said("--name: is for a single URL, and there are 2");

@@ -111,7 +111,7 @@ fn before_a_run_a_doctor_asks_the_probe_what_the_run_would_fill_there() {
     assert_eq!(target.heard(), 0, "no load is sent");
     let nobody = format!("127.0.0.1:{}", free_port());
     let line = ["doctor", "-c", "5", "-d", "1s", "--probe", &nobody, &target.url("")];
-    brunt(line).with_code(64).said("cannot be joined");
+    brunt(line).with_code(64).said("cannot be reached");
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn a_probe_speaks_tls_to_those_who_trust_its_certificate() {
     run(&["--probe-cacert", &other.text("ca.pem")])
         .with_code(64)
         .said("give its certificate, or that of its CA, with --probe-cacert");
-    run(&[]).with_code(64).said("cannot be joined");
+    run(&[]).with_code(64).said("cannot be reached");
     run(&["--probe-cacert", "/nowhere"]).with_code(64).said("--probe-cacert: /nowhere cannot be read");
 }
 

@@ -53,7 +53,10 @@ fn a_stop_ends_the_client_with_the_run_and_the_record_tells_of_it() {
 #[test]
 fn a_client_that_could_time_nothing_or_is_a_load_is_refused() {
     let cases = [
-        (&["--hold", "1s", "--data", "x", "--reference", "5/s", "ws://127.0.0.1:9/"][..], "--hold keeps connections"),
+        (
+            &["--hold", "1s", "--data", "x", "--reference", "5/s", "ws://127.0.0.1:9/"][..],
+            "--hold only holds connections",
+        ),
         (&["--reference", "5000/s", "http://127.0.0.1:9/"], "--reference: 5000/s would itself be a load"),
     ];
     for (line, said) in cases {

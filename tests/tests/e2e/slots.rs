@@ -110,7 +110,7 @@ fn each_row_of_a_data_file_is_taken_once() {
         assert_eq!((rows.len(), different.len()), (400, 400), "{load:?}");
     }
     let run = brunt(["--warmup", "1s", "--data", &body("stop"), "127.0.0.1:9"]);
-    assert!(run.err.contains("--warmup: takes rows of a data file"), "{}", run.err);
+    assert!(run.err.contains("--warmup: needs rows of a data file"), "{}", run.err);
 }
 
 /// gRPC, HTTP/2 and WebSocket against the built-in target, which counts what it understood.

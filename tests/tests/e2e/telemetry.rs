@@ -124,7 +124,7 @@ fn what_cannot_be_exported_is_refused_before_anything_is_sent() {
     let cases: [(&[&str], &str); 6] = [
         (&["--prometheus", &port], "--prometheus: 127.0.0.1:"),
         (&["--prometheus", "http://x"], "--prometheus: `http://x` is not an address to listen on"),
-        (&["--linger", "5s"], "--linger: is for Prometheus"),
+        (&["--linger", "5s"], "--linger: needs --prometheus"),
         (&["--otlp", "ftp://h"], "--otlp: `ftp://h` is no URL of a collector"),
         (&["--trace", "7"], "--trace: `7` is not a share of the traces"),
         (&["--trace", "1%", "-H", "TraceParent: x"], "--trace: sets the traceparent header, and so does -H"),
@@ -132,7 +132,7 @@ fn what_cannot_be_exported_is_refused_before_anything_is_sent() {
     for (line, said) in cases {
         brunt([line, &["-n", "1", &taken.address]].concat()).with_code(64).said(said);
     }
-    brunt(["--trace", "1%", "-n", "1", "redis://127.0.0.1:9"]).with_code(64).said("--trace: needs header lines");
+    brunt(["--trace", "1%", "-n", "1", "redis://127.0.0.1:9"]).with_code(64).said("--trace: needs headers");
     assert_eq!(taken.heard(), 0);
 }
 

@@ -94,7 +94,7 @@ fn a_password_is_asked_for_where_one_is_set() {
 #[test]
 fn beyond_loopback_the_console_wants_tls_and_a_password() {
     let said = brunt(["ui", "--listen", "0.0.0.0:0"]).with_code(64);
-    assert!(said.err.contains("--listen: 0.0.0.0:0 can be reached by others"), "{}", said.err);
+    assert!(said.err.contains("--listen: 0.0.0.0:0 can be reached from other machines"), "{}", said.err);
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("file"), "").unwrap();
     let nowhere = home.path().join("file/library");
