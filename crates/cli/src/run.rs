@@ -254,6 +254,7 @@ fn without_load(
         net: String::new(),
         workers: 0,
         silent: None,
+        around: Vec::new(),
         checks: Vec::new(),
         names: Vec::new(),
     };

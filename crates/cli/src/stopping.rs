@@ -92,6 +92,7 @@ mod tests {
             net: String::new(),
             workers: 1,
             silent: None,
+            around: Vec::new(),
             checks: Vec::new(),
             names: Vec::new(),
         };

@@ -1,12 +1,13 @@
 //! A run from its plan to its last event: workers are started, heard and joined.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use measure::{Clock, Nanos};
-use plan::flow::Known;
+use plan::flow::{Known, Step};
 use plan::{Load, Plan, Scenario};
 use record::{Notice, RunEvent, Started, Subject};
 use wire::{Asked, ByOrder, CHECK_NAMES, Checks, Complaint, Dialogue, OptionSpec, Origin, Protocol};
@@ -160,6 +161,7 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         let mut started = started(setup, backend.name(), tables.workers);
         started.silent = Some(self.dialogue.silent());
         started.names = self.dialogue.names().list().to_vec();
+        started.around = names_around(plan, &*self.dialogue);
         started.checks = self.check_names().to_vec();
         sink(RunEvent::Started(Box::new(started)));
         if let Some(missed) = missed {
@@ -257,6 +259,16 @@ pub fn worker_count(plan: &Plan) -> u32 {
     plan.workers.clamp(1, most.max(1))
 }
 
+/// The names, by index, of requests that are sent before and after the load, and by no user.
+fn names_around<D: Dialogue>(plan: &Plan, dialogue: &D) -> Vec<u16> {
+    let Some(around) = plan.around() else { return Vec::new() };
+    let (names, mut all, mut of_users) = (dialogue.names(), BTreeSet::new(), BTreeSet::new());
+    let add = |to: &mut BTreeSet<u16>, step: &Step| to.extend(step.urls().iter().map(|url| names.of(*url as usize)));
+    plan.flows().for_each(|(_, flow)| flow.each(&mut |step| add(&mut of_users, step)));
+    around.each_of_run(&mut |step| add(&mut all, step));
+    all.difference(&of_users).copied().collect()
+}
+
 /// The most connections the run has at a time.
 fn connections<D: Dialogue>(plan: &Plan, dialogue: &D) -> u64 {
     let of = |load: &Load, max_connections: u32| match load {
@@ -287,6 +299,7 @@ fn started(setup: &Setup, net: &str, workers: u32) -> Started {
         workers,
         silent: None,
         names: Vec::new(),
+        around: Vec::new(),
         checks: Vec::new(),
     }
 }

@@ -28,6 +28,7 @@ fn started(names: usize) -> RunEvent {
         net: "sim".into(),
         workers: 1,
         silent: None,
+        around: Vec::new(),
         checks: Vec::new(),
         names: (0..names).map(|n| format!("GET /{n}\"\\\n")).collect(),
     };

@@ -113,6 +113,9 @@ pub struct Started {
     /// What requests are called in figures by name. Where there is but one, the whole run has its figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
+    /// Of these the ones, by index, whose requests are sent before and after the load only (`setup`, `teardown`): they have no figures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub around: Vec<u16>,
     /// What checks are called in figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,

@@ -72,6 +72,7 @@ pub(crate) fn a_run(seconds: i64) -> Vec<RunEvent> {
         net: "sim".into(),
         workers: 1,
         silent: Some(false),
+        around: Vec::new(),
         checks: Vec::new(),
         names: Vec::new(),
     };

@@ -22,16 +22,17 @@ impl Sums {
         self.started.as_ref().map_or(&[], |started| &started.names)
     }
 
-    /// What each name comes to; nothing where the run has but one, whose figures are the run's.
+    /// What each name comes to, without those that no user sends; nothing where the run has but one, whose figures are the run's.
     pub fn by_name(&self) -> impl Iterator<Item = Row<'_>> {
         let names = self.names();
         let several = if names.len() > 1 { names } else { &[] };
         let totals = self.totals.named.each().iter().map(Some).chain(std::iter::repeat(None));
         let nothing = nothing();
-        several.iter().zip(totals).enumerate().map(move |(index, (name, totals))| Row {
-            name,
-            index: index as u16,
-            totals: totals.unwrap_or(nothing),
+        let around = self.started.as_ref().map_or(&[][..], |started| &started.around);
+        several.iter().zip(totals).enumerate().filter_map(move |(index, (name, totals))| {
+            let index = index as u16;
+            let row = Row { name, index, totals: totals.unwrap_or(nothing) };
+            (!around.contains(&index)).then_some(row)
         })
     }
 

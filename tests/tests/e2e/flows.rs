@@ -267,6 +267,8 @@ fn what_is_set_up_once_is_known_to_all_users_of_all_processes_and_torn_down_once
         assert_eq!(["item", "start", "end"].map(|name| named(&report, name)[1]), [120, 4, 4], "{load}: {report}");
         assert_eq!(report.requests(), [128, 128, 0, 0], "{load}: {report}");
         assert!(!report.json.to_string().contains("all of them"), "no value is in the report");
+        let rows = report.json["by_name"].as_array().expect("names");
+        assert_eq!(rows.len(), 3, "what is done once has no figures: {rows:?}");
         let log = nginx.stop_and_read_log();
         let answered = |status: &str| log.iter().filter(|line| line.starts_with(status)).count();
         // The first of the flow was asked once before.

@@ -157,6 +157,7 @@ impl Run {
             workers: self.plan.workers,
             silent: self.silent,
             names: self.names.clone(),
+            around: Vec::new(),
             checks: self.checks.clone(),
         }))];
         events.extend(self.probe.clone().map(RunEvent::FirstAnswer));
