@@ -7,7 +7,7 @@ use load::{Course, Users};
 use measure::Nanos;
 use measure::random::Rng;
 use plan::{Load, Plan, Scenario, Share};
-use scenario::{Choice, Flow, OwnConnections, Program, Requests};
+use scenario::{Choice, Flow, OwnConnections, Program, Requests, Turns};
 use wire::{Dialogue, Fill, Network, Origin, Place, Values};
 
 use crate::barrier::Barrier;
@@ -133,7 +133,7 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
         if let Some(flow) = &plan.flow {
             // Its conditions were read when the plan was checked.
             let program = Program::of(flow).unwrap_or_default();
-            return Choice::Flow(Box::new(Flow::new(Arc::new(program), seed)));
+            return Choice::Flow(Box::new(self.flow(program, seed, self.share)));
         }
         let Load::Closed { think, .. } = plan.load else { return Choice::Requests(self.requests.seeded(seed)) };
         if !self.fixed {
@@ -161,11 +161,22 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
         Sources::new(all, rng)
     }
 
+    /// A flow whose users wait for their turns, where steps have some.
+    fn flow(&self, program: Program, seed: u64, share: Share) -> Flow {
+        let rates: Vec<Option<f64>> = self.setup.plan.urls.iter().map(plan::WeightedUrl::at_most).collect();
+        let flow = Flow::new(Arc::new(program), seed);
+        if rates.iter().all(Option::is_none) {
+            return flow;
+        }
+        let turns = |rate: Option<f64>| rate.map(|rate| Turns::of(rate, (share.index, share.of), self.start));
+        flow.with_turns(rates.into_iter().map(turns).collect())
+    }
+
     /// That of one scenario among several.
     fn source_of(&self, number: usize, scenario: &Scenario, spans_before: u16, seed: u64) -> Option<Source> {
         let course = Course::of(&self.setup.plan, number, self.share)?;
         let program = Program::of(&scenario.flow).unwrap_or_default();
-        let flow = Choice::Flow(Box::new(Flow::new(Arc::new(program), seed)));
+        let flow = Choice::Flow(Box::new(self.flow(program, seed, course.share())));
         let since_start = |at: Nanos| self.start.saturating_add(at);
         let ends = course.ends().filter(|_| !scenario.counts_iterations()).map(since_start);
         let cut_at = course.ends().map(|end| since_start(end.saturating_add(scenario.graceful_stop)));
@@ -233,7 +244,8 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             links: links.leaving_from(self.sources.clone(), self.share.index as usize),
             pools: Pools::new(self.pools, self.share.index, self.groups()),
             lookups,
-            flights: Flights::new(limits.timeout, now, self.fills(&limits, seed)),
+            flights: Flights::new(limits.timeout, now, self.fills(&limits, seed))
+                .timing_apart(&own_timeouts(plan), now),
             common_start: self.common_start(&limits, users),
             held: self.fixed.then(held),
             heartbeats: plan.heartbeat.map(|interval| Heartbeats::new(interval, limits.start)),
@@ -251,6 +263,11 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             limits,
         })
     }
+}
+
+/// Of each request, what it may take, where that was said at its step.
+fn own_timeouts(plan: &Plan) -> Vec<Option<Nanos>> {
+    if plan.has_flows() { plan.urls.iter().map(plan::WeightedUrl::own_timeout).collect() } else { Vec::new() }
 }
 
 /// True where a request of a run says to which trace it belongs.

@@ -7,6 +7,28 @@ use crate::exchange::{Exchange, Exchanges, NONE, Standing};
 use crate::filling::FillSource;
 use crate::timers::Wheel;
 
+/// Timeouts that are not all the same.
+#[derive(Debug, Default)]
+struct Apart {
+    /// Of each prepared request.
+    of_requests: Vec<Nanos>,
+    /// Of what is in each slot, or was a moment ago.
+    of_slots: Vec<Nanos>,
+    /// When each slot is looked at: timers that come up before watched something else in it.
+    looks: Vec<Nanos>,
+}
+
+impl Apart {
+    fn takes(&mut self, slot: u32, timeout: Nanos) {
+        let slot = slot as usize;
+        if self.of_slots.len() <= slot {
+            self.of_slots.resize(slot + 1, timeout);
+            self.looks.resize(slot + 1, Nanos::ZERO);
+        }
+        self.of_slots[slot] = timeout;
+    }
+}
+
 /// The exchanges of one worker.
 pub(crate) struct Flights<D: Dialogue> {
     slab: Exchanges,
@@ -18,6 +40,8 @@ pub(crate) struct Flights<D: Dialogue> {
     sequences: Vec<u64>,
     timeout: Nanos,
     timeouts: Wheel,
+    /// Where some have a timeout of their own.
+    apart: Option<Box<Apart>>,
     /// Kept for its memory.
     came_up: Vec<u32>,
 }
@@ -33,7 +57,47 @@ impl<D: Dialogue> Flights<D> {
             sequences: Vec::new(),
             timeout,
             timeouts: Wheel::new(timeout, now),
+            apart: None,
             came_up: Vec::new(),
+        }
+    }
+
+    /// The same where prepared requests have timeouts of their own; None: that of all.
+    pub fn timing_apart(self, own: &[Option<Nanos>], now: Nanos) -> Flights<D> {
+        if own.iter().all(Option::is_none) {
+            return self;
+        }
+        let of_requests: Vec<Nanos> = own.iter().map(|own| own.unwrap_or(self.timeout)).collect();
+        let all = || of_requests.iter().copied().chain([self.timeout]);
+        let (shortest, longest) = (all().min().unwrap_or(self.timeout), all().max().unwrap_or(self.timeout));
+        let timeouts = Wheel::reaching((shortest, longest), now);
+        Flights { timeouts, apart: Some(Box::new(Apart { of_requests, ..Apart::default() })), ..self }
+    }
+
+    /// True where timeouts are not all the same.
+    pub fn times_apart(&self) -> bool {
+        self.apart.is_some()
+    }
+
+    /// What an exchange may take that is not over, or was not a moment ago.
+    #[inline]
+    pub fn timeout(&self, id: ExchangeId) -> Nanos {
+        match &self.apart {
+            None => self.timeout,
+            Some(apart) => apart.of_slots.get(id.0 as usize).copied().unwrap_or(self.timeout),
+        }
+    }
+
+    /// What a prepared request may take.
+    pub fn timeout_of(&self, request: u32) -> Nanos {
+        let own = self.apart.as_ref().and_then(|apart| apart.of_requests.get(request as usize));
+        own.copied().unwrap_or(self.timeout)
+    }
+
+    /// An exchange may take as long as the one that it follows.
+    pub fn takes_at_most(&mut self, id: ExchangeId, timeout: Nanos) {
+        if let Some(apart) = &mut self.apart {
+            apart.takes(id.0, timeout);
         }
     }
 
@@ -45,7 +109,12 @@ impl<D: Dialogue> Flights<D> {
     #[inline]
     pub fn add(&mut self, exchange: Exchange) -> ExchangeId {
         self.alive += 1;
-        self.slab.add(exchange)
+        let id = self.slab.add(exchange);
+        if let Some(apart) = &mut self.apart {
+            let timeout = apart.of_requests.get(exchange.request as usize).copied().unwrap_or(self.timeout);
+            apart.takes(id.0, timeout);
+        }
+        id
     }
 
     /// The exchange sends a request of its own.
@@ -139,7 +208,14 @@ impl<D: Dialogue> Flights<D> {
     #[inline]
     pub fn watch(&mut self, id: ExchangeId, since: Nanos) {
         let x = self.slab.get(id);
-        if !x.watched {
+        if let Some(apart) = &mut self.apart {
+            let slot = id.0 as usize;
+            let until = since + apart.of_slots[slot];
+            if !x.watched || apart.looks[slot] > until {
+                apart.looks[slot] = self.timeouts.watch(id.0, until);
+            }
+            x.watched = true;
+        } else if !x.watched {
             x.watched = true;
             self.timeouts.watch(id.0, since + self.timeout);
         }
@@ -165,11 +241,19 @@ impl<D: Dialogue> Flights<D> {
 
     /// A timer came up: the exchange in its slot where its time is over at `now`. One that has time left is watched on.
     pub fn times_out(&mut self, slot: u32, now: Nanos) -> Option<Exchange> {
+        let timeout = self.timeout(ExchangeId(slot));
+        if self.apart.as_ref().is_some_and(|apart| apart.looks[slot as usize] > now) {
+            // Another one watches what is there now.
+            return None;
+        }
         let x = self.slab.get(ExchangeId(slot));
         let since = if x.state == Standing::Waiting { x.intended } else { x.started };
-        x.watched = x.state != Standing::Vacant && since + self.timeout > now;
+        x.watched = x.state != Standing::Vacant && since + timeout > now;
         if x.watched {
-            self.timeouts.watch(slot, since + self.timeout);
+            let looks = self.timeouts.watch(slot, since + timeout);
+            if let Some(apart) = &mut self.apart {
+                apart.looks[slot as usize] = looks;
+            }
             return None;
         }
         Some(*x).filter(|x| x.state != Standing::Vacant)
@@ -177,18 +261,19 @@ impl<D: Dialogue> Flights<D> {
 
     /// True where an exchange that ends at `now` had no time left.
     #[inline]
-    pub fn is_late(&self, x: &Exchange, now: Nanos) -> bool {
-        now > x.started + self.timeout
+    pub fn is_late(&self, (id, x): (ExchangeId, &Exchange), now: Nanos) -> bool {
+        now > x.started + self.timeout(id)
     }
 
     /// Of one that timed out with its response begun: true where that began after its time.
-    pub fn began_late(&self, x: &Exchange) -> bool {
-        x.first_byte > x.started + self.timeout
+    pub fn began_late(&self, id: ExchangeId, x: &Exchange) -> bool {
+        x.first_byte > x.started + self.timeout(id)
     }
 
     /// True where one that waits has waited for too long at `now`.
     pub fn waited_too_long(&mut self, id: ExchangeId, now: Nanos) -> bool {
-        self.slab.get(id).intended + self.timeout <= now
+        let timeout = self.timeout(id);
+        self.slab.get(id).intended + timeout <= now
     }
 
     /// All that are not over.
@@ -243,6 +328,33 @@ mod tests {
         assert_eq!(over(&mut flights, 1100), [waits.0]);
         assert_eq!(over(&mut flights, 1400), [0; 0], "it was watched on");
         assert_eq!(over(&mut flights, 1700), [started.0]);
+    }
+
+    #[test]
+    fn what_has_a_timeout_of_its_own_times_out_by_that_whatever_its_slot_served_before() {
+        let mut flights = flights().timing_apart(&[None, Some(Nanos::from_millis(100))], Nanos::ZERO);
+        let long = due(&mut flights, 0, 0);
+        flights.watch(long, Nanos::ZERO);
+        flights.take(long);
+        for at in [100, 300, 500] {
+            let short = due(&mut flights, at, 1);
+            assert_eq!((short, flights.timeout(short)), (long, Nanos::from_millis(100)));
+            flights.watch(short, Nanos::from_millis(at));
+            assert_eq!(over(&mut flights, at + 99), [0; 0]);
+            assert_eq!(over(&mut flights, at + 102), [short.0]);
+            flights.take(short);
+        }
+        let long = due(&mut flights, 700, 0);
+        flights.watch(long, Nanos::from_millis(700));
+        for at in (750..1700).step_by(50) {
+            assert_eq!(over(&mut flights, at), [0; 0], "{at}");
+        }
+        assert_eq!(over(&mut flights, 1710), [long.0]);
+        // What follows one that has its own.
+        let hop = due(&mut flights, 2000, NONE);
+        flights.takes_at_most(hop, Nanos::from_millis(50));
+        flights.watch(hop, Nanos::from_millis(2000));
+        assert_eq!(over(&mut flights, 2060), [hop.0]);
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl<P: Protocol> Runner for Driver<P> {
         self.0.heartbeats(asked)
     }
     fn inquire(&self, asked: &Asked) -> Result<Option<Arc<dyn PreparedRun>>, Complaint> {
-        let inquiry = self.0.inquire(asked)?.map(Arc::new);
+        let inquiry = self.0.inquire(&without_names(asked))?.map(Arc::new);
         Ok(inquiry.map(|dialogue| Arc::new(Prepared { dialogue, fixed: false, checks: None }) as Arc<dyn PreparedRun>))
     }
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn PreparedRun>, Complaint> {
@@ -66,13 +66,14 @@ impl<P: Protocol> Runner for Driver<P> {
     }
 }
 
-/// What checks are called is no protocol's business.
-fn without_names(asked: &Asked) -> Cow<'_, Asked> {
-    if !asked.own.iter().any(|own| own.contains_key(CHECK_NAMES)) {
+/// What checks are called is no protocol's business, nor how long a step may take and how often it is sent.
+pub(crate) fn without_names(asked: &Asked) -> Cow<'_, Asked> {
+    let ours = [CHECK_NAMES, plan::flow::TIMEOUT, plan::flow::AT_MOST];
+    if !asked.own.iter().any(|own| ours.iter().any(|name| own.contains_key(*name))) {
         return Cow::Borrowed(asked);
     }
     let mut asked = asked.clone();
-    asked.own.iter_mut().for_each(|own| drop(own.remove(CHECK_NAMES)));
+    asked.own.iter_mut().for_each(|own| own.retain(|name, _| !ours.contains(&name.as_str())));
     Cow::Owned(asked)
 }
 

@@ -9,6 +9,8 @@ use std::collections::BinaryHeap;
 use measure::Nanos;
 
 const BUCKETS: usize = 256;
+/// No wheel has more.
+const MOST_BUCKETS: usize = 1 << 16;
 
 /// A hashed wheel; entries come up late by at most one tick, a 200th of the longest timeout.
 #[derive(Debug)]
@@ -22,15 +24,24 @@ pub(crate) struct Wheel {
 
 impl Wheel {
     pub fn new(longest: Nanos, now: Nanos) -> Wheel {
-        let tick = (longest.0 / 200).max(100_000);
-        Wheel { buckets: vec![Vec::new(); BUCKETS], tick, cursor: now.0 / tick + 1, entries: 0 }
+        Wheel::reaching((longest, longest), now)
+    }
+
+    /// One whose timeouts are not all the same: late by at most a 200th of the shortest, as far as so many ticks can reach.
+    pub fn reaching((shortest, longest): (Nanos, Nanos), now: Nanos) -> Wheel {
+        let tick = (shortest.0 / 200).max(longest.0 / MOST_BUCKETS as u64).max(100_000);
+        let buckets = BUCKETS.max((longest.0 / tick) as usize + 2);
+        Wheel { buckets: vec![Vec::new(); buckets], tick, cursor: now.0 / tick + 1, entries: 0 }
     }
 
     /// Watches until `deadline`; one further away than the wheel reaches comes up early and is put back.
-    pub fn watch(&mut self, entry: u32, deadline: Nanos) {
-        let at = (deadline.0 / self.tick + 1).clamp(self.cursor, self.cursor + BUCKETS as u64 - 1);
-        self.buckets[at as usize % BUCKETS].push(entry);
+    /// What comes back is when.
+    pub fn watch(&mut self, entry: u32, deadline: Nanos) -> Nanos {
+        let buckets = self.buckets.len();
+        let at = (deadline.0 / self.tick + 1).clamp(self.cursor, self.cursor + buckets as u64 - 1);
+        self.buckets[at as usize % buckets].push(entry);
         self.entries += 1;
+        Nanos(at * self.tick)
     }
 
     /// When to call [`Wheel::due`] next.
@@ -45,7 +56,8 @@ impl Wheel {
             self.cursor = self.cursor.max(end + 1);
         }
         while self.cursor <= end {
-            let bucket = &mut self.buckets[self.cursor as usize % BUCKETS];
+            let buckets = self.buckets.len();
+            let bucket = &mut self.buckets[self.cursor as usize % buckets];
             self.entries -= bucket.len();
             into.append(bucket);
             self.cursor += 1;

@@ -19,6 +19,7 @@ mod health;
 mod heartbeat;
 mod held;
 mod losing;
+mod next;
 mod one_way;
 mod opening;
 mod pace;
@@ -51,6 +52,7 @@ use crate::withheld::Withheld;
 use self::batching::Batching;
 use self::failing::Examples;
 use self::health::Health;
+use self::next::Next;
 use self::one_way::OneWay;
 use self::pages::Pages;
 use self::spin::Spin;
@@ -65,18 +67,6 @@ pub(crate) use self::spin::Spinning;
 
 /// Arrivals sent before the next answer is read: about 20 µs of system calls, the most that a read may be late for them.
 const SENDS_BETWEEN_READS: usize = 4;
-
-/// What comes after an exchange.
-struct Next<R> {
-    user: u32,
-    /// What the request was called; so are the hops that follow it.
-    name: u16,
-    hops: u8,
-    follow: Option<Box<Follow<R>>>,
-    news: News,
-    /// Nothing could be reached: wait before the next attempt.
-    back_off: bool,
-}
 
 /// One worker. [`crate::builder::WorkerBuilder`] makes it.
 pub(crate) struct Worker<N: Network, D: Dialogue> {
@@ -301,6 +291,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         let origin = self.pools.number_of(scenario_of(next.user), &follow.origin);
         let id = self.new_exchange(self.heard, NONE, next.name, next.user, next.hops.saturating_add(1));
+        self.flights.takes_at_most(id, next.within);
         self.flights.sends(id, follow.request);
         self.place(id, origin);
     }

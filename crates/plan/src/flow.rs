@@ -12,7 +12,7 @@ use measure::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::WeightedUrl;
+use crate::{WeightedUrl, quantity};
 
 pub use pages::is_page;
 
@@ -382,6 +382,23 @@ pub fn pieces<'a>(text: &'a str, names: &[String]) -> Vec<Piece<'a>> {
 pub const CAPTURE: &str = "capture";
 /// That under which checks are given names, in the same place.
 pub const CHECK_NAMES: &str = "check-names";
+
+/// What a step may take, in the same place: `500ms`.
+pub const TIMEOUT: &str = "timeout";
+/// How often a step is sent by all users of its flow together: `50/s`.
+pub const AT_MOST: &str = "at-most";
+
+impl WeightedUrl {
+    /// What the request may take, where that was said at its step.
+    pub fn own_timeout(&self) -> Option<Nanos> {
+        quantity::positive_duration(self.options.get(TIMEOUT)?.last()?).ok()
+    }
+
+    /// How often it is sent in a second at most, by all users of its flow together.
+    pub fn at_most(&self) -> Option<f64> {
+        quantity::rate(self.options.get(AT_MOST)?.last()?).ok()
+    }
+}
 
 /// All that the steps of a flow over these URLs capture, each once, in their order.
 fn variables<'a>(urls: impl IntoIterator<Item = &'a WeightedUrl>) -> Vec<String> {

@@ -15,7 +15,7 @@ use plan::flow::{OnFailure, Pause};
 use wire::Values;
 
 use crate::program::{Of, Op, Program};
-use crate::{Act, News};
+use crate::{Act, News, Turns};
 
 use player::{NEW, NOT_BEGUN, Phase, Player, SOON, Span};
 pub use told::{Told, What};
@@ -47,6 +47,8 @@ pub struct Flow {
     spans: Vec<Span>,
     told: Vec<Told>,
     rng: Rng,
+    /// By request: when those may be sent that wait for a turn; empty where none does.
+    turns: Vec<Option<Turns>>,
     stops: Stops,
     /// A text that is being put together.
     text: Vec<u8>,
@@ -63,9 +65,15 @@ impl Flow {
             spans: Vec::new(),
             told: Vec::new(),
             rng,
+            turns: Vec::new(),
             stops: Stops::default(),
             text: Vec::new(),
         }
+    }
+
+    /// The same where requests wait for turns.
+    pub fn with_turns(self, turns: Vec<Option<Turns>>) -> Flow {
+        Flow { turns, ..self }
     }
 
     /// What steps that failed since this was last asked are to stop.
@@ -236,7 +244,10 @@ impl Flow {
             player.at += 1;
             match op {
                 Op::Send(request, _) => {
-                    player.flying = 1;
+                    if let Some(wait) = self.waits_for_turn(user, *request, at) {
+                        return self.pause(user, wait);
+                    }
+                    self.players[user as usize].flying = 1;
                     self.first_of_groups(user, at);
                     return Act::Send(*request);
                 }
@@ -265,6 +276,19 @@ impl Flow {
             }
         }
         Act::Busy(self.players[user as usize].busy + 1)
+    }
+
+    /// How long a user waits before it sends this, which is its turn afterwards; None: it may.
+    fn waits_for_turn(&mut self, user: u32, request: u32, at: Nanos) -> Option<Nanos> {
+        let turns = self.turns.get_mut(request as usize)?.as_mut()?;
+        let player = &mut self.players[user as usize];
+        if std::mem::take(&mut player.has_turn) {
+            return None;
+        }
+        let wait = turns.take(at);
+        player.has_turn = wait > Nanos::ZERO;
+        player.at -= u32::from(player.has_turn);
+        player.has_turn.then_some(wait)
     }
 
     /// An operation that sends nothing and takes no time: it says where its user goes on, and with which values.

@@ -10,6 +10,7 @@ mod mix;
 mod own;
 mod program;
 mod requests;
+mod turns;
 
 use measure::Nanos;
 use wire::FaultKind;
@@ -20,6 +21,7 @@ pub use mix::Mix;
 pub use own::OwnConnections;
 pub use program::Program;
 pub use requests::Requests;
+pub use turns::Turns;
 
 /// Chooses what the users of one worker do.
 pub trait Scenario: Send {

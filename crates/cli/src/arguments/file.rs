@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use engine::Runner;
 use measure::Nanos;
+use plan::flow::{AT_MOST, TIMEOUT};
 use plan::yaml::{At, Node, Value};
 use plan::{Options, WeightedUrl, document, yaml};
 use wire::{Complaint, OptionSpec, Takes};
@@ -301,7 +302,7 @@ impl Reader<'_> {
             return self.named_checks(name, (at, entries), options);
         }
         // A step's, as a report has it.
-        let captures = self.recorded && [protocols::CAPTURE, wire::CHECK_NAMES].contains(&name);
+        let captures = self.recorded && [protocols::CAPTURE, wire::CHECK_NAMES, TIMEOUT, AT_MOST].contains(&name);
         if !self.keys.is_of_one_url(name) && !captures {
             let trouble = match self.keys.find(name) {
                 Some(_) if ["await", "push"].contains(&name) => {

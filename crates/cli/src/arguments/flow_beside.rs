@@ -1,7 +1,7 @@
 //! What stands beside a flow (`flows`, `setup`, `start`, `end`, `teardown`), and the requests of a `batch`.
 
 use plan::Plan;
-use plan::flow::{Flow, OnFailure, Step, each};
+use plan::flow::{AT_MOST, Flow, OnFailure, Step, each};
 use plan::quantity;
 use plan::yaml::{Node, Value};
 use serde_json::json;
@@ -89,6 +89,10 @@ impl Reader<'_> {
                 {
                     return self.wrong(*at, key, "applies to the whole batch; write it next to `requests`");
                 }
+                if let Some((key, at, _)) = entries.iter().find(|(key, ..)| key.replace('_', "-") == AT_MOST) {
+                    let trouble = "stands in a batch, whose requests wait for no turns; write it at a step";
+                    return self.wrong(*at, key, trouble);
+                }
                 let other = entries.iter().find(|(key, ..)| key != "url" && KINDS.contains(&key.as_str()));
                 if let Some((key, at, _)) = other {
                     return self.wrong(
@@ -136,6 +140,7 @@ pub(super) fn schema_of_batch(request: &serde_json::Value) -> serde_json::Value 
     let mut request = request.clone();
     if let Some(properties) = request["properties"].as_object_mut() {
         properties.remove("on-failure");
+        properties.remove(AT_MOST);
     }
     let requests = json!({"type": "array", "items": {"anyOf": [{"type": "string"}, request]}});
     let whole = json!({"type": "object", "properties": {

@@ -2,7 +2,7 @@
 
 use engine::Runner;
 use measure::Nanos;
-use plan::flow::{Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, Way};
+use plan::flow::{AT_MOST, Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, TIMEOUT, Way};
 use plan::yaml::{At, Node, Value};
 use plan::{WeightedUrl, quantity};
 use protocols::CAPTURE;
@@ -158,7 +158,7 @@ impl Reader<'_> {
     fn no_kind<T>(&self, at: At, entries: &[Entry]) -> Result<T, Complaint> {
         let Some((key, at, _)) = entries.first() else { return self.wrong(at, "step", "is empty; write `- url: …`") };
         let of_request = |(key, ..): &&Entry| {
-            [CAPTURE, "name", "on-failure", "on_failure"].contains(&key.as_str())
+            [CAPTURE, TIMEOUT, AT_MOST, "name", "on-failure", "on_failure"].contains(&key.as_str())
                 || self.keys.is_of_one_url(&key.replace('_', "-"))
         };
         if let Some((key, at, _)) = entries.iter().find(of_request) {
@@ -198,7 +198,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn request_step(&mut self, item: &Node, entries: &[Entry]) -> Result<Step, Complaint> {
-        let of_flow = ["on-failure", "on_failure", CAPTURE];
+        let of_flow = ["on-failure", "on_failure", CAPTURE, TIMEOUT, AT_MOST, "at_most"];
         let of_url: Vec<Entry> = entries.iter().filter(|(key, ..)| !of_flow.contains(&key.as_str())).cloned().collect();
         if let Some((key, at, _)) = of_url.iter().find(|(key, ..)| key == "weight") {
             return self.wrong(*at, key, "is for URLs that share a load; in a flow, use `choose`");
@@ -208,6 +208,16 @@ impl Reader<'_> {
         for (key, at, node) in entries.iter().filter(|(key, ..)| of_flow.contains(&key.as_str())) {
             if key == CAPTURE {
                 url.options.insert(CAPTURE.to_owned(), self.captures(*at, node)?);
+                continue;
+            }
+            if !key.starts_with("on") {
+                let (name, text) = (key.replace('_', "-"), self.scalar(key, node)?);
+                let read = match &*name {
+                    TIMEOUT => quantity::positive_duration(&text).map(drop),
+                    _ => quantity::rate(&text).map(drop),
+                };
+                read.or_else(|trouble| self.wrong(node.at, key, trouble))?;
+                url.options.insert(name, vec![text]);
                 continue;
             }
             on_failure = self.on_failure((key, *at), node)?;
@@ -432,6 +442,14 @@ pub(super) fn schema(url: &serde_json::Value) -> serde_json::Value {
         properties.insert(
             "on-failure".into(),
             json!({"enum": OnFailure::WORDS.map(|(word, _)| word), "description": "What happens when the step fails"}),
+        );
+        properties.insert(
+            TIMEOUT.into(),
+            json!({"type": "string", "examples": ["500ms"], "description": "What its request may take"}),
+        );
+        properties.insert(
+            AT_MOST.into(),
+            json!({"type": "string", "examples": ["50/s"], "description": "So often it is sent at most, by all users together; they wait for their turns"}),
         );
     }
     let time = json!({"type": "string", "examples": ["2s", "1s..3s", "normal 2s 500ms", "exponential 2s"]});

@@ -19,8 +19,8 @@ use super::given::Given;
 use super::matched::Matched;
 use super::watching::Watching;
 use super::{
-    exporting, file, flow_beside, flow_file, load, proxies, scenario_run, sealed, shorthand, spoken, urls, watching,
-    ways,
+    exporting, file, flow_beside, flow_file, load, proxies, scenario_run, sealed, shorthand, spoken, turns, urls,
+    watching, ways,
 };
 
 /// Most worker threads a run may ask for.
@@ -152,6 +152,7 @@ pub fn read(
     intent.notes.clone_from(&given.notes);
     intent.remarks.clone_from(&given.remarks);
     intent.of_flow.clone_from(&given.of_flow);
+    intent.of_flow.extend(turns::remarks(&intent.plan));
     intent.located = Located { given, line: matches.clone() };
     Ok(intent)
 }

@@ -28,6 +28,7 @@ mod shorthand;
 mod showing;
 mod spoken;
 mod topics;
+mod turns;
 mod ui;
 mod urls;
 mod usage;

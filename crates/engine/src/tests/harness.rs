@@ -188,7 +188,7 @@ impl Scene {
             variables: plan.variables().into(),
             ..Asked::default()
         };
-        let dialogue = Arc::new(protocol.prepare(&asked).expect("the plan can be said"));
+        let dialogue = Arc::new(protocol.prepare(&crate::run::without_names(&asked)).expect("the plan can be said"));
         let checks = wire::Checks::read(&asked, |url| protocol.checks(url)).expect("checks");
         let checks = checks.and_then(|checks| crate::checked::Checked::of(checks, &*dialogue)).map(Arc::new);
         let setup = Setup {

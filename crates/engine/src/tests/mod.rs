@@ -29,6 +29,7 @@ mod shared;
 mod side_by_side;
 mod spinning;
 mod strays;
+mod timed_steps;
 mod together;
 mod traced;
 mod truth;

@@ -76,7 +76,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     #[inline]
     fn ended(&mut self, conn: u32, mut ended: Ended<D::Request>, broken: &str) {
         let x = self.flights.take(ended.id);
-        let late = ended.fault.is_none() && self.too_late(&x);
+        let late = ended.fault.is_none() && self.too_late(ended.id, &x);
         if late {
             (ended.fault, ended.follow) = (Some(FaultKind::Timeout), None);
         }
@@ -111,9 +111,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.flights.forget(&x, ended.id);
         let news = News::Ended { code: ended.code, fault: ended.fault };
         if let Some(found) = found.filter(|_| self.loads_pages(x.user)) {
-            return self.pages.hears((x.user, self.heard), news, found);
+            return self.pages.hears((x.user, self.heard), self.flights.timeout(ended.id), news, found);
         }
-        self.next.push(Next { user: x.user, name: x.name, hops: x.hops, follow: ended.follow, news, back_off: false });
+        let (within, follow) = (self.flights.timeout(ended.id), ended.follow);
+        self.next.push(Next { user: x.user, name: x.name, hops: x.hops, follow, within, news, back_off: false });
     }
 
     /// A user keeps what the response to its request asked for.
@@ -143,7 +144,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             // What is wrong with a whole response does not depend on the pieces it came in.
             FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::TooManyRedirects => Phase::FirstByte,
             FaultKind::WrongBody => Phase::Transfer,
-            FaultKind::Timeout if self.flights.began_late(x) => Phase::FirstByte,
+            FaultKind::Timeout if self.flights.began_late(ended.id, x) => Phase::FirstByte,
             _ if x.first_byte == Nanos::ZERO => Phase::FirstByte,
             _ => Phase::Transfer,
         };

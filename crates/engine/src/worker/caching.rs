@@ -20,7 +20,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let fill = self.flights.would_fill(user, true, self.stamp);
         let Some(found) = self.recalled((user, name), due, (prepared, &fill)) else { return false };
         match found.filter(|_| self.loads_pages(user)) {
-            Some(page) => self.pages.hears((user, due), News::Recalled, page),
+            Some(page) => {
+                let within = self.flights.timeout_of(request);
+                self.pages.hears((user, due), within, News::Recalled, page);
+            }
             None => {
                 let flow = self.source.of(user).flow();
                 flow.into_iter().for_each(|flow| flow.hear(within(user), News::Recalled, due));
@@ -40,7 +43,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             return true;
         }
         match found.filter(|_| self.loads_pages(user)) {
-            Some(page) => self.pages.hears((user, due), News::Recalled, page),
+            Some(page) => self.pages.hears((user, due), next.within, News::Recalled, page),
             None => self.ask(user, due, News::Recalled),
         }
         true

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use measure::Nanos;
 use scenario::News;
 use wire::{Dialogue, Errno, ExchangeId, FaultKind, Fill, Network, Phase, Session, Trace};
 
@@ -98,7 +99,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.failed(&x, id, cause, came);
         self.flights.forget(&x, id);
         let news = News::Ended { code: cause.code, fault: Some(cause.sort.kind) };
-        self.next.push(Next { user: x.user, name: x.name, hops: 0, follow: None, news, back_off });
+        self.next.push(Next { user: x.user, name: x.name, hops: 0, follow: None, within: Nanos::ZERO, news, back_off });
     }
 
     /// Counts a failure and keeps the first example of its sort.

@@ -180,7 +180,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if let Some(held) = &mut self.held {
             held.settle(user);
         }
-        self.next.push(Next { user, name: 0, hops: 0, follow: None, news: News::Awake, back_off });
+        self.next.push(Next { user, name: 0, hops: 0, follow: None, within: Nanos::ZERO, news: News::Awake, back_off });
     }
 
     /// With `--hold`: once every worker's users hold (or failed to), the end of the run is known.

@@ -259,6 +259,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let x = *self.flights.get(id);
         match x.state {
             Standing::Vacant => {}
+            // Those in front may have more time.
+            Standing::Waiting if self.flights.times_apart() => {
+                self.wait_no_more(id);
+                self.fail_now(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
+                self.go_on_without();
+            }
             Standing::Waiting => self.give_up_waiting(),
             Standing::Connecting => self.break_off(x.conn, FaultKind::Timeout, None, ""),
             Standing::InFlight if x.conn == NONE => {

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use measure::Nanos;
 use scenario::News;
 use wire::{Dialogue, Errno, ExchangeId, FaultKind, Network, Phase};
 
@@ -107,7 +108,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         c.in_flight -= 1;
         c.free_since = self.stamp;
         self.books.over(&x, self.stamp, false);
-        let late = self.too_late(&x);
+        let late = self.too_late(id, &x);
         match late {
             true => self.failed(&x, id, &Cause::new(FaultKind::Timeout, Phase::FirstByte), None),
             false => self.books.written(&x, self.stamp),
@@ -115,7 +116,15 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.offer(conn);
         // What its user sends next is looked at in the next turn, so that what arrives is read in between.
         let news = News::Ended { code: 0, fault: late.then_some(FaultKind::Timeout) };
-        self.next.push(Next { user: x.user, name: x.name, hops: 0, follow: None, news, back_off: false });
+        self.next.push(Next {
+            user: x.user,
+            name: x.name,
+            hops: 0,
+            follow: None,
+            within: Nanos::ZERO,
+            news,
+            back_off: false,
+        });
         self.go_on_without();
     }
 }

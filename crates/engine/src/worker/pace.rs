@@ -151,8 +151,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// True where an exchange that is over now had no time left when its end came. How late we were to read that end is not
     /// held against it.
     #[inline]
-    pub(super) fn too_late(&self, x: &Exchange) -> bool {
-        self.flights.is_late(x, self.turn.news_since)
+    pub(super) fn too_late(&self, id: ExchangeId, x: &Exchange) -> bool {
+        self.flights.is_late((id, x), self.turn.news_since)
     }
 
     /// Those time out whose time was over when we had last caught up: a response that lies in its socket because we were late

@@ -26,6 +26,8 @@ pub(super) struct Pages<R> {
 struct Heard<R> {
     user: u32,
     at: Nanos,
+    /// What each of its resources may take.
+    within: Nanos,
     news: News,
     found: Found<R>,
 }
@@ -38,6 +40,7 @@ struct Visit<R> {
     /// As many are under way as may be: the next ones wait for them.
     full: bool,
     flying: u32,
+    within: Nanos,
     /// What its user is told in the end: of the page, or of the first resource that failed.
     news: News,
     /// Somebody could not be reached.
@@ -52,8 +55,8 @@ impl<R> Default for Pages<R> {
 
 impl<R> Pages<R> {
     /// A response may name more for its user.
-    pub fn hears(&mut self, (user, at): (u32, Nanos), news: News, found: Found<R>) {
-        self.heard.push_back(Heard { user, at, news, found });
+    pub fn hears(&mut self, (user, at): (u32, Nanos), within: Nanos, news: News, found: Found<R>) {
+        self.heard.push_back(Heard { user, at, within, news, found });
     }
 
     /// True where some are to be looked into.
@@ -90,7 +93,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// Looks into the pages that were heard, one after the other, and begins to fetch what they name.
     #[cold]
     pub(super) fn read_pages(&mut self) {
-        while let Some(Heard { user, at, news, found }) = self.pages.heard.pop_front() {
+        while let Some(Heard { user, at, within, news, found }) = self.pages.heard.pop_front() {
             let page = found();
             // What follows is late by what that took, and due as if it had taken nothing.
             self.mark();
@@ -101,7 +104,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             } else if page.found == 0 {
                 self.ask(user, at, news);
             } else {
-                let visit = Visit { page, ended: at, full: false, flying: 0, news, back_off: false };
+                let visit = Visit { page, ended: at, full: false, flying: 0, within, news, back_off: false };
                 self.pages.open.insert(user, visit);
                 self.fetch_on(user);
             }
@@ -136,12 +139,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 return;
             }
             if let Some(follow) = (visit.page.next)() {
-                let (ended, name, held_back) = (visit.ended, visit.page.name, visit.full);
+                let (ended, name, held_back, within) = (visit.ended, visit.page.name, visit.full, visit.within);
                 if self.recalls && self.resource_is_there((user, name), ended, &follow.request) {
                     continue;
                 }
                 self.pages.open.get_mut(&user).into_iter().for_each(|visit| visit.flying += 1);
-                self.fetch((user, name), (ended, held_back), follow);
+                self.fetch((user, name), (ended, held_back), (within, follow));
                 continue;
             }
             if visit.flying > 0 {
@@ -154,13 +157,19 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     /// A resource is due: with its page, and held back where others had to end first.
-    fn fetch(&mut self, (user, name): (u32, u16), (due, held_back): (Nanos, bool), follow: Follow<D::Request>) {
+    fn fetch(
+        &mut self,
+        (user, name): (u32, u16),
+        (due, held_back): (Nanos, bool),
+        (within, follow): (Nanos, Follow<D::Request>),
+    ) {
         let origin = self.pools.number_of(scenario_of(user), &follow.origin);
         let id = self.new_exchange(due, NONE, name, user, 0);
         if held_back {
             let x = self.flights.get(id);
             (x.written, x.marks) = (due, x.marks | HELD_BACK);
         }
+        self.flights.takes_at_most(id, within);
         self.flights.sends(id, follow.request);
         self.place(id, origin);
     }

@@ -28,6 +28,8 @@ pub struct Player {
     pub sent: bool,
     /// So many in a row were not sent, for their user had the answers.
     pub recalled: u32,
+    /// It waited for its turn to send what comes next.
+    pub has_turn: bool,
     /// So many times in a row it went through many operations without sending or pausing.
     pub busy: u32,
     /// It leaves for good after this iteration.
@@ -71,6 +73,7 @@ pub const NEW: Player = Player {
     dropped: false,
     failed: false,
     sent: false,
+    has_turn: false,
     recalled: 0,
     busy: 0,
     leaves: false,

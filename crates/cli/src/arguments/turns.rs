@@ -1,0 +1,97 @@
+//! Steps that are sent so often at most (`at-most`): where the load of a plan cannot be had with that.
+
+use plan::Plan;
+use plan::flow::{Flow, Step};
+
+/// Flows call each other no deeper.
+const DEEPEST: usize = 32;
+
+/// What its author will want to know before the run, a sentence each.
+pub(super) fn remarks(plan: &Plan) -> Vec<String> {
+    let alone = plan.flow.iter().map(|flow| (None, flow, &plan.load));
+    let several = plan.scenarios.iter().map(|scenario| (Some(&scenario.name), &scenario.flow, &scenario.load));
+    let mut all = Vec::new();
+    for (name, flow, load) in alone.chain(several).filter(|(.., load)| load.is_open()) {
+        for (at, url) in plan.urls.iter().enumerate() {
+            let Some(most) = url.at_most() else { continue };
+            let asked = load.peak() * times(flow, &flow.steps, at as u32, 0);
+            if asked > most * 1.000_001 {
+                let of = name.map(|name| format!("{name}: ")).unwrap_or_default();
+                let step = url.name.as_deref().unwrap_or(&url.url);
+                all.push(format!(
+                    "{of}`{step}` is sent {most}/s at most, and the rate asks for {asked}/s: users will wait for their turns, more and more of \
+                     them"
+                ));
+            }
+        }
+    }
+    all
+}
+
+/// How often steps send a request, on average; those that depend on values are not counted.
+fn times(flow: &Flow, steps: &[Step], wanted: u32, depth: usize) -> f64 {
+    if depth > DEEPEST {
+        return 0.0;
+    }
+    let inner = |steps: &[Step]| times(flow, steps, wanted, depth + 1);
+    let of = |step: &Step| match step {
+        Step::Request { url, .. } => f64::from(u8::from(*url == wanted)),
+        Step::Group { steps, .. } => inner(steps),
+        Step::Repeat { times, steps } => f64::from(*times) * inner(steps),
+        Step::Choose { ways } => {
+            let whole: f64 = ways.iter().map(|way| way.weight).sum();
+            ways.iter().map(|way| way.weight / whole * inner(&way.steps)).sum()
+        }
+        Step::Call { flow: called, .. } => flow.called(called).map_or(0.0, |called| inner(&called.steps)),
+        _ => 0.0,
+    };
+    steps.iter().map(of).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Nanos;
+
+    use super::super::file_tests::{of_file, with_file};
+    use super::*;
+
+    #[test]
+    fn steps_have_timeouts_and_turns_and_say_them_again() {
+        let text = "users: 2\nflow:\n  - {url: http://h/a, timeout: 500ms, at-most: 300/min}\n  - batch: [{url: http://h/b, timeout: 2s}]\n";
+        let plan = of_file(text, &[]);
+        let of = |at: usize| (plan.urls[at].own_timeout(), plan.urls[at].at_most());
+        assert_eq!([of(0), of(1)], [(Some(Nanos::from_millis(500)), Some(5.0)), (Some(Nanos::from_secs(2)), None)]);
+        assert_eq!(of_file(&plan::document::yaml(&plan), &[]).urls, plan.urls);
+        for (text, expected) in [
+            ("users: 2\nflow: [{url: h, timeout: 0}]\n", "line 2 column 26 (timeout): `0` is missing its unit"),
+            (
+                "users: 2\nflow: [{url: h, at-most: never}]\n",
+                "(at-most): `never` is not a rate; write one such as 5000/s",
+            ),
+            (
+                "users: 2\nflow: [{batch: [{url: h, at-most: 5/s}]}]\n",
+                "(at-most): stands in a batch, whose requests wait for no turns",
+            ),
+            ("users: 2\nurls: [{url: h, at-most: 5/s}]\n", "(at-most): "),
+        ] {
+            let said = with_file(text, &[]).expect_err(text).to_string();
+            assert!(said.contains(expected), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_rate_that_its_steps_cannot_have_is_told() {
+        let said = |load: &str| {
+            let text = format!(
+                "{load}\nflow: [{{url: http://h/a, at-most: 50/s, name: a}}, {{repeat: 2, steps: [{{url: http://h/b, at-most: 60/s}}]}}]\n"
+            );
+            remarks(&of_file(&text, &[]))
+        };
+        assert_eq!(said("rate: 30/s"), [""; 0]);
+        assert_eq!(said("users: 1000"), [""; 0]);
+        let all = said("rate: 55/s");
+        assert_eq!(all.len(), 2, "{all:?}");
+        assert!(all[0].starts_with("`a` is sent 50/s at most, and the rate asks for 55/s"), "{all:?}");
+        assert!(all[1].starts_with("`http://h/b` is sent 60/s at most, and the rate asks for 110/s"), "{all:?}");
+    }
+}

@@ -1,0 +1,116 @@
+//! Steps with a timeout of their own, and steps that wait for their turns (`at-most`), over whole runs.
+
+use std::collections::BTreeMap;
+
+use measure::Nanos;
+use net::sim::ReplyOwned;
+use plan::flow::{Flow, OnFailure, Step};
+use plan::{Arrivals, WeightedUrl};
+use record::{Named, Second};
+use wire::Ask;
+
+use super::harness::{MS, Scene, each_seed};
+use super::played::Played;
+
+/// A server that takes 50 ms for what is slow, and 1 ms for the rest; its page names two of each.
+fn serving() -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clone {
+    move |now, ask| {
+        let html = b"<img src=/slow/1><img src=/quick/1><img src=/slow/2><img src=/quick/2>";
+        let headers = std::sync::Arc::from(&b"Content-Type: text/html\r\n"[..]);
+        match ask.path {
+            "/page" => (now + MS, ReplyOwned { headers, ..ReplyOwned::new(200, html) }),
+            "/moved" => {
+                let headers = std::sync::Arc::from(&b"Location: /slow\r\n"[..]);
+                (now + MS, ReplyOwned { headers, ..ReplyOwned::new(302, b"") })
+            }
+            path if path.starts_with("/slow") => (now + Nanos::from_millis(50), ReplyOwned::new(200, b"x")),
+            _ => (now + MS, ReplyOwned::new(200, b"x")),
+        }
+    }
+}
+
+fn url(path: &str, options: &[(&str, &str)]) -> WeightedUrl {
+    let own = options.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()]));
+    let plain = WeightedUrl { name: Some(path.into()), ..WeightedUrl::plain(format!("http://test{path}")) };
+    WeightedUrl { options: own.collect(), ..plain }
+}
+
+fn flowing(scene: Scene, urls: Vec<WeightedUrl>, steps: Vec<Step>) -> Scene {
+    scene.with(|plan| {
+        let flow = Flow { steps, ..Flow::default() }.with_pages(&urls, &plan.options);
+        (plan.urls, plan.flow) = (urls.into(), Some(flow));
+    })
+}
+
+fn send(url: u32) -> Step {
+    Step::Request { url, on_failure: OnFailure::GoOn }
+}
+
+/// Due, succeeded, failed of a row.
+fn row(played: &Played, name: u16) -> [u64; 3] {
+    let mut all = BTreeMap::<u16, Named>::new();
+    played.seconds.iter().flat_map(|s| &s.named).for_each(|named| all.entry(named.name).or_default().merge(named));
+    all.get(&name).map_or([0; 3], |n| [n.counts.due, n.counts.finished, n.counts.failed])
+}
+
+fn timeouts(played: &Played) -> u64 {
+    let failures =
+        |second: &Second| second.failures.iter().filter(|f| f.kind == "timeout").map(|f| f.count).sum::<u64>();
+    played.seconds.iter().map(failures).sum()
+}
+
+#[test]
+fn a_step_has_a_timeout_of_its_own_and_so_have_its_redirects_and_what_its_page_names() {
+    each_seed(1..6, |seed| {
+        let own = [("timeout", "20ms")];
+        let urls = vec![
+            url("/slow", &own),
+            url("/quick", &[]),
+            url("/slow/all", &[]),
+            url("/moved", &[("timeout", "20ms"), ("redirects", "3")]),
+            url("/page", &[("timeout", "20ms"), ("resources", "4"), ("resources-may-fail", "")]),
+            url("/slow/batch", &own),
+        ];
+        let batch = Step::Batch { at_most: 6, urls: vec![1, 5, 2], on_failure: OnFailure::GoOn };
+        let steps = vec![send(0), send(1), send(2), send(3), send(4), batch];
+        let scene = flowing(Scene::closed(4, Nanos::from_secs(3600)), urls, steps);
+        let played =
+            scene.with(|plan| (plan.requests, plan.duration, plan.seed) = (Some(20), None, seed)).play(serving);
+        // The redirect succeeds, and where it leads takes too long; so do two resources of each page, and one of a batch.
+        assert_eq!([row(&played, 0), row(&played, 1), row(&played, 2)], [[20, 0, 20], [40, 40, 0], [40, 40, 0]]);
+        assert_eq!([row(&played, 3), row(&played, 4), row(&played, 5)], [[40, 20, 20], [20, 20, 0], [20, 0, 20]]);
+        assert_eq!(row(&played, 6), [80, 40, 40]);
+        assert_eq!((timeouts(&played), played.sum.failed), (100, 100));
+        assert_eq!(played.sum.due, played.heard);
+    });
+}
+
+#[test]
+fn users_wait_for_their_turns_and_no_two_workers_take_the_same() {
+    each_seed(1..6, |seed| {
+        let urls = vec![url("/quick", &[("at-most", "50/s")]), url("/other", &[])];
+        let scene = flowing(Scene::closed(10, Nanos::from_secs(5)), urls, vec![send(1), send(0)]);
+        let played = scene.with(|plan| (plan.seed, plan.workers) = (seed, 2)).play(serving);
+        let mut at: Vec<u64> =
+            played.asks.iter().filter(|(_, path)| path == "/quick").map(|(at, _)| at.0 / 1_000_000).collect();
+        at.sort_unstable();
+        // Those of the window but the first two, which came before anybody asked for them, and of each who waited then one more.
+        assert!((255..=260).contains(&at.len()), "{}", at.len());
+        assert!(at.windows(2).all(|pair| (19..=21).contains(&(pair[1] - pair[0]))), "{at:?}");
+        assert_eq!((played.sum.failed, played.sum.due), (0, played.heard));
+        let slowest = played.seconds.iter().map(|second| second.latency.service.max()).max();
+        assert!(slowest.is_some_and(|took| took < 2 * MS.0), "{slowest:?}: to wait is no latency");
+    });
+}
+
+#[test]
+fn a_turn_that_nobody_takes_is_lost() {
+    let urls = vec![url("/slow", &[("at-most", "25/s")])];
+    let closed = flowing(Scene::closed(1, Nanos::from_secs(2)), urls.clone(), vec![send(0)]);
+    let played = closed.with(|plan| plan.workers = 1).play(serving);
+    // Each takes 50 ms, so that every other turn is taken: at 0, 80, 160 ms …, and a last one of an iteration that had begun.
+    assert_eq!(played.heard, 26);
+    let open = flowing(Scene::open(10.0, Arrivals::Constant, Nanos::from_secs(2)), urls, vec![send(0)]);
+    let played = open.with(|plan| plan.workers = 1).play(serving);
+    assert_eq!((played.heard, played.sum.finished), (20, 20));
+}

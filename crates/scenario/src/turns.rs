@@ -1,0 +1,57 @@
+//! Steps that are sent so often at most, by all users of a run together (`at-most`): each waits for its turn.
+//!
+//! Turns have moments that are known beforehand: of T workers, worker k has the turns k, k + T, k + 2T … of the whole. So workers need not ask
+//! each other. A turn that nobody took is lost: nobody makes up for it later.
+
+use measure::Nanos;
+
+/// The turns of one step that fall to one worker.
+#[derive(Clone, Copy, Debug)]
+pub struct Turns {
+    /// The moment of the first.
+    first: Nanos,
+    /// From one to the next, in nanoseconds.
+    every: f64,
+    /// The first that is not taken.
+    next: u64,
+}
+
+impl Turns {
+    /// Of so many in a second from `start` on, those of the share `index` of `of`.
+    pub fn of(rate: f64, (index, of): (u32, u32), start: Nanos) -> Turns {
+        let between = 1e9 / rate;
+        let first = start.saturating_add(Nanos((between * f64::from(index)) as u64));
+        Turns { first, every: between * f64::from(of.max(1)), next: 0 }
+    }
+
+    /// Takes the next turn at or after a moment: how long that is to wait.
+    pub fn take(&mut self, at: Nanos) -> Nanos {
+        let since = at - self.first;
+        let turn = self.next.max((since.0 as f64 / self.every).ceil() as u64);
+        self.next = turn + 1;
+        self.first.saturating_add(Nanos((turn as f64 * self.every) as u64)) - at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_of_all_shares_are_those_of_the_whole_and_none_is_made_up_for() {
+        let start = Nanos::from_secs(5);
+        let ms = |ms| start + Nanos::from_millis(ms);
+        let mut all: Vec<Nanos> = Vec::new();
+        for index in 0..4 {
+            let mut turns = Turns::of(50.0, (index, 4), start);
+            all.extend((0..10).map(|_| start + turns.take(start)));
+        }
+        all.sort_unstable();
+        assert_eq!(all, (0..40).map(|n| ms(20 * n)).collect::<Vec<_>>());
+        let mut turns = Turns::of(50.0, (0, 1), start);
+        let mut take = |at| ms(at) + turns.take(ms(at));
+        assert_eq!([take(0), take(0), take(0)], [ms(0), ms(20), ms(40)]);
+        assert_eq!([take(1000), take(1000), take(1001)], [ms(1000), ms(1020), ms(1040)], "those between are lost");
+        assert_eq!(take(1050), ms(1060));
+    }
+}
