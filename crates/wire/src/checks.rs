@@ -93,7 +93,7 @@ fn wanted<'a>(asked: &'a Asked, options: &'static [&'static str]) -> Vec<Check<'
 }
 
 /// Options that may be given several times.
-const REPEATED: [&str; 2] = ["expect-header", "expect-json"];
+const REPEATED: [&str; 3] = ["expect-header", "expect-json", "expect-trailer"];
 
 impl Check<'_> {
     fn name(&self, request: &str) -> String {
@@ -104,6 +104,7 @@ impl Check<'_> {
         let what = match self.option {
             "expect-status" => format!("status {value}"),
             "expect-header" => format!("header {value}"),
+            "expect-trailer" => format!("trailer {value}"),
             "expect-json" => format!("json {value}"),
             "expect-rows" => format!("rows {value}"),
             "expect-regex" => format!("matches {value}"),

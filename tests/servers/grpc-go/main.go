@@ -128,6 +128,9 @@ func unary(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServe
 	if err := decode(message); err != nil {
 		return nil, err
 	}
+	// Who serves it, and behind the answer what it cost: the length of its text.
+	grpc.SetHeader(ctx, metadata.Pairs("x-served-by", "grpc-go"))
+	grpc.SetTrailer(ctx, metadata.Pairs("x-cost", strconv.Itoa(len(get(message, "text").String()))))
 	if err := obey(ctx, message); err != nil {
 		return nil, err
 	}

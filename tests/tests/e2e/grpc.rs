@@ -132,6 +132,22 @@ fn deadlines_and_metadata_arrive() {
     assert_eq!(ended_with(&report, "DEADLINE_EXCEEDED"), 10, "{report}");
     let counts = server.counts();
     assert_eq!([count(&counts, "unary"), count(&counts, "deadlines"), count(&counts, "metadata")], [11; 3], "{counts}");
+    let Some(server) = GrpcServer::go(&[]) else { return };
+    let text = format!(
+        "users: 3\niterations: 30\nflow:\n  - url: {url}\n    data: '{{\"text\": \"hello\"}}'\n    expect-trailer: 'x-cost: 5'\n    \
+         expect-header: 'x-served-by: grpc*'\n    capture: {{cost: trailer x-cost, by: header x-served-by, how: status}}\n  \
+         - url: {url}\n    data: '{{\"text\": \"status 5 {{cost}} {{by}} {{how}}\"}}'\n    expect-status: NOT_FOUND\n    \
+         expect-trailer: {{its words: 'grpc-message: 5 grpc-go OK'}}\n",
+        url = server.url("brunt.Target/Unary"),
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("flow.yaml");
+    std::fs::write(&path, text).expect("written");
+    let flow = e2e::report::report(&[path.to_str().expect("UTF-8")]).with_code(0);
+    assert_eq!(flow.requests(), [60, 60, 0, 0], "{flow}");
+    let checks = flow.json["checks"].as_array().expect("checks");
+    assert!(checks.len() == 4 && checks.iter().all(|check| check["passed"] == 30), "{flow}");
+    assert!(checks.iter().any(|check| check["name"] == "its words"), "{flow}");
 }
 
 #[test]

@@ -98,6 +98,20 @@ fn go_sends_large_bodies_trailers_and_interim_answers() {
         agree(&report, 40, go.counts()[0]);
         assert_eq!(report.count("bytes.payload"), 40 * each, "{report}");
     }
+    for version in [&["--http2", "--streams", "4"][..], &[]] {
+        let Some(go) = Server::go(&[]) else { return };
+        let url = go.url("trailer");
+        let line = ["-c", "4", "-n", "40", "--expect-trailer", "x-sum: 1", &url];
+        let good = report(&[version, &line].concat()).with_code(0);
+        assert_eq!((good.requests(), &good.json["checks"][0]["passed"]), ([40, 40, 0, 0], &40.into()), "{good}");
+        let bad = report(&[version, &["-c", "4", "-n", "40", "--expect-trailer", "X-Size", &url]].concat());
+        assert_eq!(bad.requests(), [40, 0, 40, 0], "{bad}");
+        assert!(
+            bad.json.to_string().contains("expected the trailer X-Size, the trailers are X-Sum")
+                || bad.json.to_string().contains("expected the trailer X-Size, the trailers are x-sum"),
+            "{bad}"
+        );
+    }
 }
 
 #[test]

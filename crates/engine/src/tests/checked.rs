@@ -1,9 +1,10 @@
 //! Checks by name: each counts what passed and what failed it, exactly, whatever else was wrong with the response.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use measure::Nanos;
-use net::sim::ReplyOwned;
+use net::sim::{Peer, ReplyOwned, Say};
 use plan::WeightedUrl;
 use plan::flow::{Flow, OnFailure, Step};
 use wire::Ask;
@@ -98,4 +99,38 @@ fn a_run_without_checks_tells_of_none() {
     let played =
         scene(10).with(|plan| plan.urls = vec![url("/a", &[]), url("/b", &[])].into()).play(|| in_turn(&[(200, "")]));
     assert!(checks(&played).is_empty());
+}
+
+/// Says how many requests came so far, behind the body of each response; of every fourth it says nothing.
+#[derive(Default)]
+struct Trailing(u64);
+
+impl Peer for Trailing {
+    fn opened(&mut self, _now: Nanos, _conn: u32) {}
+    fn received(&mut self, _now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
+        let asked = String::from_utf8_lossy(bytes).into_owned();
+        if let Some(number) = asked.split("/of/").nth(1).and_then(|rest| rest.split(' ').next()) {
+            assert_eq!(number, self.0.to_string(), "the number that came last");
+        }
+        self.0 += 1;
+        let trailer = if self.0.is_multiple_of(4) { String::new() } else { format!("X-Sum: {}\r\n", self.0) };
+        say.send(conn, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n");
+        say.send(conn, format!("{trailer}\r\n").as_bytes());
+    }
+    fn closed(&mut self, _now: Nanos, _conn: u32) {}
+}
+
+#[test]
+fn what_comes_behind_a_body_is_checked_and_goes_into_the_next_request() {
+    let scene = Scene::closed(1, SECOND).with(|plan| {
+        let taken = ("capture", &["sum trailer X-Sum"][..]);
+        plan.urls = vec![url("/a", &[("expect-trailer", &["x-sum: *"]), taken]), url("/of/{sum}", &[])].into();
+        let send = |url| Step::Request { url, on_failure: OnFailure::NextIteration };
+        plan.flow = Some(Flow { steps: vec![send(0), send(1)], variables: vec!["sum".into()], ..Flow::default() });
+        (plan.requests, plan.duration) = (Some(30), None);
+    });
+    let played = scene.speak(&protocols::http::Http, Arc::default(), |_| Box::new(Trailing::default()));
+    // Requests 1, 3 are pages with a sum, 2 and 4 follow them: the one without is never that of a page.
+    assert_eq!((played.sum.due, played.sum.failed), (60, 0), "{:?}", played.sum.failures);
+    assert_eq!(checks(&played)[&0], [30, 0]);
 }

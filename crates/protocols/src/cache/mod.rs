@@ -82,6 +82,8 @@ pub struct Need {
     pub head: bool,
     /// Its body.
     pub body: bool,
+    /// What came behind that, which no cache keeps: it is asked for anew.
+    pub trailers: bool,
 }
 
 /// An answer that is kept.
@@ -100,7 +102,7 @@ pub struct Answer {
 
 impl Answer {
     fn has(&self, need: Need) -> bool {
-        (self.head.is_some() || !need.head) && (self.body.is_some() || !need.body)
+        !need.trailers && (self.head.is_some() || !need.head) && (self.body.is_some() || !need.body)
     }
 
     /// Its head; empty where nobody looks at it.

@@ -29,7 +29,7 @@ fn heard(lines: &str, body: &[u8]) -> Cache {
 }
 
 fn hear(cache: &mut Cache, request: &str, lines: &str, body: &[u8]) -> bool {
-    let (mut judged, need) = (Judged::default(), Need { head: true, body: true });
+    let (mut judged, need) = (Judged::default(), Need { head: true, body: true, trailers: false });
     assert!(judged.head("GET", need, 200, &head(lines)).is_none());
     judged.feed(body, &Budget::default());
     let heard = judged.take().expect("an answer");
@@ -139,7 +139,8 @@ fn answers_have_what_is_looked_at_and_caches_are_emptied_with_iterations_where_a
     let (rule, asked) = (rule("per-iteration"), get("/", ""));
     cache.learn(&rule, sent(&asked, BASE), judged.take().expect("heard"));
     let of = |iteration| Sent { iteration, ..sent(&asked, BASE) };
-    assert!(cache.fresh(&rule, of(0), Need { head: true, body: false }).is_none(), "nobody looked at it");
+    assert!(cache.fresh(&rule, of(0), Need { head: true, ..Need::default() }).is_none(), "nobody looked at it");
+    assert!(cache.fresh(&rule, of(0), Need { trailers: true, ..Need::default() }).is_none(), "no trailers are kept");
     assert_eq!(cache.fresh(&rule, of(0), Need::default()).map(|answer| answer.size), Some(5));
     assert!(cache.fresh(&rule, of(1), Need::default()).is_none());
     let head = without(b"HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nX: y\r\n\r\n");
@@ -156,7 +157,7 @@ fn answers_have_what_is_looked_at_and_caches_are_emptied_with_iterations_where_a
 
 fn without(head: &[u8]) -> Vec<u8> {
     let mut judged = Judged::default();
-    judged.head("GET", Need { head: true, body: false }, 200, head);
+    judged.head("GET", Need { head: true, ..Need::default() }, 200, head);
     match judged.take() {
         Some(Heard::New(new)) => new.head.to_vec(),
         other => panic!("{other:?}"),

@@ -12,7 +12,7 @@
 //! cookie session
 //! status
 //! body
-//! trailer grpc-message
+//! trailer NAME
 //! element 2
 //! column id
 //! rows
@@ -30,7 +30,7 @@ mod document_tests;
 mod documents;
 pub(crate) mod html;
 mod rows;
-mod source;
+pub(crate) mod source;
 mod taken;
 #[cfg(test)]
 mod tests;
@@ -48,13 +48,15 @@ pub use taken::{Taken, take_all, wished};
 pub struct Answer<'a> {
     /// Its status code.
     pub status: u16,
+    /// The same by its name, where it is told so.
+    pub called: &'a str,
     /// Its head as HTTP/1 writes it.
     pub head: &'a [u8],
     /// Its body before its coding; what another protocol has in its place: a message, a reply.
     pub body: &'a [u8],
     /// It says that there is nothing.
     pub nothing: bool,
-    /// What came behind the body, as HTTP/1 writes it.
+    /// What came behind the body, as HTTP/1 writes it below a first line.
     pub trailers: &'a [u8],
     /// What a database answered.
     pub rows: Option<&'a Rows>,
@@ -68,6 +70,17 @@ pub struct Capture {
     source: Source,
     pick: Pick,
     default: Option<Vec<u8>>,
+}
+
+/// What of a response must be there before something can be taken out of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Its head.
+    Head,
+    /// The whole body.
+    Body,
+    /// What comes behind that.
+    Trailers,
 }
 
 /// Which of several.
@@ -110,9 +123,9 @@ impl Capture {
         self.source.kind()
     }
 
-    /// True where it looks into the body; else the head has all of it.
-    pub fn needs_body(&self) -> bool {
-        self.source.is_of_body()
+    /// The part of a response that it looks into.
+    pub fn part(&self) -> Part {
+        self.source.part()
     }
 
     /// Takes the value; random bits choose where any is asked for.

@@ -4,13 +4,13 @@ use std::io::Write as _;
 
 use memchr::memmem;
 
-use super::Answer;
 use super::css::Css;
 use super::documents::Documents;
 use super::rows::{Column, Rows};
 use super::xpath::XPath;
+use super::{Answer, Part};
 use crate::beside::captures::Captures;
-use crate::verify::header::values;
+use crate::verify::header::{self, values};
 use crate::verify::json::Place;
 use crate::verify::places;
 
@@ -50,8 +50,8 @@ pub(super) enum Source {
     Rows,
 }
 
-const KINDS: &str = "json $.PATH, css SELECTOR, xpath EXPRESSION, regex PATTERN, between 'A' 'B', header NAME, cookie NAME, status or body; \
-    other protocols have message, reply, element N, trailer NAME, column NAME and rows";
+const KINDS: &str = "json $.PATH, css SELECTOR, xpath EXPRESSION, regex PATTERN, between 'A' 'B', header NAME, trailer NAME, cookie NAME, \
+    status or body; other protocols have message, reply, element N, column NAME and rows";
 
 impl Source {
     /// Reads a source.
@@ -84,9 +84,13 @@ impl Source {
         }
     }
 
-    /// True where it is in the body.
-    pub fn is_of_body(&self) -> bool {
-        !matches!(self, Source::Header(_) | Source::Cookie(_) | Source::Status)
+    /// The part of a response that it looks into.
+    pub fn part(&self) -> Part {
+        match self {
+            Source::Header(_) | Source::Cookie(_) | Source::Status => Part::Head,
+            Source::Trailer(_) => Part::Trailers,
+            _ => Part::Body,
+        }
     }
 
     /// What it looks into, in one word.
@@ -118,6 +122,7 @@ impl Source {
         more: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<(), String> {
         match self {
+            Source::Status if !answer.called.is_empty() => _ = more(answer.called.as_bytes()),
             Source::Status => {
                 let (mut digits, room) = ([0; 5], answer.status.checked_ilog10().unwrap_or(0) as usize + 1);
                 // Five digits have room for any status.
@@ -175,21 +180,13 @@ impl Source {
     /// What was there instead of what was looked for.
     pub fn instead(&self, answer: &Answer<'_>) -> String {
         match self {
-            Source::Header(_) => {
-                format!("the response has {}", listed(&field_names(answer.head)))
-            }
+            Source::Header(_) => header::told("the response has", "the response has no header", answer.head),
             Source::Cookie(_) => {
                 let names: Vec<&[u8]> = cookies(answer.head).map(|(name, _)| name).collect();
-                if names.is_empty() { "no cookie was set".into() } else { format!("set were {}", listed(&names)) }
+                let listed = short(&names.join(&b", "[..]));
+                if names.is_empty() { "no cookie was set".into() } else { format!("set were {listed}") }
             }
-            Source::Trailer(_) => {
-                let names: Vec<&[u8]> = field_names(answer.trailers);
-                if names.is_empty() {
-                    "there are no trailers".into()
-                } else {
-                    format!("the trailers are {}", listed(&names))
-                }
-            }
+            Source::Trailer(_) => header::told("the trailers are", "there are no trailers", answer.trailers),
             Source::Column(_) | Source::Rows => answer.rows.map_or_else(|| "there are no rows".into(), Rows::told),
             _ if answer.nothing => "the reply is nil".into(),
             _ if answer.body.is_empty() => "the body is empty".into(),
@@ -221,16 +218,6 @@ fn cookies(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// The names of fields, below a first line.
-fn field_names(head: &[u8]) -> Vec<&[u8]> {
-    let names = head.split(|&b| b == b'\n').skip(1).filter_map(|line| line.split(|&b| b == b':').next());
-    names.map(<[u8]>::trim_ascii).filter(|name| !name.is_empty()).collect()
-}
-
-fn listed(names: &[&[u8]]) -> String {
-    short(&names.join(&b", "[..]))
-}
-
 /// The text between quotes, where it stands between any.
 pub(super) fn unquoted(text: &str) -> &str {
     let quoted = ['\'', '"'].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote));
@@ -238,7 +225,7 @@ pub(super) fn unquoted(text: &str) -> &str {
 }
 
 /// The beginning of something, on one line and harmless.
-pub(super) fn short(bytes: &[u8]) -> String {
+pub(crate) fn short(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(SHOWN)];
     let text = String::from_utf8_lossy(cut);
     let line = measure::plain::line(&text).into_owned();

@@ -14,6 +14,22 @@ impl Taken {
     pub fn learn(&self, memory: &mut Memory) {
         self.0.iter().for_each(|(variable, value)| memory.values.set(*variable, value));
     }
+
+    /// What these take out of a response, too.
+    ///
+    /// # Errors
+    /// What could not be found, in a sentence.
+    pub fn add<'a>(
+        &mut self,
+        captures: impl Iterator<Item = &'a (u16, Capture)>,
+        answer: &Answer<'_>,
+        random: u64,
+    ) -> Result<(), String> {
+        for (variable, capture) in captures {
+            self.0.push((*variable, capture.take(answer, random)?));
+        }
+        Ok(())
+    }
 }
 
 /// What is taken out of a response, each with the index of the variable it becomes.
@@ -43,8 +59,6 @@ pub fn wished(asked: &Asked, (whose, known): (&str, &[&str])) -> Result<Vec<(u16
 /// What could not be found, in a sentence.
 pub fn take_all(captures: &[(u16, Capture)], answer: &Answer<'_>, random: u64) -> Result<Taken, String> {
     let mut taken = Taken::default();
-    for (variable, capture) in captures {
-        taken.0.push((*variable, capture.take(answer, random)?));
-    }
+    taken.add(captures.iter(), answer, random)?;
     Ok(taken)
 }

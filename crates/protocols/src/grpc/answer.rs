@@ -9,7 +9,7 @@ use std::sync::Arc;
 use wire::{Done, Ended, Event, ExchangeId, Failed, FaultKind};
 
 use super::compressed::{self, Encoding};
-use super::expect::{self, Expected};
+use super::expect::{Came, Expected, Heard};
 use super::framing::Framing;
 use super::request::{ANYHOW, COMPRESSED, Capture, Captured, DEADLINE, Request, STREAMS};
 use super::status::{self, Statuses};
@@ -17,6 +17,7 @@ use crate::http2::connection::{Listener, Next};
 use crate::http2::frames::code;
 use crate::http2::hpack::{Fields, Malformed};
 use crate::kept::Budget;
+use crate::verify::header::Lines;
 
 /// The most of a body that is kept where it is looked into: one more than is read ([`wire::Dialogue::learnt`]).
 const CAPTURE_BOUND: usize = (8 << 20) + 1;
@@ -34,6 +35,8 @@ pub struct Call {
     /// The HTTP status; 0 until a final head is there.
     http: u16,
     marks: u8,
+    /// Which statuses count as success.
+    success: Statuses,
     /// How the head says that messages may be compressed.
     encoding: Encoding,
     /// A piece of the answer was seen.
@@ -55,7 +58,7 @@ pub struct Rare {
     /// Random bits of the request.
     random: u64,
     /// What the response must hold, and what of it is kept to be looked into.
-    expected: Option<(Arc<Expected>, expect::Body)>,
+    expected: Option<(Arc<Expected>, Heard)>,
 }
 
 impl Rare {
@@ -65,9 +68,17 @@ impl Rare {
             let room = CAPTURE_BOUND.saturating_sub(self.body.len());
             self.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
         }
-        if let Some((_, body)) = &mut self.expected {
-            body.feed(bytes, budget);
+        if let Some((_, heard)) = self.expected.as_mut().filter(|(expected, _)| expected.wants_messages()) {
+            heard.body.feed(bytes, budget);
         }
+    }
+}
+
+impl Rare {
+    /// Where the metadata goes that comes first or `last`, where it is looked into.
+    fn metadata(&mut self, last: bool) -> Option<&mut Lines> {
+        let (_, heard) = self.expected.as_mut().filter(|(expected, _)| expected.wants_metadata())?;
+        Some(&mut heard.metadata[usize::from(last)])
     }
 }
 
@@ -78,11 +89,12 @@ impl Call {
         let usual = request.further.is_none() && request.capture.is_none() && request.expected.is_none();
         let rare = (!usual).then(|| {
             let (further, capture) = (request.further.clone(), request.capture.clone());
-            let expected = request.expected.clone().map(|expected| (expected, expect::Body::default()));
+            let expected = request.expected.clone().map(|expected| (expected, Heard::default()));
             Box::new(Rare { further, capture, expected, ..Rare::default() })
         });
         let (framing, encoding) = (Framing::default(), Encoding::Identity);
-        Call { id, framing, payload: 0, messages: 0, http: 0, marks: request.marks, encoding, begun: false, rare }
+        let Request { marks, success, .. } = *request;
+        Call { id, framing, payload: 0, messages: 0, http: 0, marks, success, encoding, begun: false, rare }
     }
 }
 
@@ -124,7 +136,6 @@ impl Said {
 /// Hears what the server says.
 #[derive(Debug)]
 pub struct Ear<'a> {
-    pub success: Statuses,
     pub done: &'a mut Done<Request>,
     /// Calls whose answer began in the bytes at hand and is not over.
     pub begun: &'a mut Vec<ExchangeId>,
@@ -139,10 +150,11 @@ impl Listener<Call> for Ear<'_> {
     fn head(&mut self, call: &mut Call, fields: &mut Fields<'_>, end: bool) -> Result<Next, Malformed> {
         let sort = usize::from(end);
         let mut message = None;
-        let said = match fields.known(sort) {
+        let wanted = call.rare.as_deref_mut().and_then(|rare| rare.metadata(end));
+        let said = match fields.known(sort).filter(|_| wanted.is_none()) {
             Some(digest) => Said::of_digest(digest),
             None => {
-                let (said, text) = read(fields)?;
+                let (said, text) = read(fields, wanted.map(|lines| (lines, self.kept)))?;
                 match text {
                     None => fields.remember(sort, said.digest())?,
                     text => message = text,
@@ -152,6 +164,10 @@ impl Listener<Call> for Ear<'_> {
         };
         if call.http == 0 {
             if (100..200).contains(&said.http) && !end {
+                // What it said is no metadata.
+                if let Some(lines) = call.rare.as_deref_mut().and_then(|rare| rare.metadata(false)) {
+                    *lines = Lines::default();
+                }
                 return Ok(Next::Go);
             }
             if said.http < 200 {
@@ -203,7 +219,7 @@ impl Listener<Call> for Ear<'_> {
             status::CANCELLED if call.marks & DEADLINE != 0 => status::DEADLINE_EXCEEDED,
             status => status,
         };
-        let fault = self.verdict(status);
+        let fault = verdict(&call, status);
         match call.messages {
             0 => self.end(&mut call, Some(status), fault, said),
             1 => self.end(&mut call, Some(status), fault, &format!("{said}, after 1 message")),
@@ -256,7 +272,7 @@ impl Ear<'_> {
     #[inline]
     fn conclude(&mut self, call: &mut Call, status: Option<u32>, message: Option<String>) -> Next {
         let whole = call.framing.is_between() && (call.marks & STREAMS != 0 || call.messages == 1);
-        if status == Some(status::OK) && self.success.has(status::OK) && whole && call.rare.is_none() {
+        if status == Some(status::OK) && call.success.has(status::OK) && whole && call.rare.is_none() {
             self.begun_no_more(call.id);
             let code = status::counted(status::OK);
             let (id, payload) = (call.id, call.payload);
@@ -282,7 +298,7 @@ impl Ear<'_> {
             None if call.http != 200 => {
                 let said = format!("HTTP status {} and no grpc-status", call.http);
                 let status = status::of_http(call.http);
-                self.end(call, Some(status), self.verdict(status), &said);
+                self.end(call, Some(status), verdict(call, status), &said);
             }
             None => self.end(call, None, Some(FaultKind::BrokenProtocol), "the response ended without grpc-status"),
             Some(status::OK) if !call.framing.is_between() => {
@@ -293,29 +309,26 @@ impl Ear<'_> {
                 self.end(call, None, Some(FaultKind::BrokenProtocol), &said);
             }
             Some(status) => match self.looked_into(call, status) {
-                Some(trouble) => self.end(call, Some(status), Some(FaultKind::WrongBody), &trouble),
-                None => self.end(call, Some(status), self.verdict(status), &said),
+                Some((kind, trouble)) => self.end(call, Some(status), Some(kind), &trouble),
+                None => self.end(call, Some(status), verdict(call, status), &said),
             },
         }
     }
 
     /// What a response that succeeded lacks of what is expected of it; what is taken out of it is told.
-    fn looked_into(&mut self, call: &Call, status: u32) -> Option<String> {
-        if status != status::OK || !self.success.has(status) {
+    fn looked_into(&mut self, call: &Call, status: u32) -> Option<(FaultKind, String)> {
+        if !call.success.has(status) {
             return None;
         }
         let rare = call.rare.as_ref()?;
-        let (expected, body) = rare.expected.as_ref()?;
-        match expected.look(body, call.encoding, (self.kept, rare.random)) {
+        let (expected, heard) = rare.expected.as_ref()?;
+        let came = Came { heard, status, encoding: call.encoding };
+        match expected.look(&came, (self.kept, rare.random)) {
             Ok(taken) if expected.takes() => self.done.push(Event::Learnt(call.id, Box::new(taken))),
             Ok(_) => {}
             Err(trouble) => return Some(trouble),
         }
         None
-    }
-
-    fn verdict(&self, status: u32) -> Option<FaultKind> {
-        (!self.success.has(status)).then_some(FaultKind::WrongStatus)
     }
 
     /// The server does not speak as it must: the call alone fails, its stream is reset.
@@ -327,20 +340,23 @@ impl Ear<'_> {
 
     /// Which checks by name its response failed: the rules, and then its status. A call that was refused holds nothing.
     fn tell_failed(&mut self, call: &Call, status: u32) {
-        let looked = status == status::OK && self.success.has(status);
+        let looked = status == status::OK && call.success.has(status);
         let expected = call.rare.as_ref().and_then(|rare| rare.expected.as_ref());
-        let rules = expected.map(|(expected, body)| match looked {
-            true => expected.failed(body, call.encoding, self.kept),
+        let rules = expected.map(|(expected, heard)| match looked {
+            true => expected.failed(&heard.body, call.encoding, self.kept),
             false => vec![true; expected.rules()],
         });
-        let failed = Failed::default().all(rules.unwrap_or_default()).all([!self.success.has(status)]);
-        self.done.failed(call.id, failed.bits());
+        let lines = expected.map(|(expected, heard)| expected.without(heard));
+        let failed = Failed::default().all(rules.unwrap_or_default()).all([!call.success.has(status)]);
+        self.done.failed(call.id, failed.all(lines.into_iter().flatten()).bits());
     }
 
     #[cold]
     fn end(&mut self, call: &mut Call, status: Option<u32>, fault: Option<FaultKind>, said: &str) {
         self.begun_no_more(call.id);
-        if let (Some(status), Some(FaultKind::WrongStatus | FaultKind::WrongBody)) = (status, fault) {
+        if let (Some(status), Some(FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::WrongBody)) =
+            (status, fault)
+        {
             self.tell_failed(call, status);
         }
         if let Some(rare) = call.rare.take()
@@ -353,8 +369,8 @@ impl Ear<'_> {
             });
         }
         let wanted = fault.filter(|kind| self.done.wants_example(*kind));
-        // What a message should have held is brunt's sentence; everything else is the server's.
-        let ours = fault == Some(FaultKind::WrongBody);
+        // What a message or metadata should have held is brunt's sentence; everything else is the server's.
+        let ours = matches!(fault, Some(FaultKind::WrongBody | FaultKind::WrongHeader));
         let excerpt = wanted.filter(|_| !ours).map(|_| {
             let name = status.map(status::name).unwrap_or_default();
             let text = [name.as_str(), said].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(": ");
@@ -375,6 +391,11 @@ impl Ear<'_> {
     }
 }
 
+/// A status that does not count as success.
+fn verdict(call: &Call, status: u32) -> Option<FaultKind> {
+    (!call.success.has(status)).then_some(FaultKind::WrongStatus)
+}
+
 /// Why a compressed message may not be so, if it may not.
 #[cold]
 fn not_offered(call: &Call) -> Option<&'static str> {
@@ -386,10 +407,17 @@ fn not_offered(call: &Call) -> Option<&'static str> {
     }
 }
 
-/// Reads a block: what it said, and the status message if there is one.
-fn read(fields: &mut Fields<'_>) -> Result<(Said, Option<String>), Malformed> {
+/// Reads a block: what it said, and the status message if there is one. `keep`: where its fields are kept.
+fn read(fields: &mut Fields<'_>, mut keep: Option<(&mut Lines, &Budget)>) -> Result<(Said, Option<String>), Malformed> {
     let (mut said, mut message) = (Said::default(), None);
     while let Some((name, value)) = fields.next()? {
+        if let Some((lines, budget)) = &mut keep {
+            match name {
+                [b':', ..] => {}
+                b"grpc-message" => lines.field(name, unescaped(value).as_bytes(), budget),
+                _ => lines.field(name, value, budget),
+            }
+        }
         match name {
             b":status" => said.http = number(value).map_or(0, |n| n.min(1023) as u16),
             b"content-type" => said.grpc = value.starts_with(b"application/grpc"),

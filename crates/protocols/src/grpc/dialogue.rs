@@ -44,7 +44,7 @@ impl Protocol for Grpc {
     }
 
     fn checks(&self, _url: &str) -> &'static [&'static str] {
-        &["expect-json", "expect-status"]
+        &["expect-json", "expect-status", "expect-header", "expect-trailer"]
     }
     fn options_of_one_url(&self) -> &'static [&'static str] {
         options::OF_ONE_URL
@@ -108,10 +108,10 @@ fn prepared(asked: &Asked, marks: &mut Marks) -> Result<GrpcDialogue, Complaint>
         let right = "write one, for instance grpc://127.0.0.1:50051/grpc.health.v1.Health/Check";
         return Err(Complaint::new("URL", format!("none was given; {right}")));
     }
-    let (lexicon, success, streams) = (Arc::new(maker.lexicon), wishes.success, wishes.streams);
+    let (lexicon, streams) = (Arc::new(maker.lexicon), wishes.streams);
     let slots = requests.iter().any(|weighted: &Weighted<Request>| weighted.request.slots.is_some());
     let (kept, capture, end) = (Budget::default(), None, marks.end());
-    Ok(GrpcDialogue { requests, names, origins, lexicon, success, streams, kept, capture, slots, end })
+    Ok(GrpcDialogue { requests, names, origins, lexicon, streams, kept, capture, slots, end })
 }
 
 fn places(asked: &Asked) -> Result<Vec<Place>, Complaint> {
@@ -213,11 +213,13 @@ fn calls(
 
 /// What the responses of a method must hold; None: nothing.
 fn expected(wishes: &Wishes, method: &MethodDescriptor) -> Result<Option<Arc<Expected>>, Complaint> {
-    if wishes.expected.is_empty() && wishes.captures.is_empty() {
+    let metadata = wishes.metadata_expected.iter().any(|lines| !lines.is_empty());
+    if wishes.expected.is_empty() && wishes.captures.is_empty() && !metadata {
         return Ok(None);
     }
     let expected = Expected::of(&wishes.expected, method.output());
-    let expected = expected.map(|expected| expected.taking(Arc::clone(&wishes.captures)));
+    let taking = |expected: Expected| expected.taking(&wishes.captures, &wishes.metadata_expected);
+    let expected = expected.map(taking);
     expected.map(|expected| Some(Arc::new(expected))).map_err(|trouble| Complaint::new("--expect-json", trouble))
 }
 
@@ -228,7 +230,6 @@ pub struct GrpcDialogue {
     names: Names,
     origins: Vec<Origin>,
     lexicon: Arc<Lexicon>,
-    success: Statuses,
     streams: u32,
     /// What heads are kept within that arrive in pieces.
     kept: Budget,
@@ -255,13 +256,12 @@ impl GrpcDialogue {
         let messages = messages.into_iter().map(Message::Fixed).collect();
         let mut request = maker.call(&place, wishes, messages, (false, true), marks)?;
         let slots = request.slots.is_some();
-        request.capture = Some(Arc::clone(&capture));
+        (request.capture, request.success) = (Some(Arc::clone(&capture)), Statuses::USUAL);
         Ok(GrpcDialogue {
             requests: vec![Weighted { request, origin: 0, weight: 1.0 }],
             names: Names::default(),
             origins: vec![place.origin],
             lexicon: Arc::new(maker.lexicon),
-            success: Statuses::USUAL,
             streams: 1,
             kept: Budget::default(),
             capture: Some(capture),
@@ -324,7 +324,7 @@ impl Dialogue for GrpcDialogue {
         Some(transcript::readable(self.requests.iter().map(|weighted| &weighted.request), sent, received))
     }
     fn session(&self, origin: &Origin, _established: &Established) -> GrpcSession {
-        GrpcSession::new(Arc::clone(&self.lexicon), self.success, self.streams, (origin.tls, self.kept.clone()))
+        GrpcSession::new(Arc::clone(&self.lexicon), self.streams, (origin.tls, self.kept.clone()))
     }
     fn spoken(&self, _established: &Established) -> String {
         "gRPC over HTTP/2".to_owned()

@@ -1,18 +1,23 @@
 //! `--expect-json '$.reply.id == 7'`: what the messages of a response must hold, in the JSON of protobuf.
 //!
+//! `--expect-header`, `--expect-trailer`: what the metadata in front of them and behind them must.
+//!
 //! Each message of a call whose status is OK is looked into, decompressed where it must be. Numbers of 64 bits are numbers
 //! here, and fields that have their default are there: a rule compares values, not spellings.
 
 use std::sync::Arc;
 
 use prost_reflect::{DynamicMessage, Kind, MessageDescriptor, SerializeOptions};
+use wire::FaultKind;
 
 use super::compressed::{self, Encoding};
 use super::framing;
 use super::nearest::nearest;
-use crate::capture::{self, Answer, Capture, Taken};
+use super::status;
+use crate::capture::{Answer, Capture, Part, Taken};
 use crate::kept::{Budget, Kept, NO_ROOM};
 use crate::verify::KEPT_BOUND;
+use crate::verify::header::{Header, Lines};
 use crate::verify::json::{Json, Step};
 use crate::verify::places;
 
@@ -30,7 +35,29 @@ pub struct Expected {
     kind: MessageDescriptor,
     options: SerializeOptions,
     captures: Arc<[(u16, Capture)]>,
+    /// Lines of the metadata in front of the messages, and of that behind them.
+    lines: Arc<[Vec<Header>; 2]>,
 }
+
+/// What was heard of a response, kept to be looked into.
+#[derive(Debug, Default)]
+pub struct Heard {
+    /// Its messages.
+    pub body: Body,
+    /// The metadata in front of them, and that behind them.
+    pub metadata: [Lines; 2],
+}
+
+/// A response that is whole.
+#[derive(Debug)]
+pub struct Came<'a> {
+    pub heard: &'a Heard,
+    pub status: u32,
+    pub encoding: Encoding,
+}
+
+/// What is wrong with a response, and the same in a sentence.
+type Trouble = (FaultKind, String);
 
 impl Expected {
     /// Rules about messages of this kind.
@@ -40,20 +67,68 @@ impl Expected {
     pub fn of(rules: &Arc<[Json]>, kind: MessageDescriptor) -> Result<Expected, String> {
         rules.iter().try_for_each(|rule| known(rule, &kind))?;
         let options = SerializeOptions::new().stringify_64_bit_integers(false).skip_default_fields(false);
-        Ok(Expected { rules: Arc::clone(rules), kind, options, captures: Arc::default() })
+        Ok(Expected { rules: Arc::clone(rules), kind, options, captures: Arc::default(), lines: Arc::default() })
     }
 
-    /// The same, and this is taken out of a response that holds them.
-    pub fn taking(self, captures: Arc<[(u16, Capture)]>) -> Expected {
-        Expected { captures, ..self }
+    /// The same, with these lines of its metadata; and this is taken out of a response that holds all of it.
+    pub fn taking(self, captures: &Arc<[(u16, Capture)]>, lines: &Arc<[Vec<Header>; 2]>) -> Expected {
+        Expected { captures: Arc::clone(captures), lines: Arc::clone(lines), ..self }
     }
 
-    /// What is taken out of a response whose status is OK; random bits choose where any is asked for.
+    /// True where messages must be kept.
+    pub fn wants_messages(&self) -> bool {
+        !self.rules.is_empty() || self.captures.iter().any(|(_, capture)| capture.part() == Part::Body)
+    }
+
+    /// True where metadata must be kept.
+    pub fn wants_metadata(&self) -> bool {
+        let captured = self.captures.iter().any(|(_, capture)| matches!(capture.kind(), "header" | "trailer"));
+        captured || self.lines.iter().any(|lines| !lines.is_empty())
+    }
+
+    /// What is taken out of a response whose status counts as success; random bits choose where any is asked for. Messages are looked into
+    /// where it is OK.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn look(&self, body: &Body, encoding: Encoding, (budget, random): (&Budget, u64)) -> Result<Taken, String> {
-        let plain = compressed::undone(body.kept()?, encoding)?;
+    pub fn look(&self, came: &Came<'_>, (budget, random): (&Budget, u64)) -> Result<Taken, Trouble> {
+        let of_metadata = |why| (FaultKind::WrongHeader, why);
+        let [head, trailers] = self.metadata(came.heard).map_err(of_metadata)?;
+        let called = status::name(came.status);
+        let (mut taken, answer) = (Taken::default(), Answer { called: &called, head, trailers, ..Answer::default() });
+        let of_rest = self.captures.iter().filter(|(_, capture)| capture.part() != Part::Body);
+        taken.add(of_rest, &answer, random).map_err(of_metadata)?;
+        if came.status == status::OK && self.wants_messages() {
+            self.look_at_messages(came, (budget, random), &mut taken).map_err(|why| (FaultKind::WrongBody, why))?;
+        }
+        Ok(taken)
+    }
+
+    /// The metadata, which has what it must.
+    fn metadata<'a>(&self, heard: &'a Heard) -> Result<[&'a [u8]; 2], String> {
+        let texts = [heard.metadata[0].text()?, heard.metadata[1].text()?];
+        for ((lines, text), what) in self.lines.iter().zip(texts).zip(["header", "trailer"]) {
+            if let Some(line) = lines.iter().find(|line| !line.holds(text)) {
+                return Err(line.why(what, text));
+            }
+        }
+        Ok(texts)
+    }
+
+    /// Which of the lines that its metadata must have are not there.
+    #[cold]
+    pub fn without(&self, heard: &Heard) -> Vec<bool> {
+        let texts = heard.metadata.iter().map(|lines| lines.text().unwrap_or_default());
+        self.lines.iter().zip(texts).flat_map(|(lines, text)| lines.iter().map(|line| !line.holds(text))).collect()
+    }
+
+    fn look_at_messages(
+        &self,
+        came: &Came<'_>,
+        (budget, random): (&Budget, u64),
+        taken: &mut Taken,
+    ) -> Result<(), String> {
+        let plain = compressed::undone(came.heard.body.kept()?, came.encoding)?;
         let messages = framing::messages(&plain);
         if messages.is_empty() {
             return Err("the response has no message".to_owned());
@@ -66,13 +141,14 @@ impl Expected {
             }
         }
         if self.captures.is_empty() {
-            return Ok(Taken::default());
+            return Ok(());
         }
         let whole = match &texts[..] {
             [one] => one.clone(),
             several => [b"[", &several.join(&b","[..])[..], b"]"].concat(),
         };
-        capture::take_all(&self.captures, &Answer { body: &whole, ..Answer::default() }, random)
+        let of_body = self.captures.iter().filter(|(_, capture)| capture.part() == Part::Body);
+        taken.add(of_body, &Answer { body: &whole, ..Answer::default() }, random)
     }
 
     /// So many rules there are.

@@ -12,7 +12,9 @@ use crate::file;
 use crate::http1::captured::CAPTURE;
 use crate::identity;
 use crate::marks::{Marks, NO_SLOTS};
+use crate::verify::header::Header;
 use crate::verify::json::Json;
+use crate::verify::lines;
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[
@@ -82,14 +84,38 @@ pub const OPTIONS: &[OptionSpec] = &[
         "Fail a call with status OK unless each message of its response, as JSON, keeps the rule: '$.reply.id == 7'",
         "状态为 OK 但响应消息（JSON 形式）不符合规则的调用计为失败：'$.reply.id == 7'",
     ),
+    option(
+        "expect-header",
+        Takes::Many("NAME: VALUE"),
+        "Fail a call unless its initial metadata has this; * in VALUE is any text, NAME alone any value",
+        "初始元数据缺少该项的调用计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
+    ),
+    option(
+        "expect-trailer",
+        Takes::Many("NAME: VALUE"),
+        "Fail a call unless its trailing metadata has this; * in VALUE is any text, NAME alone any value",
+        "尾部元数据缺少该项的调用计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
+    ),
 ];
 
 /// The options that one URL of a run may have for itself: those that make its calls.
-pub const OF_ONE_URL: &[&str] =
-    &["header", "bearer", "data", "data-file", "deadline", "lockstep", "compress", "expect-json", CAPTURE];
+pub const OF_ONE_URL: &[&str] = &[
+    "header",
+    "bearer",
+    "data",
+    "data-file",
+    "deadline",
+    "lockstep",
+    "compress",
+    "expect-status",
+    "expect-json",
+    "expect-header",
+    "expect-trailer",
+    CAPTURE,
+];
 
-/// What responses have: their message as JSON, a list of them where there are several.
-const KNOWN: &[&str] = &["json", "regex", "between", "body"];
+/// What responses have: their message as JSON, a list of them where there are several; metadata in front of it and behind it.
+const KNOWN: &[&str] = &["json", "regex", "between", "header", "trailer", "status", "body"];
 
 /// What was wished, checked.
 #[derive(Debug)]
@@ -114,6 +140,8 @@ pub struct Wishes {
     pub success: Statuses,
     /// What the messages of responses must hold.
     pub expected: Arc<[Json]>,
+    /// What the metadata in front of them must, and that behind them.
+    pub metadata_expected: Arc<[Vec<Header>; 2]>,
     /// What is taken out of them.
     pub captures: Arc<[(u16, Capture)]>,
 }
@@ -143,6 +171,7 @@ impl Wishes {
             streams: asked.value("streams").map_or(Ok(1), streams)?,
             success: asked.value("expect-status").map_or(Ok(Statuses::USUAL), statuses)?,
             expected: rules(asked)?,
+            metadata_expected: Arc::new([lines(asked, "expect-header")?, lines(asked, "expect-trailer")?]),
             captures: capture::wished(asked, ("a response of gRPC", KNOWN))?.into(),
         })
     }

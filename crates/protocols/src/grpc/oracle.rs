@@ -7,10 +7,13 @@ use wire::{
 
 use super::{Grpc, GrpcDialogue};
 
+/// What looks into metadata.
+const BEHIND: (&str, &[(&str, &str)]) = ("Unary", &[("expect-header", "a: *"), ("expect-trailer", "b: c*")]);
+
 /// Holds the client half against these bytes as what a server says, also cut at `at`.
 pub fn answer(bytes: &[u8], at: usize) {
     for (method, options) in
-        [("Unary", &[][..]), ("Bidi", &[("lockstep", "")]), ("Unary", &[("expect-json", "$.text == a")])]
+        [("Unary", &[][..]), ("Bidi", &[("lockstep", "")]), ("Unary", &[("expect-json", "$.text == a")]), BEHIND]
     {
         let dialogue = dialogue(method, options);
         let (a, b) = bytes.split_at(at.min(bytes.len()));
@@ -51,7 +54,7 @@ fn played<'a>(dialogue: &GrpcDialogue, mut pieces: impl Iterator<Item = &'a [u8]
             Event::Message(id, size) => events.push(format!("message {} {size}", id.0)),
             Event::Ended(ended) => {
                 ends[ended.id.0 as usize] += 1;
-                events.push(format!("{} {:?} {} {}", ended.id.0, ended.fault, ended.code, ended.payload));
+                events.push(format!("{} {:?} {} {}", ended.id.0, (ended.fault, &ended.why), ended.code, ended.payload));
             }
             Event::Refused(id) => {
                 ends[id.0 as usize] += 1;

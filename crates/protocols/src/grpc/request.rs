@@ -13,6 +13,7 @@ use super::expect::Expected;
 use super::framing;
 use super::json::Message;
 use super::options::Wishes;
+use super::status::Statuses;
 use crate::http2;
 use crate::http2::hpack::{Lexicon, List};
 use crate::marks::Marks;
@@ -79,6 +80,8 @@ pub struct Request {
     pub(super) marks: u8,
     /// Where its answer is kept.
     pub(super) capture: Option<Capture>,
+    /// Which statuses count as success.
+    pub(super) success: Statuses,
     /// What its response must hold.
     pub(super) expected: Option<Arc<Expected>>,
     /// `/package.Service/Method`, for `--debug`.
@@ -211,6 +214,7 @@ impl Maker {
             further,
             marks,
             capture: None,
+            success: wishes.success,
             expected: None,
             path: path.into(),
             method: None,

@@ -10,7 +10,6 @@ use wire::{Broken, Done, Event, ExchangeId, Fill, Full, Out, Sent, Session};
 
 use super::answer::{Call, Ear};
 use super::request::{Request, Slots};
-use super::status::Statuses;
 use crate::http2::frames::code;
 use crate::http2::hpack::Lexicon;
 use crate::http2::{Connection, Said};
@@ -21,7 +20,6 @@ use crate::kept::Budget;
 pub struct GrpcSession {
     connection: Connection<Call>,
     lexicon: Arc<Lexicon>,
-    success: Statuses,
     /// What is kept of responses is taken from it.
     kept: Budget,
     /// Calls that may share the connection.
@@ -37,15 +35,10 @@ pub struct GrpcSession {
 }
 
 impl GrpcSession {
-    pub(super) fn new(
-        lexicon: Arc<Lexicon>,
-        success: Statuses,
-        streams: u32,
-        (tls, kept): (bool, Budget),
-    ) -> GrpcSession {
+    pub(super) fn new(lexicon: Arc<Lexicon>, streams: u32, (tls, kept): (bool, Budget)) -> GrpcSession {
         let connection = Connection::over(tls, kept.clone());
         let (begun, turns, scratch, said) = (Vec::new(), Vec::new(), Default::default(), Said::default());
-        GrpcSession { connection, lexicon, success, kept, streams, begun, turns, scratch, said }
+        GrpcSession { connection, lexicon, kept, streams, begun, turns, scratch, said }
     }
 
     /// A call with slots in its metadata or its messages.
@@ -129,7 +122,7 @@ impl Session for GrpcSession {
     #[inline]
     fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
         let (begun, turns) = (&mut self.begun, &mut self.turns);
-        let mut ear = Ear { success: self.success, done, begun, turns, kept: &self.kept };
+        let mut ear = Ear { done, begun, turns, kept: &self.kept };
         let read = self.connection.receive(bytes, out, &mut ear);
         for id in self.begun.drain(..) {
             done.push(Event::FirstByte(id));

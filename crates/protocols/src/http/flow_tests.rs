@@ -118,3 +118,43 @@ fn each_url_has_the_checks_it_asks_for() {
     let there = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
     assert_eq!(ended(&dialogue, 2, &mut Memory::default(), there).0, Some(FaultKind::WrongStatus));
 }
+
+/// One request that takes what comes behind the body, and wants some of it.
+fn behind() -> HttpDialogue {
+    let asked = Asked {
+        urls: vec![AskedUrl { url: "http://h/".into(), weight: 1.0 }],
+        own: vec![[("capture".to_owned(), vec!["token trailer X-Sum | last".to_owned()])].into()],
+        options: [("expect-trailer".to_owned(), vec!["Server-Timing: db;*".to_owned()])].into(),
+        variables: Arc::from(["token".to_owned()]),
+        ..Asked::default()
+    };
+    Http.prepare(&asked).unwrap_or_else(|complaint| panic!("{complaint}"))
+}
+
+#[test]
+fn what_comes_behind_a_body_is_taken_and_must_be_there() {
+    let response =
+        |trailers: &str| format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n{trailers}\r\n");
+    let cases = [
+        ("x-sum: 1\r\nServer-Timing: db;dur=3\r\nX-Sum:  2 \r\n", None, ""),
+        (
+            "Server-Timing: db;dur=3\r\nX-Some: 2\r\n",
+            Some(FaultKind::WrongHeader),
+            "trailer X-Sum | last found nothing; the trailers are Server-Timing, X-Some",
+        ),
+        (
+            "Server-Timing: cpu\r\nX-Sum: 2\r\n",
+            Some(FaultKind::WrongHeader),
+            "expected the trailer Server-Timing: db;*, found Server-Timing: cpu",
+        ),
+        ("", Some(FaultKind::WrongHeader), "expected the trailer Server-Timing: db;*, there are no trailers"),
+    ];
+    for (trailers, fault, why) in cases {
+        let mut memory = Memory::default();
+        assert_eq!(ended(&behind(), 0, &mut memory, &response(trailers)), (fault, why.to_owned()));
+        let taken = fault.is_none().then_some(&b"2"[..]);
+        assert_eq!(memory.values.get(0), taken, "{trailers}");
+    }
+    let sized = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+    assert_eq!(ended(&behind(), 0, &mut Memory::default(), sized).0, Some(FaultKind::WrongHeader));
+}

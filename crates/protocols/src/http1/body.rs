@@ -1,7 +1,7 @@
 //! Where a body ends: by its length, in chunks (RFC 9112 7.1) or with the connection. Without a buffer: the decoder
 //! holds a count and a step, so that bytes may be cut anywhere.
 //!
-//! Chunk lines must end in CR LF. Extensions and trailers are read over, up to a bound.
+//! Chunk lines must end in CR LF. Extensions are read over, and so are trailers where nobody asks for them, up to a bound.
 
 use wire::Broken;
 
@@ -36,6 +36,15 @@ pub enum Step {
     TrailerEnd,
     /// Between the last CR and LF.
     LastLf,
+}
+
+/// What there is of a body.
+#[derive(Clone, Copy, Debug)]
+pub enum Part<'a> {
+    /// Its content.
+    Content(&'a [u8]),
+    /// Lines behind it.
+    Trailer(&'a [u8]),
 }
 
 /// A body on its way.
@@ -82,7 +91,22 @@ impl Body {
                 data(bytes);
                 Ok((bytes.len(), false))
             }
-            _ => self.feed_chunks(bytes, data),
+            _ => self.feed_chunks(bytes, |part| {
+                if let Part::Content(bytes) = part {
+                    data(bytes);
+                }
+            }),
+        }
+    }
+
+    /// The same; the lines behind the body are told, too.
+    ///
+    /// # Errors
+    /// As [`Body::feed`].
+    pub fn feed_both(&mut self, bytes: &[u8], mut hear: impl FnMut(Part<'_>)) -> Result<(usize, bool), Broken> {
+        match self.step {
+            Step::Length | Step::UntilClose => self.feed(bytes, |data| hear(Part::Content(data))),
+            _ => self.feed_chunks(bytes, hear),
         }
     }
 
@@ -96,17 +120,20 @@ impl Body {
         n
     }
 
-    fn feed_chunks(&mut self, bytes: &[u8], mut data: impl FnMut(&[u8])) -> Result<(usize, bool), Broken> {
+    fn feed_chunks(&mut self, bytes: &[u8], mut hear: impl FnMut(Part<'_>)) -> Result<(usize, bool), Broken> {
         let mut at = 0;
         while at < bytes.len() {
             if self.step == Step::Data {
-                at += self.take(&bytes[at..], &mut data);
+                at += self.take(&bytes[at..], &mut |data: &[u8]| hear(Part::Content(data)));
                 if self.left == 0 {
                     self.step = Step::DataCr;
                 }
                 continue;
             }
             let byte = bytes[at];
+            if matches!(self.step, Step::Trailer | Step::TrailerLine | Step::TrailerEnd) {
+                hear(Part::Trailer(&bytes[at..=at]));
+            }
             at += 1;
             if self.step == Step::LastLf {
                 return if byte == b'\n' { Ok((at, true)) } else { Err(NO_END) };

@@ -5,15 +5,16 @@ use std::borrow::Cow;
 use wire::{Asked, Complaint, FaultKind};
 
 use crate::cache;
-use crate::capture::{self, Answer, Capture, Documents};
+use crate::capture::{self, Answer, Capture, Documents, Part};
 use crate::cookies;
 use crate::resources::Heard;
+use crate::verify::Expectations;
 
 /// What is taken out of the response of one URL: `NAME SOURCE`. It is no option of a run.
 pub const CAPTURE: &str = "capture";
 
 /// What responses of HTTP have.
-const KNOWN: &[&str] = &["json", "css", "xpath", "regex", "between", "header", "cookie", "status", "body"];
+const KNOWN: &[&str] = &["json", "css", "xpath", "regex", "between", "header", "trailer", "cookie", "status", "body"];
 
 /// What is taken out of a response, each with the index of the variable it becomes.
 ///
@@ -21,6 +22,12 @@ const KNOWN: &[&str] = &["json", "css", "xpath", "regex", "between", "header", "
 /// A source that is none, or a name that no flow has.
 pub fn wished(asked: &Asked) -> Result<Vec<(u16, Capture)>, Complaint> {
     capture::wished(asked, ("a response of HTTP", KNOWN))
+}
+
+/// True where what comes behind a body is looked into.
+pub fn look_behind(expected: Option<&Expectations>, captures: &[(u16, Capture)]) -> bool {
+    expected.is_some_and(|expected| !expected.trailers.is_empty())
+        || captures.iter().any(|(_, capture)| capture.part() == Part::Trailers)
 }
 
 /// What a response asks its user to keep.
@@ -53,6 +60,8 @@ pub struct Captured {
     values: Vec<Taken>,
     /// What the body has is not taken yet.
     body: bool,
+    /// Nor is what comes behind it.
+    trailers: bool,
     /// What could not be found, and where it was looked for.
     missing: Option<(FaultKind, String)>,
 }
@@ -60,10 +69,9 @@ pub struct Captured {
 impl Captured {
     /// The head is there: takes what stands in it. True where the whole body is needed.
     pub fn head(&mut self, captures: &[(u16, Capture)], status: u16, head: &[u8], random: u64) -> bool {
-        self.body = captures.iter().any(|(_, capture)| capture.needs_body());
-        let answer = Answer { status, head, ..Answer::default() };
-        let of_head = captures.iter().filter(|(_, capture)| !capture.needs_body());
-        self.all(of_head, &answer, random, FaultKind::WrongHeader);
+        let any = |part| captures.iter().any(|(_, capture)| capture.part() == part);
+        (self.body, self.trailers) = (any(Part::Body), any(Part::Trailers));
+        self.all((captures, Part::Head), &Answer { status, head, ..Answer::default() }, random);
         self.body
     }
 
@@ -72,27 +80,30 @@ impl Captured {
         self.body
     }
 
+    /// True where what comes behind the body must be there first.
+    pub fn wants_trailers(&self) -> bool {
+        self.trailers
+    }
+
     /// The body is whole: takes what stands in it.
-    pub fn body(&mut self, captures: &[(u16, Capture)], body: &[u8], (status, random): (u16, u64)) {
-        let answer = Answer { status, body, ..Answer::default() };
-        let of_body = captures.iter().filter(|(_, capture)| capture.needs_body());
-        self.all(of_body, &answer, random, FaultKind::WrongBody);
+    pub fn body(&mut self, captures: &[(u16, Capture)], body: &[u8], random: u64) {
+        self.all((captures, Part::Body), &Answer { body, ..Answer::default() }, random);
     }
 
-    /// There is no whole body.
-    pub fn lost(&mut self, why: String) {
-        self.missing.get_or_insert((FaultKind::WrongBody, why));
+    /// Takes what stands behind the body.
+    pub fn trailers(&mut self, captures: &[(u16, Capture)], trailers: &[u8], random: u64) {
+        self.all((captures, Part::Trailers), &Answer { trailers, ..Answer::default() }, random);
     }
 
-    fn all<'a>(
-        &mut self,
-        captures: impl Iterator<Item = &'a (u16, Capture)>,
-        answer: &Answer<'_>,
-        random: u64,
-        kind: FaultKind,
-    ) {
+    /// There is no whole body, or not all that comes behind it.
+    pub fn lost(&mut self, kind: FaultKind, why: String) {
+        self.missing.get_or_insert((kind, why));
+    }
+
+    fn all(&mut self, (captures, part): (&[(u16, Capture)], Part), answer: &Answer<'_>, random: u64) {
+        let kind = if part == Part::Body { FaultKind::WrongBody } else { FaultKind::WrongHeader };
         let documents = Documents::of(answer.body);
-        for (variable, capture) in captures {
+        for (variable, capture) in captures.iter().filter(|(_, capture)| capture.part() == part) {
             match capture.take_of((answer, &documents), random) {
                 Ok((value, ends)) => self.values.push(Taken { variable: *variable, value, ends }),
                 Err(why) => drop(self.missing.get_or_insert((kind, why))),

@@ -341,7 +341,16 @@ impl Planned {
 
 /// True where the URL of this index has checks of its own.
 fn checked_apart(asked: &Asked, index: usize) -> bool {
-    let checks = ["expect-status", "expect-body", "expect-header", "expect-json", "redirects", RESOURCES, CAPTURE];
+    let checks = [
+        "expect-status",
+        "expect-body",
+        "expect-header",
+        "expect-json",
+        "expect-trailer",
+        "redirects",
+        RESOURCES,
+        CAPTURE,
+    ];
     asked.own.get(index).is_some_and(|own| own.keys().any(|name| checks.contains(&name.as_str())))
 }
 

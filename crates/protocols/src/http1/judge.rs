@@ -13,13 +13,14 @@ use super::watch::Watch;
 use crate::cache::{Answer, Judged};
 use crate::cookies;
 use crate::resources::{Body, Heard};
+use crate::verify::header::Lines;
 use crate::verify::{self, Seen};
 
 /// The most bytes of an answer kept as an example.
 pub const EXCERPT_BOUND: usize = 4096;
 
 /// Options that are checks of a response, in the order in which they are told apart.
-pub const CHECKS: &[&str] = &["expect-status", "expect-header", "expect-body", "expect-json"];
+pub const CHECKS: &[&str] = &["expect-status", "expect-header", "expect-body", "expect-json", "expect-trailer"];
 
 const PROXY_REFUSED: &str = "the proxy wants a name and a password that it accepts: -U NAME:PASSWORD";
 
@@ -46,6 +47,10 @@ pub struct Judge {
     pub random: u64,
     /// There is no room for that.
     crowded: bool,
+    /// What came behind its body, where that is looked into.
+    pub trailers: Lines,
+    /// Which of the lines that must stand there do not.
+    without: Failed,
     /// A page whose resources are to be fetched, or one of these that leads elsewhere.
     heard: Option<Box<Heard>>,
 }
@@ -152,17 +157,34 @@ impl Judge {
         self.cache.feed(piece, &rules.kept);
     }
 
-    /// The body is whole: what is to be taken out of it is, where nothing else is wrong.
+    /// The answer is whole: what is to be taken out of its body and from behind it is, where nothing else is wrong.
     pub fn whole(&mut self, rules: (&Rules, &Checks), status: u16) {
         let status = self.instead.unwrap_or(status);
+        if rules.1.trailers && matches!(self.hop, Hop::None) {
+            self.look_behind(rules.1);
+        }
+        if self.captured.wants_trailers() && self.verdict(rules, status).is_none() {
+            match self.trailers.text() {
+                Ok(text) => self.captured.trailers(&rules.1.captures, text, self.random),
+                Err(why) => self.captured.lost(FaultKind::WrongHeader, why),
+            }
+        }
         if self.captured.wants_body() && self.verdict(rules, status).is_none() {
             let (rules, checks) = rules;
             match self.seen.as_ref().map(|seen| seen.whole(&rules.kept)) {
-                Some(Ok(body)) => self.captured.body(&checks.captures, &body, (status, self.random)),
-                Some(Err(why)) => self.captured.lost(why),
-                None => self.captured.body(&checks.captures, &[], (status, self.random)),
+                Some(Ok(body)) => self.captured.body(&checks.captures, &body, self.random),
+                Some(Err(why)) => self.captured.lost(FaultKind::WrongBody, why),
+                None => self.captured.body(&checks.captures, &[], self.random),
             }
         }
+    }
+
+    /// Whether behind the body stands what must.
+    #[cold]
+    fn look_behind(&mut self, checks: &Checks) {
+        let expected = checks.expected.iter().flat_map(|expected| &expected.trailers);
+        let text = self.trailers.text().unwrap_or_default();
+        self.without = Failed::default().all(expected.map(|line| !line.holds(text)));
     }
 
     /// What its user is to keep; values only where it succeeded.
@@ -189,6 +211,9 @@ impl Judge {
             let of_proxy = status == 407 && !rules.proxies.is_empty();
             return Some(if of_proxy { FaultKind::Proxy } else { FaultKind::WrongStatus });
         }
+        if self.without.any() {
+            return Some(FaultKind::WrongHeader);
+        }
         if let Some(seen) = &self.seen {
             let wrong = seen.verdict(checks.expected.as_ref(), self.text(checks), &rules.kept);
             if wrong.is_some() || seen.keeps_body() {
@@ -212,7 +237,9 @@ impl Judge {
         let failed = Failed::default().all(status);
         let streamed = self.watch.as_ref().is_some_and(Watch::found);
         let expected = checks.expected.as_ref();
-        Some(Seen::failed(self.seen.as_deref(), expected, (self.text(checks), streamed), &rules.kept, failed).bits())
+        let seen = self.seen.as_deref();
+        let failed = Seen::failed(seen, expected, (self.text(checks), streamed), &rules.kept, failed);
+        Some(failed.and(self.without, expected.map_or(0, |expected| expected.trailers.len())).bits())
     }
 
     /// What was expected of a body and what was found instead, where that is what is wrong; `size` is the body's as it came.
@@ -223,11 +250,21 @@ impl Judge {
             _ if kind == FaultKind::Proxy => Cow::Borrowed(PROXY_REFUSED),
             _ if self.crowded => Cow::Borrowed(cookies::NO_ROOM),
             _ if self.captured.missing() == Some(kind) => self.captured.why(),
+            _ if kind == FaultKind::WrongHeader && self.without.any() => self.why_behind(checks).into(),
             _ if kind != FaultKind::WrongBody => Cow::Borrowed(""),
             (Some(seen), ..) if seen.keeps_body() => seen.why(expected, text, &rules.kept).into(),
             (_, Some(watch), Some(text)) => verify::lacks("body", text.needle(), watch.beginning(), size).into(),
             (_, None, Some(text)) => verify::lacks("body", text.needle(), b"", size).into(),
             _ => Cow::Borrowed(""),
         }
+    }
+
+    fn why_behind(&self, checks: &Checks) -> String {
+        let text = match self.trailers.text() {
+            Ok(text) => text,
+            Err(why) => return why,
+        };
+        let mut expected = checks.expected.iter().flat_map(|expected| &expected.trailers);
+        expected.find(|line| !line.holds(text)).map(|line| line.why("trailer", text)).unwrap_or_default()
     }
 }

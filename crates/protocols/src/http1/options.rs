@@ -130,6 +130,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     ),
     verify::OPTIONS[0],
     verify::OPTIONS[1],
+    verify::OPTIONS[2],
     withheld::OPTIONS[0],
     withheld::OPTIONS[1],
     resources::OPTIONS[0],
@@ -157,6 +158,7 @@ pub const OF_ONE_URL: &[&str] = &[
     "expect-body",
     "expect-header",
     "expect-json",
+    "expect-trailer",
     "redirects",
     "location",
     resources::RESOURCES,
@@ -237,7 +239,7 @@ impl Wishes {
             expects: asked.switch("expect-continue"),
             waits: withheld::wait(asked)?,
             redirects: asked.value("redirects").map_or(Ok(0), redirects)?,
-            success: asked.value("expect-status").map(statuses).transpose()?,
+            success: asked.value("expect-status").map(Statuses::wished).transpose()?,
             expect_body,
             expect_filled,
             expected: Expectations::read(asked)?,
@@ -287,6 +289,7 @@ impl Wishes {
             expect_body: None,
             expected: None,
             captures: Vec::new(),
+            trailers: false,
             page: false,
             leads: None,
         }
@@ -318,6 +321,7 @@ impl Wishes {
             success: self.success.unwrap_or_else(Statuses::usual),
             redirects: self.redirects,
             expect_body: self.expect_body.map(|text| Finder::new(text.as_bytes()).into_owned()),
+            trailers: captured::look_behind(self.expected.as_ref(), &self.captures),
             expected: self.expected,
             captures: self.captures,
             page: self.pages.is_some(),
@@ -486,14 +490,5 @@ pub fn credentials(text: &str, marks: &mut Marks) -> Result<String, Complaint> {
 fn redirects(text: &str) -> Result<u32, Complaint> {
     text.parse().ok().filter(|n| *n <= 100).ok_or_else(|| {
         Complaint::new("--redirects", format!("\"{text}\" is no number from 0 to 100; write for instance 5"))
-    })
-}
-
-fn statuses(text: &str) -> Result<Statuses, Complaint> {
-    Statuses::parse(text).map_err(|part| {
-        Complaint::new(
-            "--expect-status",
-            format!("\"{part}\" is no status; write 200, 2xx or 200-299, separated by commas"),
-        )
     })
 }

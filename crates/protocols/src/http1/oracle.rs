@@ -13,7 +13,9 @@ use super::{Http1, Http1Dialogue, Http1Server};
 pub fn answer(bytes: &[u8], at: usize) {
     response_head(bytes);
     same_by_lines(bytes);
-    for options in [&[][..], &[("redirects", "3"), ("expect-body", "lo")], &[("method", "HEAD")]] {
+    for options in
+        [&[][..], &[("redirects", "3"), ("expect-body", "lo")], &[("method", "HEAD")], &[("expect-trailer", "a: b*")]]
+    {
         let dialogue = dialogue(options);
         let (a, b) = bytes.split_at(at.min(bytes.len()));
         let whole = played(&dialogue, [bytes].into_iter());
@@ -55,7 +57,7 @@ fn played<'a>(dialogue: &Http1Dialogue, mut pieces: impl Iterator<Item = &'a [u8
     let ended = done.events.iter().find_map(|event| match event {
         Event::Ended(e) => {
             let follow = e.follow.as_ref().map(|f| (&f.origin, dialogue.sent(&f.request)));
-            Some(format!("{:?}", (e.fault, e.code, e.payload, follow)))
+            Some(format!("{:?}", (e.fault, &e.why, e.code, e.payload, follow)))
         }
         _ => None,
     });

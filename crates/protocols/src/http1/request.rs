@@ -19,7 +19,7 @@ use super::redirect::is_redirect;
 use super::session::{EXPECTS, LAST, NO_BODY, SECURE, UPGRADES};
 use super::status::Statuses;
 use crate::cache;
-use crate::capture::Capture;
+use crate::capture::{Capture, Part};
 use crate::kept::Budget;
 use crate::percent::{decoded, host};
 use crate::resources::{Allowed, PageRule};
@@ -130,6 +130,8 @@ pub struct Checks {
     pub(crate) expected: Option<Expectations>,
     /// What is taken out of it, and the index of the variable it becomes.
     pub(crate) captures: Vec<(u16, Capture)>,
+    /// What comes behind its body is looked into, and kept for that.
+    pub(crate) trailers: bool,
     /// A page is kept, for what it names is fetched.
     pub(crate) page: bool,
     /// It is of a page's resource: where its redirects may lead.
@@ -180,10 +182,11 @@ impl Checks {
     /// What is looked at of an answer; `filled`: its body must hold a text of the request's.
     pub(crate) fn need(&self, filled: bool) -> cache::Need {
         let json = self.expected.as_ref().is_some_and(Expectations::look_at_body);
-        let captures = self.captures.iter().any(|(_, capture)| capture.needs_body());
+        let captures = self.captures.iter().any(|(_, capture)| capture.part() == Part::Body);
         cache::Need {
             head: self.expected.is_some() || !self.captures.is_empty(),
             body: self.page || filled || self.expect_body.is_some() || json || captures,
+            trailers: self.trailers,
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Memory, Out, Sent, Session};
 
-use super::body::Body;
+use super::body::{Body, Part};
 use super::codec::{CHUNKED, CODED, HEAD_BOUND, Head, SIZED, response_head};
 use super::filled::FilledWith;
 use super::flags::{BEGUN, CAPTURES};
@@ -227,11 +227,32 @@ impl Http1Session {
     fn feed(&mut self, rest: &[u8], at: &mut usize) -> Result<bool, Broken> {
         let (payload, rare, rules) = (&mut self.payload, &mut self.rare, &self.rules);
         let checks = rules.checks(self.checks);
+        if checks.trailers {
+            return self.feed_with_trailers(rest, at);
+        }
         let (used, over) = self.body.feed(rest, |data| {
             *payload += data.len() as u64;
             if let Some(rare) = rare.as_mut() {
                 rare.judge.feed((rules, checks), data);
             }
+        })?;
+        *at += used;
+        Ok(over)
+    }
+
+    /// The same where what comes behind the body is looked into.
+    #[cold]
+    fn feed_with_trailers(&mut self, rest: &[u8], at: &mut usize) -> Result<bool, Broken> {
+        let rules = Arc::clone(&self.rules);
+        let checks = rules.checks(self.checks);
+        let (payload, body) = (&mut self.payload, &mut self.body);
+        let judge = &mut self.rare.get_or_insert_default().judge;
+        let (used, over) = body.feed_both(rest, |part| match part {
+            Part::Content(data) => {
+                *payload += data.len() as u64;
+                judge.feed((&rules, checks), data);
+            }
+            Part::Trailer(piece) => judge.trailers.piece(piece, &rules.kept),
         })?;
         *at += used;
         Ok(over)

@@ -1,5 +1,7 @@
 //! A set of status codes: which answers are a success.
 
+use wire::Complaint;
+
 /// Status codes from 0 to 1023 as bits, so that asking costs one load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statuses([u64; 16]);
@@ -23,6 +25,17 @@ impl Statuses {
             set.add(low, high);
         }
         Ok(set)
+    }
+
+    /// The same, as `--expect-status` asks for it.
+    ///
+    /// # Errors
+    /// What is none of these.
+    pub fn wished(text: &str) -> Result<Statuses, Complaint> {
+        Statuses::parse(text).map_err(|part| {
+            let trouble = format!("\"{part}\" is no status; write 200, 2xx or 200-299, separated by commas");
+            Complaint::new("--expect-status", trouble)
+        })
     }
 
     /// True where the set holds it.

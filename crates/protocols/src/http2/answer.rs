@@ -21,6 +21,7 @@ use crate::http1::session::NO_BODY;
 const BEGUN: u8 = 128;
 
 const TOO_SHORT: &str = "the response's body is shorter than its content-length";
+const BAD_TRAILER: &str = "a trailer of the response holds what is no field of one";
 const TOO_LONG: &str = "the response's body is longer than its content-length";
 
 /// One exchange in flight.
@@ -227,9 +228,15 @@ impl Ear<'_> {
     /// A head after the final one: it ends the answer and holds nothing that is counted (RFC 9113 8.1).
     #[cold]
     fn trailer(&mut self, x: &mut Exchange, fields: &mut Fields<'_>, end: bool) -> Result<Next, Malformed> {
-        if fields.known(1).is_none() {
-            if !head::is_trailer(fields)? {
-                return Ok(self.fail(x, "a trailer of the response holds what is no field of one"));
+        let wanted = x.rare.as_deref_mut().filter(|_| self.rules.checks(x.checks).trailers);
+        if let Some(rare) = wanted {
+            let kept = &self.rules.kept;
+            if !head::is_trailer(fields, |name, value| rare.judge.trailers.field(name, value, kept))? {
+                return Ok(self.fail(x, BAD_TRAILER));
+            }
+        } else if fields.known(1).is_none() {
+            if !head::is_trailer(fields, |_, _| ())? {
+                return Ok(self.fail(x, BAD_TRAILER));
             }
             fields.remember(1, 0)?;
         }

@@ -91,15 +91,16 @@ pub fn read(
     Ok(if said.status == 0 { Err(NO_STATUS) } else { Ok(said) })
 }
 
-/// Reads a trailer; false where it is malformed.
+/// Reads a trailer, and tells its fields; false where it is malformed.
 ///
 /// # Errors
 /// The block cannot be read.
-pub fn is_trailer(fields: &mut Fields<'_>) -> Result<bool, Malformed> {
+pub fn is_trailer(fields: &mut Fields<'_>, mut hear: impl FnMut(&[u8], &[u8])) -> Result<bool, Malformed> {
     while let Some((name, value)) = fields.next()? {
         if !is_field(name, value) {
             return Ok(false);
         }
+        hear(name, value);
     }
     Ok(true)
 }

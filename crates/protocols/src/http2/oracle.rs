@@ -11,7 +11,9 @@ const EXCHANGES: u32 = 3;
 
 /// Holds the client half against these bytes as what a server says, also cut at `at`.
 pub fn answers(bytes: &[u8], at: usize) {
-    for options in [&[][..], &[("redirects", "2"), ("expect-body", "lo")], &[("data", "body")]] {
+    for options in
+        [&[][..], &[("redirects", "2"), ("expect-body", "lo")], &[("data", "body")], &[("expect-trailer", "a: b*")]]
+    {
         let dialogue = dialogue(options);
         let (a, b) = bytes.split_at(at % (bytes.len() + 1));
         let whole = played(&dialogue, [bytes].into_iter());

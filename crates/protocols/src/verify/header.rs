@@ -1,4 +1,9 @@
-//! `--expect-header 'Content-Type: application/json*'`: a line that an answer must have.
+//! `--expect-header 'Content-Type: application/json*'`, `--expect-trailer`: a line that an answer must have.
+
+use std::fmt;
+
+use crate::capture::source::short;
+use crate::kept::{Budget, Kept, NO_ROOM};
 
 /// One header line that is expected.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,6 +36,67 @@ impl Header {
     pub fn holds(&self, head: &[u8]) -> bool {
         values(head, &self.name).any(|found| self.value.as_ref().is_none_or(|parts| fits(found, parts)))
     }
+
+    /// What these lines, a `what` each, have instead.
+    #[cold]
+    pub fn why(&self, what: &str, head: &[u8]) -> String {
+        let found = values(head, &self.name).next();
+        let instead = match found {
+            Some(value) => format!("found {}: {}", self.name, short(value)),
+            None => told(&format!("the {what}s are"), &format!("there are no {what}s"), head),
+        };
+        format!("expected the {what} {self}, {instead}")
+    }
+}
+
+impl fmt::Display for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        self.value.iter().try_for_each(|parts| write!(f, ": {}", parts.join("*")))
+    }
+}
+
+/// Lines of an answer, kept to be looked into as HTTP/1 writes them below a first line.
+#[derive(Debug, Default)]
+pub struct Lines {
+    text: Kept,
+    crowded: bool,
+}
+
+impl Lines {
+    /// A piece of them, as it stands on the wire.
+    pub fn piece(&mut self, piece: &[u8], budget: &Budget) {
+        if self.text.is_empty() {
+            self.put(b"\r\n", budget);
+        }
+        self.put(piece, budget);
+    }
+
+    /// A field of them; what would end its line becomes a space.
+    pub fn field(&mut self, name: &[u8], value: &[u8], budget: &Budget) {
+        let line = [name, b": ", value].concat();
+        let harmless = line.iter().map(|&b| if matches!(b, 0 | b'\r' | b'\n') { b' ' } else { b });
+        self.piece(&harmless.chain(*b"\r\n").collect::<Vec<u8>>(), budget);
+    }
+
+    fn put(&mut self, bytes: &[u8], budget: &Budget) {
+        self.crowded = self.crowded || !self.text.add(bytes, budget);
+    }
+
+    /// All of them.
+    ///
+    /// # Errors
+    /// There was no room for them.
+    pub fn text(&self) -> Result<&[u8], String> {
+        if self.crowded { Err(format!("the lines were not looked into: {NO_ROOM}")) } else { Ok(&self.text) }
+    }
+}
+
+/// What lines there are, in a sentence that begins in this way, or that there are none.
+pub fn told(there: &str, none: &str, head: &[u8]) -> String {
+    let names = head.split(|&b| b == b'\n').skip(1).filter_map(|line| line.split(|&b| b == b':').next());
+    let names: Vec<&[u8]> = names.map(<[u8]>::trim_ascii).filter(|name| !name.is_empty()).collect();
+    if names.is_empty() { none.to_owned() } else { format!("{there} {}", short(&names.join(&b", "[..]))) }
 }
 
 /// All values of a field in a head as HTTP/1 writes it.

@@ -1,4 +1,5 @@
-//! What an answer must hold beside its status: header lines and places in a JSON body (`--expect-header`, `--expect-json`).
+//! What an answer must hold beside its status: header lines, places in a JSON body and trailers
+//! (`--expect-header`, `--expect-json`, `--expect-trailer`).
 //!
 //! For every protocol whose answers have such parts. A body is kept only where something is expected of the whole of it,
 //! up to a bound, and decoded by its `Content-Encoding`; all other runs never copy a byte.
@@ -28,7 +29,7 @@ use crate::kept::{Budget, Kept, NO_ROOM};
 pub const KEPT_BOUND: usize = 1024 * 1024;
 
 /// The options, for protocols that have headers and bodies.
-pub const OPTIONS: [OptionSpec; 2] = [
+pub const OPTIONS: [OptionSpec; 3] = [
     OptionSpec {
         name: "expect-header",
         short: None,
@@ -47,6 +48,15 @@ pub const OPTIONS: [OptionSpec; 2] = [
             zh: "JSON 响应体不符合规则则计为失败：'$.code == 200'、'$.items[0].id'",
         },
     },
+    OptionSpec {
+        name: "expect-trailer",
+        short: None,
+        takes: Takes::Many("NAME: VALUE"),
+        help: Text {
+            en: "Fail a response unless this line comes behind its body; * in VALUE is any text, NAME alone any value",
+            zh: "响应体之后缺少该 trailer 则计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
+        },
+    },
 ];
 
 /// What is expected of every answer of a run.
@@ -54,6 +64,8 @@ pub const OPTIONS: [OptionSpec; 2] = [
 pub struct Expectations {
     headers: Vec<Header>,
     json: Vec<Json>,
+    /// What comes behind the body; told apart behind all else.
+    pub(crate) trailers: Vec<Header>,
 }
 
 impl Expectations {
@@ -68,17 +80,26 @@ impl Expectations {
     /// A rule that is none.
     pub fn read(asked: &Asked) -> Result<Option<Expectations>, Complaint> {
         let complain = |option: &'static str| move |trouble: String| Complaint::new(option, trouble);
-        let headers =
-            asked.values("expect-header").iter().map(|text| Header::parse(text)).collect::<Result<Vec<_>, _>>();
         let json = asked.values("expect-json").iter().map(|text| Json::parse(text)).collect::<Result<Vec<_>, _>>();
-        let (headers, json) = (headers.map_err(complain("--expect-header"))?, json.map_err(complain("--expect-json"))?);
-        Ok((!headers.is_empty() || !json.is_empty()).then_some(Expectations { headers, json }))
+        let (headers, json) = (lines(asked, "expect-header")?, json.map_err(complain("--expect-json"))?);
+        let trailers = lines(asked, "expect-trailer")?;
+        let any = !headers.is_empty() || !json.is_empty() || !trailers.is_empty();
+        Ok(any.then_some(Expectations { headers, json, trailers }))
     }
 
     /// True where nothing but the whole body decides.
     fn needs_body(&self) -> bool {
         !self.json.is_empty()
     }
+}
+
+/// The lines that an option expects.
+///
+/// # Errors
+/// One that is none.
+pub fn lines(asked: &Asked, option: &str) -> Result<Vec<Header>, Complaint> {
+    let all = asked.values(option).iter().map(|text| Header::parse(text)).collect::<Result<_, _>>();
+    all.map_err(|trouble| Complaint::new(format!("--{option}"), trouble))
 }
 
 /// What was seen of one answer.

@@ -7,11 +7,16 @@ use super::*;
 /// What a call with these rules comes to; `why` in place of an excerpt.
 fn judged(url: &str, rules: &[&str], heard: &[u8]) -> Vec<String> {
     let options: Vec<_> = rules.iter().map(|rule| ("expect-json", *rule)).collect();
+    judged_by(url, &options, heard)
+}
+
+/// What a call with these options comes to.
+fn judged_by(url: &str, options: &[(&str, &str)], heard: &[u8]) -> Vec<String> {
     let heard = [settings(&[]), heard.to_vec()].concat();
     let mut all = Vec::new();
     // Cut at every position: nothing hangs on how bytes arrive.
     for cut in 0..=heard.len() {
-        let mut talk = Talk::new(dialogue(url, &options));
+        let mut talk = Talk::new(dialogue(url, options));
         talk.call(0);
         talk.hear(&heard[..cut]).unwrap();
         talk.hear(&heard[cut..]).unwrap();
@@ -121,4 +126,60 @@ fn a_rule_about_a_field_that_is_none_is_a_complaint_with_the_nearest_name() {
     assert!(complaint("text == ab").contains("does not begin with $"));
     // What stands behind a field that is no message cannot be told beforehand, and fails in the run.
     assert!(Grpc.prepare(&asked(UNARY, &[("expect-json", "$.text.deeper")])).is_ok());
+}
+
+/// Metadata in front of a message and behind it.
+fn with_metadata(status: &str) -> Vec<u8> {
+    let first = headers(1, &[(":status", "200"), ("content-type", "application/grpc"), ("x-by", "a\r\nb: c")], false);
+    let last = [("grpc-status", status), ("x-cost", "17"), ("grpc-message", "not%20here")];
+    [first, data(1, &[&payload("ab", 1)]), headers(1, &last, true)].concat()
+}
+
+#[test]
+fn metadata_must_be_as_it_is_expected() {
+    let judged = |options: &[(&str, &str)]| judged_by(UNARY, options, &with_metadata("0"));
+    assert_eq!(judged(&[("expect-header", "X-By: a*"), ("expect-trailer", "x-cost: 1*")]), ["ok "]);
+    let said = ["wrong_header expected the trailer x-cost: 18, found x-cost: 17"];
+    assert_eq!(judged(&[("expect-trailer", "x-cost: 18"), ("expect-json", "$.text == ab")]), said);
+    let said = ["wrong_header expected the header b, the headers are content-type, x-by"];
+    assert_eq!(judged(&[("expect-header", "b")]), said, "a value makes no line");
+    // Where there is nothing but one block, all of it comes last.
+    let alone = headers(1, &[(":status", "200"), ("content-type", "application/grpc"), ("grpc-status", "5")], true);
+    let options = [("expect-status", "OK,NOT_FOUND"), ("expect-header", "content-type")];
+    let said = ["wrong_header expected the header content-type, there are no headers"];
+    assert_eq!(judged_by(UNARY, &options, &alone), said);
+}
+
+/// What is taken out of a response, by its variables, or why not.
+fn taken(captures: &[&str], heard: &[u8]) -> Result<Vec<String>, String> {
+    let mut asked = asked(UNARY, &[("expect-status", "OK,NOT_FOUND")]);
+    let named = captures.iter().enumerate().map(|(at, text)| format!("v{at} {text}"));
+    asked.own = vec![[("capture".to_owned(), named.collect())].into()];
+    asked.variables = (0..captures.len()).map(|at| format!("v{at}")).collect();
+    let mut talk = Talk::new(Grpc.prepare(&asked).expect("a good plan"));
+    talk.call(0);
+    talk.hear(&settings(&[])).unwrap();
+    talk.hear(heard).unwrap();
+    let (mut values, mut why) = (Vec::new(), None);
+    for event in talk.done.events.drain(..) {
+        match event {
+            Event::Learnt(_, lesson) => {
+                let lesson = lesson.downcast::<crate::capture::Taken>().expect("values");
+                values = lesson.0.iter().map(|(_, value)| String::from_utf8_lossy(value).into_owned()).collect();
+            }
+            Event::Ended(ended) => why = ended.fault.map(|_| ended.why.into_owned()),
+            _ => {}
+        }
+    }
+    why.map_or(Ok(values), Err)
+}
+
+#[test]
+fn status_and_metadata_are_taken_whatever_the_status_and_messages_where_it_is_ok() {
+    let captures = ["status", "trailer X-Cost", "header x-by", "trailer grpc-message", "json $.text"];
+    assert_eq!(taken(&captures, &with_metadata("0")).unwrap(), ["OK", "17", "a  b: c", "not here", "ab"]);
+    let refused = taken(&captures, &with_metadata("5")).unwrap();
+    assert_eq!(refused, ["NOT_FOUND", "17", "a  b: c", "not here"]);
+    let why = taken(&["trailer x-price"], &with_metadata("0")).unwrap_err();
+    assert_eq!(why, "trailer x-price found nothing; the trailers are grpc-status, x-cost, grpc-message");
 }

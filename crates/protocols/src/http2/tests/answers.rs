@@ -2,6 +2,9 @@
 
 use super::*;
 
+const TRAILER: &str = "expect-trailer=Sum: 8*";
+const TRAIL: &[(&str, &str)] = &[("a", "b"), ("sum", "81")];
+
 /// Name, options, the frames behind SETTINGS, and what they come to.
 type Case<'a> = (&'a str, &'a [&'a str], Vec<Vec<u8>>, &'a str);
 
@@ -28,6 +31,10 @@ fn answers_end_as_they_should() {
         ("no length", &[], vec![ended("200", &[("content-length", "+1")])], NO_HEAD),
         ("trailers", &[], vec![one("200", &[]), data(1, b"x"), last_head(1, &[("a", "b")])], "0 ok 200 1"),
         ("trailers alone", &[], vec![one("200", &[]), last_head(1, &[("a", "b")])], "0 ok 200 0"),
+        ("a trailer it must have", &[TRAILER], vec![one("200", &[]), data(1, b"x"), last_head(1, TRAIL)], "0 ok 200 1"),
+        ("without", &[TRAILER], vec![one("200", &[]), last_data(1, b"x")], "0 wrong_header 200 1"),
+        ("not that", &[TRAILER], vec![one("200", &[]), last_head(1, &[("sum", "7")])], "0 wrong_header 200 0"),
+        ("no field", &[TRAILER], vec![one("200", &[]), last_head(1, &[("Sum", "8")])], BROKEN),
         ("a trailer in the middle", &[], vec![one("200", &[]), head(1, &[("a", "b")])], BROKEN),
         ("a status as trailer", &[], vec![one("200", &[]), last_head(1, OK)], BROKEN),
         ("interim answers", &[], vec![one("100", &[]), one("103", &[("link", "x")]), ended("200", &[])], "0 ok 200 0"),
