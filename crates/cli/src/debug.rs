@@ -1,6 +1,6 @@
 //! `--debug`: one whole exchange, as sent and received, and what a run would count it as; of a flow each of its requests.
 
-use engine::{PreparedRun, ProbeFailure, ProbeResult, Setup, Stop, Transcript, Walked};
+use engine::{PreparedRun, ProbeFailure, ProbeResult, Setup, Stop, Transcript, Used, Walked};
 use measure::plain;
 use record::FirstAnswer;
 use report::{Exit, Lang};
@@ -18,7 +18,7 @@ pub fn show(prepared: &dyn PreparedRun, setup: &Setup, redaction: &Redaction, la
     if setup.plan.has_flows() {
         return walk(prepared, setup, &shown);
     }
-    let (text, ending) = shown.told(prepared.probe(setup, &Stop::default()).map(Box::new), &[]);
+    let (text, ending) = shown.told(prepared.probe(setup, &Stop::default()).map(Box::new), (&[], &[]));
     let code = screen::answer(&text, ending.exit().code(), lang);
     if let Ending::NoAnswer(failure) = &ending {
         screen::complain(&shown.no_answer(failure));
@@ -50,10 +50,10 @@ fn walk(prepared: &dyn PreparedRun, setup: &Setup, shown: &Shown<'_>) -> u8 {
     let lang = shown.lang;
     let (mut text, mut worst, mut nth) = (String::new(), Exit::Ok, 0);
     prepared.walk(setup, &Stop::default(), &mut |walked| match walked {
-        Walked::Sent { request, outcome, captured } => {
+        Walked::Sent { request, outcome, captured, used } => {
             nth += 1;
             text += &shown.heading(nth, setup, request);
-            let (told, ending) = shown.told(outcome, &captured);
+            let (told, ending) = shown.told(outcome, (&captured, &used));
             text += &told;
             if let Ending::NoAnswer(failure) = &ending {
                 text += &format!("--- {}\n", shown.no_answer(failure));
@@ -82,11 +82,11 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// An exchange, what a run would count it as, and what was captured of it.
+    /// An exchange with the values it was made of, what a run would count it as, and what was captured of it.
     fn told(
         &self,
         outcome: Result<Box<ProbeResult>, Box<ProbeFailure>>,
-        captured: &[(String, Vec<u8>)],
+        (captured, used): (&[(String, Vec<u8>)], &[Used]),
     ) -> (String, Ending) {
         let (mut probe, transcript, fault) = match outcome {
             Ok(answer) => (answer.probe, answer.transcript, None),
@@ -97,9 +97,13 @@ impl Shown<'_> {
         };
         self.redaction.probe(&mut probe);
         let shown = |value: &[u8]| plain::bytes(&value[..value.len().min(LONGEST)]);
-        let mut values: Vec<(String, String)> =
-            captured.iter().map(|(name, value)| (name.clone(), shown(value))).collect();
-        let mut text = exchange(&probe, &transcript, &mut values, (self.redaction, self.lang));
+        let of_captures = captured.iter().map(|(name, value)| (name.clone(), shown(value)));
+        // What it was made of, and is a secret, is none to be shown either.
+        let of_uses = used.iter().map(|(name, value)| (name.clone(), value.as_deref().map(shown).unwrap_or_default()));
+        let mut values: Vec<(String, String)> = of_captures.chain(of_uses).collect();
+        let text = exchange(&probe, &transcript, &mut values, (self.redaction, self.lang));
+        let (values, of_uses) = values.split_at(captured.len());
+        let mut text = self.used(of_uses, used) + &text;
         let values = values.iter().zip(captured);
         let captured: String =
             values.map(|((name, shown), (_, value))| self.captured(name, shown, value.len())).collect();
@@ -124,6 +128,18 @@ impl Shown<'_> {
         let Some(url) = setup.shown.urls.get(request) else { return format!("=== {nth}\n") };
         let name = url.name.as_ref().map(|name| format!("{name}  ")).unwrap_or_default();
         format!("=== {nth}  {name}{}\n", self.redaction.sentence(&url.url))
+    }
+
+    /// The values that a request was made of, as they may be shown.
+    fn used(&self, shown: &[(String, String)], used: &[Used]) -> String {
+        let line = |((name, shown), (_, value)): (&(String, String), &Used)| {
+            let pair = match value {
+                Some(_) => format!("{name}={shown}"),
+                None => format!("{name} {}", self.lang.of(messages::DEBUG_NOT_KNOWN)),
+            };
+            format!("{}\n", self.lang.fill(messages::DEBUG_USED, &[("pair", &pair)]))
+        };
+        shown.iter().zip(used).map(line).collect()
     }
 
     /// What was taken out of a response, which is so long; as it may be shown.

@@ -127,6 +127,9 @@ pub const DEBUG_FAILED: Text = text("--- check failed: {name}", "--- 检查未�
 /// Of a flow, between what --debug shows of its requests.
 pub const DEBUG_PAUSE: Text = text("=== pause of {time}, skipped", "=== 停顿 {time}，已跳过");
 /// Of a flow, behind a request of --debug.
+pub const DEBUG_USED: Text = text("--- with {pair}", "--- 使用 {pair}");
+pub const DEBUG_NOT_KNOWN: Text = text("(not known)", "（未知）");
+/// What its response gave.
 pub const DEBUG_CAPTURED: Text = text("--- captured {pair} ({n} {n|byte|bytes})", "--- 提取 {pair}（{n} 字节）");
 /// The end of --debug of a flow in a loop.
 pub const DEBUG_TOO_FAR: Text =

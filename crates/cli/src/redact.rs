@@ -62,7 +62,16 @@ impl Redaction {
     pub fn event(&self, event: &mut RunEvent) {
         match event {
             RunEvent::Example(example) => {
-                self.texts([&mut example.sent, &mut example.received, &mut example.detail]);
+                let Some(secrets) = &self.0 else { return };
+                let record::Example { sent, received, detail, values, .. } = example;
+                let values = values.iter_mut().filter_map(|used| {
+                    let value = used.value.as_mut()?;
+                    if mask::is_secret_name(&used.name) {
+                        *value = mask::MASK.into();
+                    }
+                    Some(value)
+                });
+                secrets.hide_all(&mut [sent, received, detail].into_iter().chain(values).collect::<Vec<_>>());
             }
             RunEvent::FirstAnswer(found) => self.probe(found),
             // A server's reasons are its own words.
@@ -133,6 +142,20 @@ mod tests {
         redaction().exchange([&mut sent, &mut received], &mut captured);
         assert_eq!(captured.map(|(_, value)| value), ["***", "***", "3", "/login"]);
         assert!(!received.contains("8821") && sent.starts_with("POST /token"), "{sent} {received}");
+    }
+
+    #[test]
+    fn values_of_an_example_are_masked_by_their_names_and_by_what_they_are() {
+        let used = |name: &str, value: &str| record::UsedValue { name: name.into(), value: Some(value.into()) };
+        let mut example = RunEvent::Example(Example {
+            sent: "GET /7 HTTP/1.1\r\nAuthorization: Bearer t-8821\r\n".into(),
+            values: vec![used("token", "abcdef"), used("access", "t-8821"), used("id", "7")],
+            ..Example::default()
+        });
+        redaction().event(&mut example);
+        let RunEvent::Example(example) = example else { unreachable!() };
+        assert_eq!(example.values, [used("token", "***"), used("access", "***"), used("id", "7")]);
+        assert!(!example.sent.contains("8821"), "{}", example.sent);
     }
 
     #[test]

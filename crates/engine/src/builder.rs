@@ -19,6 +19,7 @@ use crate::flights::Flights;
 use crate::limits::Limits;
 use crate::links::Links;
 use crate::lookup::Lookups;
+use crate::memories::Memories;
 use crate::message::Message;
 use crate::pool::{Group, Pools};
 use crate::source::{self, Bounds, Source};
@@ -145,6 +146,15 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
         Choice::Other(Box::new(if plan.hold.is_some() { own.once() } else { own }))
     }
 
+    /// What users keep; at the beginning that is what all of them know.
+    fn memories(&self) -> Memories {
+        let plan = &self.setup.plan;
+        let clears = plan.flows().map(|(_, flow)| flow.clear_cookies).collect();
+        let known = plan.around().map(known).unwrap_or_default();
+        let one_each = plan.urls.len() == self.dialogue.requests().len();
+        Memories::new(clears, (lasting(plan), known)).of_plan(one_each.then(|| Arc::clone(plan)))
+    }
+
     /// The load of this worker: that of the run, or of each scenario.
     fn sources(&self, limits: &Limits, seed: u64) -> Sources {
         let rng = Rng::new(seed.wrapping_add(1));
@@ -247,6 +257,7 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             flights: Flights::new(limits.timeout, now, self.fills(&limits, seed))
                 .timing_apart(&own_timeouts(plan), now),
             common_start: self.common_start(&limits, users),
+            memories: (self.dialogue.remembers() || plan.has_flows()).then(|| self.memories()),
             held: self.fixed.then(held),
             heartbeats: plan.heartbeat.map(|interval| Heartbeats::new(interval, limits.start)),
             books: Books::new(&limits, rows, now, self.report)
@@ -254,9 +265,6 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
                 .tracing(tracing),
             checks: self.checks,
             belongings: plan.has_flows().then(|| Belongings::of(&*self.dialogue, plan.flows().count())).flatten(),
-            values: plan.has_flows(),
-            clears: plan.flows().map(|(_, flow)| flow.clear_cookies).collect(),
-            lasting: (lasting(plan), plan.around().map(known).unwrap_or_default()),
             heeding: Heeding::new(self.setup.control.clone()),
             spinning: self.spinning,
             dialogue: self.dialogue,

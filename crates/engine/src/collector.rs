@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use measure::{Clock, Nanos};
-use record::{Began, Changed, End, Ended, Example, Failure, Notice, RunEvent, Second, Subject};
+use record::{Began, Changed, End, Ended, Example, Failure, Notice, RunEvent, Second, Subject, UsedValue};
 
 use crate::control::{Control, Stamped};
 use crate::early::DeadEnd;
@@ -369,6 +369,11 @@ impl<'a> Collector<'a> {
             status,
             at_ns: Some(raw.at_ns),
             trace: raw.trace.map(traces::id),
+            values: raw
+                .values
+                .into_iter()
+                .map(|(name, value)| UsedValue { name, value: value.as_deref().map(readable) })
+                .collect(),
         }));
     }
 }

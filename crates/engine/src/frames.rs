@@ -17,6 +17,7 @@ use crate::collector::EXCERPT;
 use crate::early::{self, EarlyFailures};
 use crate::message::{Message, RawExample};
 use crate::tally::{ERRNO, PHASES, Sort, decode};
+use crate::uses::Used;
 
 pub(crate) use orders::Order;
 
@@ -95,6 +96,7 @@ pub(crate) fn write(to: &mut dyn Write, worker: u32, message: &Message) -> io::R
                 body.extend((part.len() as u32).to_le_bytes());
                 body.extend(part);
             }
+            used_bytes(&example.values, &mut body);
             put(to, worker, EXAMPLE, &body)
         }
         Message::Over { window, interrupted } => {
@@ -152,13 +154,38 @@ fn parse(mut frame: &[u8]) -> Option<Frame> {
             let trace = trace(bytes)?;
             let mut shown = || part(bytes, SHOWN);
             let (detail, sent, received) = (String::from_utf8(shown()?).ok()?, shown()?, shown()?);
-            Message::Example(RawExample { sort, name, code, at_ns, detail, sent, received, reused, trace })
+            let values = used(bytes)?;
+            Message::Example(RawExample { sort, name, code, at_ns, detail, sent, received, reused, trace, values })
         }
         OVER => Message::Over { window: Nanos(long(bytes)?), interrupted: byte(bytes)? != 0 },
         BROKEN => Message::Broken(reason(bytes)),
         _ => return None,
     };
     Some(Frame::Told(worker, message))
+}
+
+/// How many values there are; of each its name, whether it was known, and what it was.
+fn used_bytes(values: &[Used], body: &mut Vec<u8>) {
+    body.push(values.len().min(255) as u8);
+    for (name, value) in values.iter().take(255) {
+        body.push(u8::from(value.is_some()));
+        for part in [name.as_bytes(), value.as_deref().unwrap_or_default()] {
+            let part = &part[..part.len().min(SHOWN)];
+            body.extend((part.len() as u32).to_le_bytes());
+            body.extend(part);
+        }
+    }
+}
+
+fn used(bytes: &mut &[u8]) -> Option<Vec<Used>> {
+    let many = byte(bytes)?;
+    let one = |_| {
+        let known = byte(bytes)? == 1;
+        let name = String::from_utf8(part(bytes, SHOWN)?).ok()?;
+        let value = part(bytes, SHOWN)?;
+        Some((name, known.then_some(value)))
+    };
+    (0..many).map(one).collect()
 }
 
 /// Nothing but zeros where there is none: no trace has this id.

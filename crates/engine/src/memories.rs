@@ -1,9 +1,13 @@
 //! What users keep of answers for their requests to come, from the first request of each to its last.
 
+use std::sync::Arc;
+
+use plan::Plan;
 use wire::{Memory, Values};
 
 use crate::exchange::NONE;
 use crate::sources::{scenario_of, within};
+use crate::uses::{Used, used};
 
 /// The memories of one worker's users, by their numbers in each scenario.
 #[derive(Debug, Default)]
@@ -15,13 +19,25 @@ pub(crate) struct Memories {
     lasting: Vec<Vec<bool>>,
     /// What all know from their beginning.
     known: Values,
+    /// Where its requests are the URLs of the plan: what they are made of.
+    plan: Option<Arc<Plan>>,
 }
 
 impl Memories {
     /// Nobody's yet; `clears`: what a user of each scenario keeps lasts for one iteration, but those values that last and those that
     /// all know.
     pub fn new(clears: Vec<bool>, (lasting, known): (Vec<Vec<bool>>, Values)) -> Memories {
-        Memories { each: Vec::new(), clears, lasting, known }
+        Memories { each: Vec::new(), clears, lasting, known, plan: None }
+    }
+
+    /// The same; each request is the URL of its index in this plan.
+    pub fn of_plan(self, plan: Option<Arc<Plan>>) -> Memories {
+        Memories { plan, ..self }
+    }
+
+    /// The values that a request of a user is made of.
+    pub fn used(&self, user: u32, request: u32) -> Vec<Used> {
+        self.plan.as_ref().map_or_else(Vec::new, |plan| used(plan, request as usize, self.values_of(user)))
     }
 
     /// A user begins another iteration: the values of the one before are gone.

@@ -7,6 +7,7 @@ use wire::Trace;
 
 use crate::early::EarlyFailures;
 use crate::tally::Sort;
+use crate::uses::Used;
 
 /// One thing a worker tells the collector.
 #[derive(Debug)]
@@ -41,4 +42,6 @@ pub(crate) struct RawExample {
     pub reused: bool,
     /// The trace that its request said it belongs to.
     pub trace: Option<Trace>,
+    /// The values of its user that it was made of.
+    pub values: Vec<Used>,
 }

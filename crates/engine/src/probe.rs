@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use measure::{Clock, Nanos};
+use plan::Plan;
 use record::FirstAnswer;
 use wire::{Belongs, Dialogue, Ended, FaultKind, Memory, Origin, SHOWN};
 
@@ -71,6 +72,11 @@ impl<'a, D: Dialogue> Way<'a, D> {
     /// Its beginning.
     pub fn new(setup: &'a Setup, stop: &'a Stop, memory: &'a RefCell<Memory>) -> Way<'a, D> {
         Way { setup, stop, until: Nanos::MAX, memory, own: RefCell::default() }
+    }
+
+    /// What is gone through.
+    pub fn plan(&self) -> &Plan {
+        &self.setup.plan
     }
 
     /// The same with an end.

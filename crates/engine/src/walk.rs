@@ -8,6 +8,7 @@ use scenario::{Act, ENDLESS, News, Program};
 use wire::{Dialogue, FaultKind, Memory, Values};
 
 use crate::probe::{Way, beginning, probe_of};
+use crate::uses::{Used, used};
 use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop};
 
 /// A loop that never ends is left after so many requests.
@@ -23,6 +24,8 @@ pub enum Walked {
         outcome: Result<Box<ProbeResult>, Box<ProbeFailure>>,
         /// The values it took out of the response, by name.
         captured: Vec<(String, Vec<u8>)>,
+        /// The values of its user that it was made of.
+        used: Vec<Used>,
     },
     /// What it does from here on is done once for all users: `setup` or `teardown`.
     Part(&'static str),
@@ -193,7 +196,8 @@ impl<D: Dialogue> Walk<'_, D> {
         self.sent += 1;
         let fault = fault(&outcome);
         let captured = captured(self.flow, &before, &self.way.memory.borrow().values);
-        told(Walked::Sent { request, outcome: outcome.map(Box::new), captured });
+        let used = used(self.way.plan(), request, &before);
+        told(Walked::Sent { request, outcome: outcome.map(Box::new), captured, used });
         fault
     }
 

@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use measure::Nanos;
 use scenario::News;
-use wire::{Broken, Dialogue, ExchangeId, FaultKind, Fed, Fill, Follow, Lesson, Network, Sent, Session, Values};
+use wire::{Broken, Dialogue, ExchangeId, FaultKind, Fed, Fill, Follow, Lesson, Network, Sent, Session};
 
 use crate::Stop;
 use crate::books::Books;
@@ -136,12 +136,8 @@ pub(crate) struct Parts<N: Network, D: Dialogue> {
     pub spinning: Spinning,
     /// What users of a flow have of their own.
     pub belongings: Option<Belongings>,
-    /// Users of a flow keep values.
-    pub values: bool,
-    /// Of each scenario: what users keep lasts for one iteration.
-    pub clears: Vec<bool>,
-    /// Of each value whether it lasts as long as its user, and what all users know from their beginning.
-    pub lasting: (Vec<Vec<bool>>, Values),
+    /// What users keep, where they keep anything.
+    pub memories: Option<Memories>,
 }
 
 impl<N: Network, D: Dialogue> Worker<N, D> {
@@ -169,7 +165,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             withheld: Withheld::default(),
             belongings: parts.belongings,
             own_of_one: Vec::new(),
-            memories: (dialogue.remembers() || parts.values).then(|| Memories::new(parts.clears, parts.lasting)),
+            memories: parts.memories,
             recalls: dialogue.recalls(),
             lesson: None,
             pages: Pages::default(),

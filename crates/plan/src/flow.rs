@@ -378,6 +378,23 @@ pub fn pieces<'a>(text: &'a str, names: &[String]) -> Vec<Piece<'a>> {
     all
 }
 
+/// The values of these names that a request to a URL is made of, by their indices: they stand in it, in its own options or in those of all
+/// as `{name}` or `{name | url}`.
+pub fn values_of(url: &WeightedUrl, of_all: &crate::Options, names: &[String]) -> Vec<u16> {
+    let own = url.options.iter().filter(|(option, _)| ![CAPTURE, CHECK_NAMES].contains(&option.as_str()));
+    let others = of_all.iter().filter(|(option, _)| !url.options.contains_key(*option));
+    let texts: Vec<&str> =
+        own.chain(others).flat_map(|(_, values)| values).chain([&url.url]).map(String::as_str).collect();
+    let stands = |name: &String| {
+        let begins = format!("{{{name}");
+        texts.iter().any(|text| {
+            let mut found = text.match_indices(&begins);
+            found.any(|(at, _)| text[at + begins.len()..].trim_start_matches(' ').starts_with(['}', '|']))
+        })
+    };
+    names.iter().enumerate().filter(|(_, name)| stands(name)).map(|(at, _)| at as u16).collect()
+}
+
 /// What a step takes out of its response, among the options of its URL: `NAME SOURCE` each.
 pub const CAPTURE: &str = "capture";
 /// That under which checks are given names, in the same place.
@@ -451,6 +468,20 @@ mod tests {
         assert_eq!((flow.groups(), flow.urls()), (vec!["a", "b"], vec![0, 1, 2, 3]));
         let text = serde_json::to_string(&flow).expect("JSON");
         assert_eq!(serde_json::from_str::<Flow>(&text).expect("the same"), flow);
+    }
+
+    #[test]
+    fn a_request_is_made_of_the_values_that_stand_in_it() {
+        let options = |pairs: &[(&str, &str)]| -> crate::Options {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect()
+        };
+        let names = ["a", "b", "c", "d", "ab"].map(str::to_owned);
+        let url = WeightedUrl {
+            options: options(&[("header", "X: {b | url}"), (CAPTURE, "d json $.{d}")]),
+            ..WeightedUrl::plain("http://h/{ab}".to_owned())
+        };
+        let of_all = options(&[("header", "X: {a}"), ("data", "{base64 {c}:x}")]);
+        assert_eq!(values_of(&url, &of_all, &names), [1, 2, 4]);
     }
 
     #[test]

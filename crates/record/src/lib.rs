@@ -355,6 +355,18 @@ pub struct Example {
     /// The trace that its request said it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceId>,
+    /// The values of its user that its request was made of, in a flow: secrets masked, each cut at 256 bytes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<UsedValue>,
+}
+
+/// A value of a user in a flow, as a request was made of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UsedValue {
+    /// What the flow calls it.
+    pub name: String,
+    /// What it was (text where it is text, else with \x escapes); null: it was not known, and nothing stood in its place.
+    pub value: Option<String>,
 }
 
 /// Something the reader should know.

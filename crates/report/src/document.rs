@@ -236,6 +236,9 @@ struct ExampleReport<'a> {
     /// The trace that it said it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<&'a record::TraceId>,
+    /// The values of its user that it was made of, by name, in a flow; null: not known. Secrets are masked, each is cut at 256 bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<&'a [record::UsedValue]>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -411,7 +414,14 @@ impl<'a> Generator<'a> {
 impl<'a> From<&'a record::Example> for ExampleReport<'a> {
     fn from(e: &'a record::Example) -> ExampleReport<'a> {
         let (detail, sent, received) = (&*e.detail, &*e.sent, &*e.received);
-        ExampleReport { detail, sent, received, reused: e.reused, trace: e.trace.as_ref() }
+        ExampleReport {
+            detail,
+            sent,
+            received,
+            reused: e.reused,
+            trace: e.trace.as_ref(),
+            values: (!e.values.is_empty()).then_some(&e.values),
+        }
     }
 }
 

@@ -178,6 +178,9 @@ pub(crate) const ON_REUSED: Text = text(
     "发生在复用的连接上：请求发出时，服务器可能恰好关闭了空闲连接",
 );
 pub(crate) const RECEIVED: Text = text("received", "收到");
+/// The values of a user that a request was made of.
+pub(crate) const VALUES: Text = text("values", "变量");
+pub(crate) const NOT_KNOWN: Text = text("(not known)", "（未知）");
 pub(crate) const CONNECTIONS: Text = text("Connections", "连接");
 pub(crate) const CONNECTIONS_LINE: Text = text(
     "{opened} opened, {failed} failed, {reused} {reused|request|requests} on reused connections",

@@ -7,7 +7,7 @@ use measure::Nanos;
 use plan::Change;
 use record::{
     Changed, End, Ended, Example, FirstAnswer, Joined, Notice, Ranks, RunEvent, Second, Started, Subject, TraceId,
-    Traced, is_slow, keep_slowest,
+    Traced, UsedValue, is_slow, keep_slowest,
 };
 
 use crate::named::EXAMPLES;
@@ -55,18 +55,25 @@ const TEXT: usize = 64 * 1024;
 
 /// So many of the slowest requests of a run are kept, sampled or not.
 const SLOWEST: usize = 32;
+/// So many values of a user are kept of an example.
+const VALUES: usize = 32;
 
 fn clip(text: &str) -> String {
     text[..text.floor_char_boundary(TEXT)].to_owned()
 }
 
 fn clipped(example: &Example) -> Example {
-    let Example { kind, phase, errno, detail, sent, received, reused, name, status, at_ns, trace } = example;
+    let Example { kind, phase, errno, detail, sent, received, reused, name, status, at_ns, trace, values } = example;
     let [kind, phase, detail, sent, received, status] =
         [kind, phase, detail, sent, received, status].map(|text| clip(text));
     let errno = errno.as_deref().map(clip);
     let (name, at_ns, reused, trace) = (*name, *at_ns, *reused, trace.as_ref().map(clipped_id));
-    Example { kind, phase, errno, detail, sent, received, reused, name, status, at_ns, trace }
+    let values = values.iter().take(VALUES).map(clipped_value).collect();
+    Example { kind, phase, errno, detail, sent, received, reused, name, status, at_ns, trace, values }
+}
+
+fn clipped_value(used: &UsedValue) -> UsedValue {
+    UsedValue { name: clip(&used.name), value: used.value.as_deref().map(clip) }
 }
 
 fn clipped_id(trace: &TraceId) -> TraceId {

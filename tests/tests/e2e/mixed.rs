@@ -140,6 +140,9 @@ fn debug_shows_steps_of_all_protocols_on_connections_that_go_on() {
     let token = shown.out.lines().find_map(|line| line.strip_prefix("--- captured token=")).expect("a token");
     let token = token.split(' ').next().expect("its value");
     assert!(shown.out.contains(&format!("X-Token: {token}")), "{}", shown.out);
+    assert_eq!(shown.out.matches(&format!("--- with token={token}\n")).count(), 2, "hello and hear: {}", shown.out);
+    let masked = brunt(["--debug", &path]);
+    assert!(masked.out.contains("--- with token=***\n") && !masked.out.contains("--- with mine=***"), "{}", masked.out);
     assert!(
         shown.out.contains(&format!("* text, 61 bytes\n{{\"type\": \"said\", \"token\": \"{token}\"}}")),
         "{}",

@@ -26,6 +26,7 @@ fn messages() -> Vec<Message> {
         received,
         reused: true,
         trace: Some(Trace { id: 7 << 64 | 9, span: 3, sampled: true }),
+        values: vec![("token".to_owned(), Some(vec![0, 255])), ("page".to_owned(), None)],
     };
     vec![
         Message::Snapshot(encode(&Tally::new(1), (Nanos(5), Nanos(9)), record::Part::Window, Nanos(5))),
@@ -170,6 +171,7 @@ fn what_is_longer_than_may_be_is_refused_or_cut() {
         received: vec![2; EXCERPT],
         reused: false,
         trace: None,
+        values: Vec::new(),
     };
     let mut bytes = Vec::new();
     write(&mut bytes, 0, &Message::Example(example)).unwrap();
@@ -177,7 +179,8 @@ fn what_is_longer_than_may_be_is_refused_or_cut() {
         panic!("an example")
     };
     assert_eq!([read.detail.len(), read.sent.len(), read.received.len()], [EXCERPT, SHOWN, EXCERPT]);
-    let sent_at = bytes.len() - EXCERPT - 4 - SHOWN - 4;
+    // Behind it stands that there are no values.
+    let sent_at = bytes.len() - 1 - EXCERPT - 4 - SHOWN - 4;
     bytes[sent_at..sent_at + 4].copy_from_slice(&(SHOWN as u32 + 1).to_le_bytes());
     assert!(super::read(&mut bytes.as_slice()).is_err());
     // No error number is so large.

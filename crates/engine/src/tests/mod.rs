@@ -33,4 +33,5 @@ mod timed_steps;
 mod together;
 mod traced;
 mod truth;
+mod used;
 mod watched;

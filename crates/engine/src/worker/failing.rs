@@ -158,6 +158,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             Some((x, id)) if x.state == Standing::InFlight => self.sent_of(x, id),
             _ => Vec::new(),
         };
+        let values = of.zip(self.memories.as_ref()).map(|((x, _), memories)| memories.used(x.user, x.request));
         let trace = of.filter(|_| self.books.traces()).and_then(|(x, id)| self.trace_of(x, id));
         let reused = of.is_some_and(|(x, _)| x.marks & REUSED != 0);
         let name = of.filter(|_| self.books.by_name()).map(|(x, _)| x.name);
@@ -175,6 +176,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             received,
             reused,
             trace,
+            values: values.unwrap_or_default(),
         }));
     }
 

@@ -58,6 +58,9 @@ struct NameExample<'a> {
     /// The trace that it said it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<&'a TraceId>,
+    /// The values of its user that it was made of, as in `failures`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<&'a [record::UsedValue]>,
 }
 
 impl<'a> From<&'a Example> for NameExample<'a> {
@@ -72,6 +75,7 @@ impl<'a> From<&'a Example> for NameExample<'a> {
             sent: &e.sent,
             received: &e.received,
             trace: e.trace.as_ref(),
+            values: (!e.values.is_empty()).then_some(&e.values),
         }
     }
 }

@@ -45,7 +45,9 @@ fn the_slowest_stand_in_every_format_and_whether_they_can_be_looked_up() {
 }
 
 #[test]
-fn the_example_of_a_failure_says_its_trace() {
+fn the_example_of_a_failure_says_its_trace_and_the_values_it_was_made_of() {
+    let used =
+        |name: &str, value: Option<&str>| record::UsedValue { name: name.into(), value: value.map(str::to_owned) };
     let mut run = traced().example("wrong_status", "first_byte", None, ("GET /", ""));
     let failure = |second: &mut Second| {
         second.failures.push(record::Failure {
@@ -57,14 +59,21 @@ fn the_example_of_a_failure_says_its_trace() {
     };
     for event in &mut run.events {
         match event {
-            RunEvent::Example(example) => *example = Example { trace: Some(id('e', false)), ..example.clone() },
+            RunEvent::Example(example) => {
+                let values = vec![used("id", Some("7\n8")), used("page", None)];
+                *example = Example { trace: Some(id('e', false)), values, ..example.clone() };
+            }
             RunEvent::Second(second) if second.failures.is_empty() => failure(second),
             _ => {}
         }
     }
     let text = run.written("text", Lang::En);
     assert!(text.contains(&format!("trace {} (not sampled)", "e".repeat(32))), "{text}");
-    assert_eq!(run.json()["failures"][0]["example"]["trace"]["sampled"], false);
+    assert!(text.lines().any(|line| line.trim() == "values: id=7\\n8 · page (not known)"), "{text}");
+    let example = &run.json()["failures"][0]["example"];
+    assert_eq!(example["trace"]["sampled"], false);
+    assert_eq!(example["values"][0], serde_json::json!({"name": "id", "value": "7\n8"}));
+    assert!(example["values"][1]["value"].is_null(), "{example}");
 }
 
 #[test]

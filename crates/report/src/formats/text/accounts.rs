@@ -129,7 +129,15 @@ fn example(page: &mut Page, example: &Example, indent: usize) {
         let id = slowest::id(trace, page.lang);
         page.inner(&format!("{indent}{}", page.lang.fill(slowest::OF_EXAMPLE, &[("id", &id)])));
     }
-    let sides: [(Text, &str); 2] = [(say::SENT, &example.sent), (say::RECEIVED, &example.received)];
+    let unknown = || page.say(say::NOT_KNOWN).to_owned();
+    let of_values = |used: &record::UsedValue| match &used.value {
+        Some(value) => format!("{}={value}", used.name),
+        None => format!("{} {}", used.name, unknown()),
+    };
+    let values: Vec<String> = example.values.iter().map(of_values).collect();
+    let values = values.join(" · ");
+    let sides: [(Text, &str); 3] =
+        [(say::VALUES, &values), (say::SENT, &example.sent), (say::RECEIVED, &example.received)];
     for (side, bytes) in sides.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
         let named = format!("{indent}{}{}", page.say(side), page.say(say::COLON));
         // Cut, not broken: what was sent has no words.
