@@ -5,12 +5,14 @@
 //! that an idle connection holds a few dozen bytes. Left out: pipelining of requests; every server that allows it is
 //! faster with more connections.
 
+mod seldom;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Memory, Out, Sent, Session};
 
-use super::body::{Body, Part};
+use super::body::Body;
 use super::codec::{CHUNKED, CODED, HEAD_BOUND, Head, SIZED, response_head};
 use super::filled::FilledWith;
 use super::flags::{BEGUN, CAPTURES};
@@ -240,24 +242,6 @@ impl Http1Session {
         Ok(over)
     }
 
-    /// The same where what comes behind the body is looked into.
-    #[cold]
-    fn feed_with_trailers(&mut self, rest: &[u8], at: &mut usize) -> Result<bool, Broken> {
-        let rules = Arc::clone(&self.rules);
-        let checks = rules.checks(self.checks);
-        let (payload, body) = (&mut self.payload, &mut self.body);
-        let judge = &mut self.rare.get_or_insert_default().judge;
-        let (used, over) = body.feed_both(rest, |part| match part {
-            Part::Content(data) => {
-                *payload += data.len() as u64;
-                judge.feed((&rules, checks), data);
-            }
-            Part::Trailer(piece) => judge.trailers.piece(piece, &rules.kept),
-        })?;
-        *at += used;
-        Ok(over)
-    }
-
     /// The answer is whole: what is wrong with it.
     fn judged(&mut self) -> Option<FaultKind> {
         if let Some(rare) = &mut self.rare {
@@ -327,17 +311,6 @@ impl Http1Session {
         done.push(Event::Ended(Ended { id: self.id, fault, code, payload: self.payload, excerpt, follow, why }));
     }
 
-    /// Bytes while nothing is asked: an answer too many, but for what a server says that gives an idle connection up
-    /// (RFC 9110 15.5.9).
-    #[cold]
-    fn unasked(&mut self, bytes: &[u8], done: &mut Done<Request>) -> Broken {
-        self.state = State::Over;
-        if !bytes.starts_with(b"HTTP/1.1 408") && !bytes.starts_with(b"HTTP/1.0 408") {
-            done.push(Event::Stray(u32::try_from(bytes.len()).unwrap_or(u32::MAX)));
-        }
-        UNASKED
-    }
-
     /// The body leaves once the server has asked for it.
     fn give(&mut self, out: &mut Out) {
         if let Some(rare) = self.rare.as_mut().filter(|rare| rare.withheld.asked_for) {
@@ -393,7 +366,6 @@ impl Http1Session {
 }
 
 const ENDLESS: Broken = Broken("endless headers: the head of the response is larger than 256 KiB");
-const UNASKED: Broken = Broken("bytes nobody asked for");
 
 impl Session for Http1Session {
     type Request = Request;
