@@ -176,6 +176,71 @@ fn a_run_is_started_watched_steered_and_kept() {
     assert!(!home.path().join("brunt/runs").exists(), "it is kept once");
 }
 
+/// A plan with a secret in each place that may have one, of whose requests one fails, so that its exchange is kept.
+fn secretive(target: &Target) -> String {
+    let there = target.address.trim_start_matches("http://");
+    format!(
+        r#"users: 1
+iterations: 3
+flow:
+  - url: "http://ann:hunter-userinfo@{there}echo?api_key=hunter-query"
+    name: login
+    header: "X-Api-Key: hunter-header"
+    data: "password=hunter-body&token=hunter-captured"
+    capture: {{token: "regex token=([a-z-]+)"}}
+  - url: "http://{there}echo"
+    name: use
+    header: ["Authorization: Bearer {{token}}", "Cookie: session=hunter-cookie"]
+    data: "token={{token}}"
+    expect-status: 418
+"#
+    )
+}
+
+#[test]
+fn who_may_only_look_meets_no_secret_of_a_plan() {
+    let (home, target) = (tempfile::tempdir().unwrap(), Target::healthy());
+    let console = Console::start(home.path());
+    let asked = json!({ "plan": secretive(&target), "name": "secretive" });
+    let id = console.post("/api/v1/runs", &asked).with(201).json()["id"].as_str().unwrap().to_owned();
+    let again = console.post("/api/v1/runs", &asked).with(201).json()["id"].as_str().unwrap().to_owned();
+    for id in [&id, &again] {
+        finished(&console, id);
+    }
+    let look = |path: &str| console.ask_as(&console.look, "GET", path, &Value::Null);
+    let run = format!("/api/v1/runs/{id}");
+    let mut routes = vec![
+        "/api/v1/runs".to_owned(),
+        run.clone(),
+        format!("{run}/events"),
+        format!("{run}/lines"),
+        format!("/api/v1/compare?runs={id},{again}"),
+    ];
+    routes.extend(["text", "json", "csv", "markdown", "junit"].map(|format| format!("{run}/report?format={format}")));
+    let mut told: Vec<(String, String)> = Vec::new();
+    for route in routes {
+        let body = look(&route).with(200).body;
+        told.push((route, String::from_utf8_lossy(&body).into_owned()));
+    }
+    let events = &told[2].1;
+    assert!(events.contains("event: example") && events.contains("/echo"), "an exchange is told: {events}");
+    let record = look(&format!("{run}/record")).with(200).body;
+    let file = home.path().join("looked.zst");
+    std::fs::write(&file, record).unwrap();
+    match std::process::Command::new("zstdcat").arg(&file).output() {
+        Ok(plain) => told.push(("the record".into(), String::from_utf8(plain.stdout).unwrap())),
+        Err(_) => e2e::skip("zstd is not installed: the record itself is not looked at"),
+    }
+    for (route, text) in &told {
+        let said = text.lines().find(|line| line.contains("hunter-")).map(|line| {
+            let at = line.find("hunter-").unwrap_or_default();
+            &line[line.floor_char_boundary(at.saturating_sub(60))..line.floor_char_boundary(at + 40)]
+        });
+        assert_eq!(said, None, "{route}");
+    }
+    assert_eq!(look(&format!("{run}/plan")).with(403).json()["error"]["code"], "look_only");
+}
+
 #[test]
 fn what_cannot_be_run_is_said_with_its_line() {
     let (home, target) = (tempfile::tempdir().unwrap(), Target::healthy());

@@ -271,6 +271,7 @@ export const W = {
   deviation: t('Standard deviation', '标准差'),
 
   // Comparison.
+  differences: t('Differences', '差异'),
   run: t('Run', '运行'),
   figure: t('Figure', '指标'),
   difference: t('Change', '变化'),
