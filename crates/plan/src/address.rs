@@ -31,7 +31,7 @@ fn range_of_addresses(text: &str) -> Result<Option<Vec<IpAddr>>, String> {
     let (low, high) = match (first, last) {
         (IpAddr::V4(a), IpAddr::V4(b)) => (u128::from(u32::from(a)), u128::from(u32::from(b))),
         (IpAddr::V6(a), IpAddr::V6(b)) => (u128::from(a), u128::from(b)),
-        _ => return Err(format!("`{text}` begins with one IP version and ends with the other; write both alike")),
+        _ => return Err(format!("`{text}` starts with one IP version and ends with the other; use the same for both")),
     };
     if low > high {
         return Err(format!("`{text}` begins above its end; write {last}-{first}"));

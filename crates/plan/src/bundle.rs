@@ -36,7 +36,7 @@ impl Bundle {
         if self.files.len() > Bundle::FILES {
             let files = self.files.len();
             return Err(format!(
-                "every process gets the files of the plan, which are {files}, of at most {}; use fewer, or leave it out",
+                "every process gets the files of the plan, and {files} are more than {}; use fewer, or leave it out",
                 Bundle::FILES
             ));
         }
@@ -92,7 +92,7 @@ mod tests {
         let nothing: Arc<[u8]> = Arc::from([]);
         let files = (0..=Bundle::FILES).map(|nth| (nth.to_string(), Arc::clone(&nothing)));
         let many = Bundle { files: files.collect(), ..Bundle::default() };
-        assert!(many.check().is_err_and(|said| said.contains("which are 65537, of at most 65536")));
+        assert!(many.check().is_err_and(|said| said.contains("and 65537 are more than 65536")));
         let half: Arc<[u8]> = std::iter::repeat_n(0, 1 << 29).collect();
         for name in ["a", "b"] {
             bundle.files.insert(name.into(), Arc::clone(&half));

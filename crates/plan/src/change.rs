@@ -52,7 +52,7 @@ impl Change {
             (Change::Rate(_), Load::Closed { .. }) => Err("a run with users has no rate; change the users".into()),
             (Change::Users(_), Load::Open { .. }) => Err("a run with a rate has no users; change the rate".into()),
             (Change::Rate(rate), _) if !(rate.is_finite() && rate > 0.0) => {
-                Err(format!("{rate}/s is no rate; choose one above zero, or pause"))
+                Err(format!("{rate}/s is not a rate; choose one above zero, or pause"))
             }
             (Change::Rate(rate), _) if rate > Change::MOST_RATE => {
                 let most = Change::MOST_RATE;

@@ -58,7 +58,7 @@ pub fn duration(text: &str) -> Result<Nanos, String> {
 /// As [`duration`].
 pub fn positive_duration(text: &str) -> Result<Nanos, String> {
     match duration(text)? {
-        Nanos::ZERO => Err(format!("`{text}` is no time at all; write a time above zero, such as 10s or 500ms")),
+        Nanos::ZERO => Err(format!("`{text}` must be above zero; write a time, such as 10s or 500ms")),
         time => Ok(time),
     }
 }

@@ -54,7 +54,7 @@ pub fn parse(text: &str) -> Result<Node, Wrong> {
     let mut root = None;
     let (mut documents, mut values) = (0, 0);
     if text.len() > LONGEST {
-        let trouble = "is larger than 16 MiB, which no plan is; write long lists of URLs into a file for `urls-file`";
+        let trouble = "is larger than 16 MiB, the limit for a plan; put long lists of URLs in a file for `urls-file`";
         return Err((At { line: 1, column: 1 }, trouble.into()));
     }
     for event in Parser::new_from_str(text) {
@@ -65,33 +65,32 @@ pub fn parse(text: &str) -> Result<Node, Wrong> {
         let at = At { line: span.start.line(), column: span.start.col() + 1 };
         values += 1;
         if values > MOST {
-            let trouble =
-                "is where more values begin than any plan has; write long lists of URLs into a file for `urls-file`";
+            let trouble = "is where the plan gets too many values; put long lists of URLs in a file for `urls-file`";
             return Err((at, trouble.into()));
         }
         let done = match event {
             Event::DocumentStart(_) => {
                 documents += 1;
                 if documents > 1 {
-                    return Err((at, "begins a second document (---); write one plan in a file".into()));
+                    return Err((at, "starts a second document (---); write one plan per file".into()));
                 }
                 None
             }
             Event::Alias(_) => {
-                return Err((at, "refers to an anchor (*), which is not taken; write the value out".into()));
+                return Err((at, "refers to an anchor (*), which is not supported; write the value out".into()));
             }
             Event::Scalar(_, _, anchor, _) | Event::SequenceStart(anchor, _) | Event::MappingStart(anchor, _)
                 if anchor != 0 =>
             {
-                return Err((at, "sets an anchor (&), which is not taken; write the value out".into()));
+                return Err((at, "sets an anchor (&), which is not supported; write the value out".into()));
             }
             Event::Scalar(_, _, _, Some(_)) | Event::SequenceStart(_, Some(_)) | Event::MappingStart(_, Some(_)) => {
-                return Err((at, "has a tag (!), which is not taken; leave it out".into()));
+                return Err((at, "has a tag (!), which is not supported; leave it out".into()));
             }
             Event::Scalar(text, style, _, _) => Some(Node { at, value: scalar(&text, style) }),
             Event::SequenceStart(..) | Event::MappingStart(..) => {
                 if open.len() == DEEPEST {
-                    return Err((at, format!("is nested more than {DEEPEST} deep, which no plan is")));
+                    return Err((at, format!("is nested more than {DEEPEST} deep; use fewer levels")));
                 }
                 let map = matches!(event, Event::MappingStart(..));
                 open.push(Open { at, map, items: Vec::new(), entries: Vec::new(), key: None });
@@ -158,12 +157,12 @@ impl Open {
             Some((name, at)) => self.entries.push((name, at, node)),
             None => {
                 let Value::Text(name) = node.value else {
-                    return Err((node.at, "is no key; write a word before the colon".into()));
+                    return Err((node.at, "is not a key; write a word before the colon".into()));
                 };
                 if let Some((_, first, _)) = self.entries.iter().find(|(known, ..)| *known == name) {
                     return Err((
                         node.at,
-                        format!("`{name}` stands a second time (first in line {}); write it once", first.line),
+                        format!("`{name}` is given more than once (first on line {}); write it once", first.line),
                     ));
                 }
                 self.key = Some((name, node.at));
@@ -206,10 +205,10 @@ mod tests {
     #[test]
     fn mistakes_have_a_place() {
         let table = [
-            ("a: 1\na: 2", 2, 1, "`a` stands a second time (first in line 1); write it once"),
+            ("a: 1\na: 2", 2, 1, "`a` is given more than once (first on line 1); write it once"),
             ("a: &x 1\nb: *x", 1, 4, "sets an anchor"),
             ("a: !!int 1", 1, 4, "has a tag (!)"),
-            ("a: 1\n---\nb: 2", 2, 1, "begins a second document"),
+            ("a: 1\n---\nb: 2", 2, 1, "starts a second document"),
             ("", 1, 1, "is empty"),
             ("a: [1, 2", 0, 0, "is not YAML"),
             ("a: b: c", 0, 0, "is not YAML"),
@@ -217,7 +216,7 @@ mod tests {
             ("a: 1\n\nusers:3\n", 3, 1, "`users:3` lacks a space after its colon; write `users: 3`"),
             ("a:\n  b: 1\n  rate:5/s\n\n  c: 2", 3, 3, "`rate:5/s` lacks a space after its colon; write `rate: 5/s`"),
             ("a: 1\nhttp://h/", 0, 0, "is not YAML"),
-            ("? [x]\n: y", 1, 3, "is no key"),
+            ("? [x]\n: y", 1, 3, "is not a key"),
         ];
         for (text, line, column, said) in table {
             let (at, trouble) = parse(text).expect_err(text);
@@ -225,7 +224,7 @@ mod tests {
             assert!(line == 0 || at == At { line, column }, "{text}: {at:?}");
         }
         for (text, said) in
-            [("[a, ".to_owned() + &"a, ".repeat(MOST) + "a]", "more values"), ("a".repeat(LONGEST + 1), "16 MiB")]
+            [("[a, ".to_owned() + &"a, ".repeat(MOST) + "a]", "too many values"), ("a".repeat(LONGEST + 1), "16 MiB")]
         {
             assert!(parse(&text).unwrap_err().1.contains(said), "{said}");
         }

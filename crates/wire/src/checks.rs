@@ -132,7 +132,7 @@ impl Reading {
         if wanted.len() > CHECKS {
             let place = wanted.last().map_or("", |check| check.option);
             let trouble =
-                format!("is one of {} checks of a request, of which it may have {CHECKS}; write fewer", wanted.len());
+                format!("is one of {} checks of a request, and at most {CHECKS} are allowed; use fewer", wanted.len());
             return Err(Complaint::new(format!("--{place}"), trouble));
         }
         let rows: Box<[u16]> = wanted.iter().map(|check| self.row(check.name(request))).collect();

@@ -53,13 +53,13 @@ impl Proxy {
             "socks5h" => ProxyKind::Socks5h,
             "https" => {
                 return Err(
-                    "https:// to a proxy itself is not spoken; write http:// where it listens without TLS".into()
+                    "https:// to the proxy itself is not supported; write http:// if it listens without TLS".into()
                 );
             }
             "socks4" | "socks4a" | "socks" => {
                 return Err(format!("{scheme}:// is an old version of SOCKS; write socks5:// or socks5h://"));
             }
-            _ => return Err(format!("{scheme}:// is no proxy that brunt speaks to; {RIGHT}")),
+            _ => return Err(format!("{scheme}:// is not a supported proxy; {RIGHT}")),
         };
         let rest = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let (user, place) = match rest.rsplit_once('@') {
@@ -90,7 +90,7 @@ impl Proxy {
         if let (Some((name, password)), true) = (&user, kind != ProxyKind::Http)
             && (name.is_empty() || name.len() > 255 || password.len() > 255)
         {
-            return Err("a name and a password of SOCKS have 1 to 255 bytes each; write shorter ones".into());
+            return Err("name and password for SOCKS take 1 to 255 bytes each; use shorter ones".into());
         }
         Ok(Proxy { kind, host: host.to_owned(), port, user })
     }
@@ -248,9 +248,9 @@ mod tests {
         for (text, said) in [
             ("", "names no host"),
             ("http://:3128", "names no host"),
-            ("https://proxy", "https:// to a proxy itself"),
+            ("https://proxy", "https:// to the proxy itself"),
             ("socks4a://proxy", "write socks5:// or socks5h://"),
-            ("ftp://proxy", "ftp:// is no proxy"),
+            ("ftp://proxy", "ftp:// is not a supported proxy"),
             ("proxy:port", "not `port`"),
             ("proxy:0", "not `0`"),
             ("a b:1", "names no host"),

@@ -206,6 +206,6 @@ mod tests {
             assert_eq!(said("", protocol, url, &[("all_proxy", "p")]), Ok(Proxies::default()), "{url}");
         }
         let wrong = said("", "http", "http://h/", &[("http_proxy", "https://p")]).unwrap_err();
-        assert!(wrong.starts_with("http_proxy: (in the environment) https:// to a proxy itself"), "{wrong}");
+        assert!(wrong.starts_with("http_proxy: (in the environment) https:// to the proxy itself"), "{wrong}");
     }
 }

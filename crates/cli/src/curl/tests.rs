@@ -178,7 +178,8 @@ fn mistakes_get_a_sentence() {
         ("curl http://h -u me", "--curl: -u me has no password, and curl would ask for it; write -u 'me:PASSWORD', or -u 'me:'"),
         ("curl http://h -d x -F a=b", "--curl: has more than one of -d, -F, -T and -I, and a request has one method \
             and one body; keep one of them"),
-        ("curl -x https://p http://h", "--curl: --proxy https:// to a proxy itself is not spoken; write http:// where it listens without TLS"),
+        ("curl -x https://p http://h", "--curl: --proxy https:// to the proxy itself is not supported; write \
+            http:// if it listens without TLS"),
         ("curl -m soon http://h", "--curl: --max-time soon is not a number of seconds; write one such as 5 or 2.5"),
         ("curl 'http://h/{a'", "--curl: the URL `http://h/{a` has a { that does not open a list; add -g to send it literally"),
         ("curl http://h\ncurl -k https://h", "--curl line 2: differs from the first command (--curl line 1) in --insecure, which applies to the whole run; make it the same in all commands, or use two runs"),

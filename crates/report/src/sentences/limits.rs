@@ -10,17 +10,17 @@ pub(crate) const REMEDY: Text = text("change", "改进");
 pub(crate) const EXPERIMENT: Text = text("check", "验证");
 pub(crate) const ALSO: Text = text("also", "另外");
 pub(crate) const NOT_REACHED: Text =
-    text("no limit was reached: what was asked for was kept", "未达到任何瓶颈：要求的负载得以维持");
+    text("no limit was reached: the requested load was kept", "未达到任何瓶颈：要求的负载得以维持");
 pub(crate) const USERS: Text = text(
-    "the number of users: the mean response is hardly longer than the shortest, so nobody waited for another, and more users (-c) bring more",
+    "the number of users: the mean response is hardly longer than the shortest, so nothing was queueing, and more users (-c) would give more throughput",
     "用户数：平均响应与最短响应相差无几，没有请求在排队；增加用户（-c）即可提高吞吐量",
 );
 pub(crate) const UNKNOWN_HERE: Text = text(
-    "no counter of this machine or of the service shows what; twice the load tells whether more comes of it",
+    "no counter of this machine or of the service shows the limit; doubling the load would show whether there is more",
     "本机与服务的计数器均未显示瓶颈；将负载翻倍可看出吞吐量是否还能上升",
 );
 pub(crate) const UNKNOWN_ELSEWHERE: Text = text(
-    "cannot be told from here, where the counters of the service's machine are not observable (`brunt probe` there tells them); twice the load tells whether more comes of it",
+    "cannot be told from here: the counters of the service's machine are not observable (run `brunt probe` there); doubling the load would show whether there is more",
     "从本机无法判断：看不到服务所在机器的计数器（在该机器上运行 `brunt probe` 即可）；将负载翻倍可看出吞吐量是否还能上升",
 );
 pub(crate) const SHARED: Text = text(

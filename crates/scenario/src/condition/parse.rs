@@ -61,8 +61,8 @@ pub(super) fn condition(text: &str, names: &[&str]) -> Result<Node, String> {
     match parser.peek().what {
         What::End => Ok(node),
         What::Close => Err(parser.wrong("has no ( before it")),
-        What::Compare(_) => Err(parser.wrong("compares a third; compare two at a time and join with `and`")),
-        _ => Err(parser.wrong("is one too many; write and, or, or a comparison before it")),
+        What::Compare(_) => Err(parser.wrong("compares a third value; compare two at a time and join them with `and`")),
+        _ => Err(parser.wrong("is one too many; put `and`, `or` or a comparison before it")),
     }
 }
 
@@ -118,7 +118,7 @@ impl<'a> Parser<'a> {
                 if parser.takes(What::Close) {
                     Ok(node)
                 } else {
-                    Err(parser.wrong("stands where a ( is still open; write ) before it"))
+                    Err(parser.wrong("follows a ( that is not closed; write ) before it"))
                 }
             });
         }
@@ -127,7 +127,7 @@ impl<'a> Parser<'a> {
 
     fn deeper(&mut self, inside: impl FnOnce(&mut Self) -> Result<Node, String>) -> Result<Node, String> {
         if self.depth == DEEPEST {
-            return Err(self.wrong(&format!("is nested more than {DEEPEST} deep; write it in fewer parentheses")));
+            return Err(self.wrong(&format!("is nested more than {DEEPEST} deep; use fewer parentheses")));
         }
         self.depth += 1;
         let node = inside(self);
@@ -144,7 +144,12 @@ impl<'a> Parser<'a> {
         };
         let right = self.operand()?;
         if left.value().is_none() && right.value().is_none() {
-            return Err(wrong(self.text, begin, "compares no value, so that it is always the same; name a value"));
+            return Err(wrong(
+                self.text,
+                begin,
+                "compares no captured value, so its result is always the same; name \
+                a value",
+            ));
         }
         Ok(Node::Compare(left, comparison, right))
     }
@@ -157,7 +162,7 @@ impl<'a> Parser<'a> {
             What::Word(word @ ("starts" | "ends")) => {
                 self.next += 1;
                 if self.peek().what != What::Word("with") {
-                    return Err(self.wrong(&format!("stands behind `{word}`; write `{word} with`")));
+                    return Err(self.wrong(&format!("follows `{word}`; write `{word} with`")));
                 }
                 if word == "starts" { Comparison::StartsWith } else { Comparison::EndsWith }
             }
@@ -173,13 +178,13 @@ impl<'a> Parser<'a> {
             What::Number(text) => match Number::of(text.as_bytes()) {
                 Some(number) => Operand::Number(number, text.into()),
                 None => {
-                    return Err(self.wrong("begins no number; write numbers as 12, -0.5 or 1e6, and texts in quotes"));
+                    return Err(self.wrong("is not a number; write numbers as 12, -0.5 or 1e6, and texts in quotes"));
                 }
             },
             What::Word(name) => Operand::Value(self.value(name)?),
-            What::Not => return Err(self.wrong("stands before a side of a comparison; write `not` before all of it")),
-            What::Open => return Err(self.wrong("opens a side of a comparison; parentheses hold whole comparisons")),
-            _ => return Err(self.wrong(&format!("stands where a value is missing; write for instance {EXAMPLE}"))),
+            What::Not => return Err(self.wrong("cannot be inside a comparison; put `not` before all of it")),
+            What::Open => return Err(self.wrong("cannot be inside a comparison; put parentheses around all of it")),
+            _ => return Err(self.wrong(&format!("is where a value should be; write for instance {EXAMPLE}"))),
         };
         self.next += 1;
         Ok(operand)
@@ -193,16 +198,16 @@ impl<'a> Parser<'a> {
     fn unknown(&self, name: &str) -> String {
         let same = |known: &&&str| known.eq_ignore_ascii_case(name);
         if let Some(meant) = self.names.iter().find(same) {
-            return format!("begins with no value's name; write `{meant}` if you meant that");
+            return format!("is not a captured value; write `{meant}` if you meant that");
         }
         if self.names.is_empty() {
             return format!(
-                "begins with no value's name, as nothing is captured; write a text in quotes: '{}'",
+                "is not a captured value, as nothing is captured; write texts in quotes: '{}'",
                 short(name)
             );
         }
         let known = short(&self.names.join(", "));
-        format!("begins with no value's name; there are {known}, and texts stand in quotes")
+        format!("is not a captured value; write one of {known}, and texts in quotes")
     }
 }
 
@@ -243,7 +248,7 @@ fn token(rest: &str) -> Result<(What<'_>, usize), String> {
     match first {
         '\'' | '"' => {
             let inside = &rest[1..];
-            let end = inside.find(first).ok_or(format!("is not closed; write {first} behind the text"))?;
+            let end = inside.find(first).ok_or(format!("is not closed; write {first} after the text"))?;
             Ok((What::Text(&inside[..end]), end + 2))
         }
         '0'..='9' | '-' => {
@@ -260,11 +265,13 @@ fn token(rest: &str) -> Result<(What<'_>, usize), String> {
             };
             Ok((what, word.len()))
         }
-        '=' => Err("is no comparison; write == for equal".into()),
-        '&' | '|' => Err(format!("is no sign of conditions; write {}", if first == '&' { "and" } else { "or" })),
-        '{' | '}' | '$' => Err("begins no name; names stand without braces here".into()),
-        '+' | '*' | '/' | '%' => Err("calculates, which conditions do not; compare values as they are".into()),
-        _ => Err("begins no value, no number and no comparison; texts stand in quotes".into()),
+        '=' => Err("is not a comparison; write == for equal".into()),
+        '&' | '|' => {
+            Err(format!("is not an operator of conditions; write {}", if first == '&' { "and" } else { "or" }))
+        }
+        '{' | '}' | '$' => Err("does not belong here; write names without braces".into()),
+        '+' | '*' | '/' | '%' => Err("is arithmetic, which conditions do not have; compare values as they are".into()),
+        _ => Err("is not a value, number or comparison; write texts in quotes".into()),
     }
 }
 

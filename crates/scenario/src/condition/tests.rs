@@ -170,55 +170,58 @@ fn not_binds_closer_than_and_and_that_closer_than_or() {
 fn a_complaint_says_where_and_what_would_be_right() {
     let cases = [
         ("", "a condition is missing; write for instance state == 'open' and items > 0"),
-        ("state = 'a'", "`= 'a'` in the condition is no comparison; write == for equal"),
+        ("state = 'a'", "`= 'a'` in the condition is not a comparison; write == for equal"),
         (
             "stat == 'a'",
-            "`stat == 'a'` in the condition begins with no value's name; there are state, items, pages, price, ",
+            "`stat == 'a'` in the condition is not a captured value; write one of state, items, pages, price, ",
         ),
-        ("State", "`State` in the condition begins with no value's name; write `state` if you meant that"),
+        ("State", "`State` in the condition is not a captured value; write `state` if you meant that"),
         (
             "state ==",
-            "the condition `state ==` ends too early: its end stands where a value is missing; write for instance ",
+            "the condition `state ==` ends too early: its end is where a value should be; write for instance ",
         ),
-        ("(state", "the condition `(state` ends too early: its end stands where a ( is still open; write ) before it"),
+        ("(state", "the condition `(state` ends too early: its end follows a ( that is not closed; write ) before it"),
         ("state)", "`)` in the condition has no ( before it"),
-        ("state == 'a", "`'a` in the condition is not closed; write ' behind the text"),
-        ("state items", "`items` in the condition is one too many; write and, or, or a comparison before it"),
-        ("1 < items < 5", "`< 5` in the condition compares a third; compare two at a time and join with `and`"),
-        ("1 < 2", "`1 < 2` in the condition compares no value, so that it is always the same; name a value"),
+        ("state == 'a", "`'a` in the condition is not closed; write ' after the text"),
+        ("state items", "`items` in the condition is one too many; put `and`, `or` or a comparison before it"),
+        (
+            "1 < items < 5",
+            "`< 5` in the condition compares a third value; compare two at a time and join them with \
+            `and`",
+        ),
+        (
+            "1 < 2",
+            "`1 < 2` in the condition compares no captured value, so its result is always the same; name a \
+            value",
+        ),
         ("items > 0 or true", "`true` in the condition is the same for every user; compare it with a value"),
         (
             "items > 5ms",
-            "`5ms` in the condition begins no number; write numbers as 12, -0.5 or 1e6, and texts in quotes",
+            "`5ms` in the condition is not a number; write numbers as 12, -0.5 or 1e6, and texts in quotes",
         ),
-        ("day > 2026-01-05", "`2026-01-05` in the condition begins no number; write numbers as "),
-        ("items > 1e999", "`1e999` in the condition begins no number; "),
-        ("{state} == 'a'", "`{state} == 'a'` in the condition begins no name; names stand without braces here"),
-        ("items + 1 > 3", "`+ 1 > 3` in the condition calculates, which conditions do not; compare values as they are"),
-        ("yes & no", "`& no` in the condition is no sign of conditions; write and"),
-        ("yes | no", "`| no` in the condition is no sign of conditions; write or"),
+        ("day > 2026-01-05", "`2026-01-05` in the condition is not a number; write numbers as "),
+        ("items > 1e999", "`1e999` in the condition is not a number; "),
+        ("{state} == 'a'", "`{state} == 'a'` in the condition does not belong here; write names without braces"),
         (
-            "state == 打开",
-            "`打开` in the condition begins no value, no number and no comparison; texts stand in quotes",
+            "items + 1 > 3",
+            "`+ 1 > 3` in the condition is arithmetic, which conditions do not have; compare values \
+            as they are",
         ),
-        ("state starts 'a'", "`'a'` in the condition stands behind `starts`; write `starts with`"),
-        (
-            "state == not yes",
-            "`not yes` in the condition stands before a side of a comparison; write `not` before all of it",
-        ),
-        ("state == (yes)", "`(yes)` in the condition opens a side of a comparison; parentheses hold whole comparisons"),
-        ("\u{1b}[2J", "`\\x1b[2J` in the condition begins no value, "),
-        ("and", "`and` in the condition stands where a value is missing; "),
+        ("yes & no", "`& no` in the condition is not an operator of conditions; write and"),
+        ("yes | no", "`| no` in the condition is not an operator of conditions; write or"),
+        ("state == 打开", "`打开` in the condition is not a value, number or comparison; write texts in quotes"),
+        ("state starts 'a'", "`'a'` in the condition follows `starts`; write `starts with`"),
+        ("state == not yes", "`not yes` in the condition cannot be inside a comparison; put `not` before all of it"),
+        ("state == (yes)", "`(yes)` in the condition cannot be inside a comparison; put parentheses around all of it"),
+        ("\u{1b}[2J", "`\\x1b[2J` in the condition is not a value, "),
+        ("and", "`and` in the condition is where a value should be; "),
     ];
     for (text, expected) in cases {
         let why = Condition::parse(text, &names()).expect_err(text);
         assert!(why.starts_with(expected), "{text}: {why}");
     }
     let why = Condition::parse("open", &[""; 0]).expect_err("no names");
-    assert!(
-        why.ends_with("begins with no value's name, as nothing is captured; write a text in quotes: 'open'"),
-        "{why}"
-    );
+    assert!(why.ends_with("is not a captured value, as nothing is captured; write texts in quotes: 'open'"), "{why}");
 }
 
 #[test]
