@@ -39,7 +39,7 @@ pub(crate) struct Cut {
 impl Cut {
     /// Of a run; None where it lasted as long as it was to, or had no window.
     pub fn of(run: &Sums) -> Option<Cut> {
-        let drained = run.changes.iter().any(|changed| changed.change == Change::Drain);
+        let drained = run.was_drained();
         let way = match run.end {
             _ if drained => Way::Drained,
             _ if run.was_stopped() => Way::Stopped,
@@ -94,6 +94,10 @@ mod tests {
     use crate::summary::Summary;
 
     fn line(lasts: Option<Nanos>, window: u64, end: Option<End>, more: Vec<RunEvent>, lang: Lang) -> String {
+        crate::line::line(&summary(lasts, window, end, more), lang)
+    }
+
+    fn summary(lasts: Option<Nanos>, window: u64, end: Option<End>, more: Vec<RunEvent>) -> Summary {
         let head = include_str!("../../record/src/version-1.jsonl").lines().next().expect("a head");
         let mut started: Started = serde_json::from_str(head).expect("a head");
         started.plan.duration = lasts;
@@ -105,8 +109,7 @@ mod tests {
         let window = Nanos::from_secs(window);
         let ended = end.map(|reason| RunEvent::Ended(Ended { reason, window, elapsed: window }));
         let events = [RunEvent::Started(Box::new(started)), RunEvent::Second(Box::new(second))];
-        let summary = Summary::from_events(events.into_iter().chain(more).chain(ended));
-        crate::line::line(&summary, lang)
+        Summary::from_events(events.into_iter().chain(more).chain(ended))
     }
 
     #[test]
@@ -122,6 +125,10 @@ mod tests {
         let drain = RunEvent::Changed(Changed { at_ns: s(12).0 as i64, change: Change::Drain });
         for end in [End::Interrupted, End::Completed] {
             begins(line(minute, 12, Some(end), vec![drain.clone()], Lang::En), "drained after 12.0 s of 60.0 s; ");
+        }
+        for (more, said) in [(vec![drain], "the run was drained"), (Vec::new(), "the run was interrupted")] {
+            let findings = summary(minute, 12, cut, more).trust.findings;
+            assert!(findings.iter().any(|found| found.sentence(Lang::En).starts_with(said)), "{findings:?}");
         }
         let whole = line(minute, 60, Some(End::Completed), Vec::new(), Lang::En);
         assert!(!whole.contains(" of 60.0 s"), "{whole}");

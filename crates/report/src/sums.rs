@@ -199,6 +199,11 @@ impl Sums {
         self.end == End::Interrupted && self.notices.iter().any(stops)
     }
 
+    /// True where it was asked to send nothing more, and to let what was in flight finish.
+    pub fn was_drained(&self) -> bool {
+        self.changes.iter().any(|changed| changed.change == Change::Drain)
+    }
+
     /// Successes that ended within the window ÷ its length; 0 where there was no window.
     pub fn throughput_per_s(&self) -> f64 {
         self.per_s(self.totals.finished_in_window)

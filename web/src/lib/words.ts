@@ -162,6 +162,7 @@ export const W = {
   sort: t('Kind', '类别'),
   kind: t('What failed', '失败类型'),
   example: t('Example', '示例'),
+  values: t('values', '变量'),
   sentBytes: t('Sent', '发送'),
   receivedBytes: t('Received', '收到'),
   reused: t('on a reused connection', '在复用的连接上'),

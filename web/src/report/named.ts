@@ -139,13 +139,21 @@ interface Reported {
 /** A name of a run that goes on, of which the report has nothing yet. */
 const begun = (name: string): Reported => ({ name, scheduled: 0, succeeded: 0, failed: 0, unfinished: 0, throughput_per_s: 0, payload: 0, status: {}, latency: { count: 0, unanswered: 0, min_us: null, mean_us: null, max_us: null } });
 
+/** The index of a name in the blocks, by which rows of the report are found there: names that no user sends have none in the report. */
+export function indexOfName(run: Run): (name: string, position: number) => number {
+  const known = new Map(run.head.names.map((name, index) => [name, index]));
+  return (name, position) => known.get(name) ?? position;
+}
+
 /** The rows of a table by name. */
 export function namedFigures(run: Run, span: Span | null): NamedFigures[] {
   const reported = run.head.live ? run.head.names.map(begun) : (run.head.report.by_name as Reported[]);
   const blocks = blocksOf(run, span);
   const known = new Set(run.blocks.flatMap((block) => block.rows.map((row) => row[0])));
   const length = run.windowLength({ from: blocks.from, to: blocks.to });
-  return reported.map((of, index) => {
+  const indexOf = indexOfName(run);
+  return reported.map((of, position) => {
+    const index = indexOf(of.name, position);
     const curve = known.has(index) ? curveOf(run, index) : [];
     const told = !isPart(run, span) || known.has(index) || run.head.live || of.scheduled === 0;
     const whole = { index, name: of.name, curve, status: of.status, told };

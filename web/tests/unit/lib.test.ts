@@ -135,6 +135,8 @@ describe('lines', () => {
     expect(told(null)).toEqual([true, true, true]);
     expect(told({ from: 0, to: 1 })).toEqual([true, false, true]);
     expect(namedFigures(run, { from: 0, to: 1 })[0].scheduled).toBe(3);
+    run.head = { ...run.head, names: ['of setup', 'told', 'untold', 'never'] };
+    expect(namedFigures(run, null).map(({ name, index }) => [name, index])).toEqual([['told', 1], ['untold', 2], ['never', 3]]);
   });
   it('have what checks came to, of the whole run and of a part', () => {
     const run = new Run({ ...head, report: { ...head.report, checks: [{ name: 'has a token', passed: 7, failed: 2 }, { name: 'never', passed: 0, failed: 0 }] } });

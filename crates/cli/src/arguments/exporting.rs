@@ -50,7 +50,7 @@ pub fn described() -> Vec<Arg> {
             "otlp",
             None,
             "URL",
-            "Send live metrics to an OpenTelemetry collector once a second, and spans with --trace: http://127.0.0.1:4318",
+            "Send live metrics to an OpenTelemetry collector once a second, and spans with --trace: http://127.0.0.1:4318, or grpc://127.0.0.1:4317",
         ),
     ]
 }
