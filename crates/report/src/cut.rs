@@ -1,7 +1,6 @@
 //! A run that ended sooner than it was to: after how much of its time.
 
 use measure::Nanos;
-use plan::Change;
 use record::End;
 
 use crate::show;
@@ -88,6 +87,7 @@ impl Sums {
 
 #[cfg(test)]
 mod tests {
+    use plan::Change;
     use record::{Changed, Ended, Notice, RunEvent, Started, Subject};
 
     use super::*;
