@@ -29,6 +29,10 @@ fn of(points: &Value, name: &str, labels: Value) -> Value {
 
 #[test]
 fn the_last_scrape_says_what_the_report_says() {
+    // What it needs may be fetched for long: a port that is free now may not be after that.
+    if python(&[]).is_none() {
+        return;
+    }
     let target = Target::with(&["--error-rate", "20%"]);
     let (folder, port) = (tempfile::tempdir().expect("a folder"), free_port().to_string());
     let file = folder.path().join("run.json");
@@ -46,7 +50,7 @@ fn the_last_scrape_says_what_the_report_says() {
     let (report, samples) = (Report::in_file(&file), &told["samples"]);
     for outcome in ["succeeded", "failed", "unfinished"] {
         let count = report.number(&format!("requests.{outcome}"));
-        assert_eq!(of(samples, "brunt_requests_total", json!({ "outcome": outcome })), count, "{report}");
+        assert_eq!(of(samples, "brunt_requests_total", json!({ "outcome": outcome })), count, "{samples}: {report}");
         let named = of(samples, "brunt_named_requests_total", json!({ "name": "GET /status/404", "outcome": outcome }));
         assert_eq!(named, report.number(&format!("by_name.1.{outcome}")), "{report}");
     }
