@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use measure::random::Rng;
+use measure::random::{Rng, mixed};
 use measure::{Clock, Nanos};
 use plan::Share;
 use wire::Fill;
@@ -173,15 +173,6 @@ impl FillSource {
         };
         Fill { number, user, random, unix_ns, run: self.run, ..Fill::default() }
     }
-}
-
-/// Bits that look random and follow from `bits` (the finish of splitmix64).
-#[inline]
-fn mixed(bits: u64) -> u64 {
-    let mut z = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

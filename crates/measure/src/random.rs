@@ -11,10 +11,27 @@ pub struct Rng {
     state: [u64; 4],
 }
 
-/// One step of splitmix64: advances the seed and returns well-mixed bits of it.
-fn splitmix64(seed: &mut u64) -> u64 {
-    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *seed;
+/// One step of splitmix64 (Steele, Lea and Flood 2014): advances the seed and returns well-mixed bits of it.
+#[inline]
+pub fn splitmix64(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_add(GOLDEN);
+    finished(*seed)
+}
+
+/// Bits that look random and follow from `bits`, of which neighbours have nothing in common: the number of a request
+/// gives its values.
+#[inline]
+pub fn mixed(bits: u64) -> u64 {
+    finished(bits.wrapping_mul(GOLDEN))
+}
+
+/// 2^64 over the golden ratio, the step of splitmix64.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The finish of splitmix64.
+#[inline]
+fn finished(bits: u64) -> u64 {
+    let mut z = bits;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)

@@ -1,6 +1,8 @@
 //! The trace that a request belongs to (W3C Trace Context, level 1), made from its fill alone: nothing is stored of it, and whoever
 //! has the fill has the ids that were sent.
 
+use measure::random::splitmix64;
+
 use crate::Fill;
 
 /// The name of the header.
@@ -28,13 +30,13 @@ impl Trace {
         /// Apart from the random slots of the same request.
         const SPAN: u64 = 0x7370_616e_u64.wrapping_mul(0xd1b5_4a32_d192_ed03);
         let (mut seed, mut number) = (fill.run, fill.number);
-        seed ^= next(&mut number);
-        let (high, low) = (next(&mut seed), next(&mut seed));
-        let mut span = next(&mut (fill.random ^ SPAN));
+        seed ^= splitmix64(&mut number);
+        let (high, low) = (splitmix64(&mut seed), splitmix64(&mut seed));
+        let mut span = splitmix64(&mut (fill.random ^ SPAN));
         Trace {
             // Neither may be zero.
             id: (u128::from(high) << 64 | u128::from(low)).max(1),
-            span: next(&mut span).max(1),
+            span: splitmix64(&mut span).max(1),
             sampled: low < sampled || sampled == u64::MAX,
         }
     }
@@ -78,16 +80,6 @@ impl Trace {
         };
         head.into_iter().find_map(value).and_then(|value| Trace::read(&value))
     }
-}
-
-/// One step of splitmix64 (Steele, Lea and Flood, 2014).
-#[inline]
-fn next(seed: &mut u64) -> u64 {
-    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *seed;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

@@ -103,13 +103,10 @@ fn permuted(number: u64, count: u64, key: u64) -> u64 {
     }
 }
 
-/// Bits that look random and follow from `bits` (the finish of splitmix64).
+/// Bits that look random and follow from `bits`.
 #[inline]
-pub fn mixed(bits: u64) -> u64 {
-    let mut z = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+pub fn mixed(mut bits: u64) -> u64 {
+    measure::random::splitmix64(&mut bits)
 }
 
 #[cfg(test)]
