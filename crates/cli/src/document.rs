@@ -31,8 +31,7 @@ pub fn replace(path: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
     if old.as_ref().is_some_and(|old| !old.is_file()) {
         return in_pieces(File::create(&path)?, fill).map(drop);
     }
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let beside = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
+    let beside = part_of(&path);
     let Ok(file) = OpenOptions::new().write(true).create_new(true).open(&beside) else {
         // A directory that takes no new file may hold one that can be written, once the whole is there.
         let mut whole = in_pieces(tempfile::tempfile()?, fill)?;
@@ -48,7 +47,14 @@ pub fn replace(path: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
     written
 }
 
-/// Makes sure before a run that `-o FILE` can be written after it; what the file holds is not touched.
+/// Where a file grows until it is whole.
+fn part_of(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    path.with_file_name(format!(".{name}.{}.part", std::process::id()))
+}
+
+/// Makes sure before a run that `-o FILE` can be written after it; what the file holds is not touched, and where there is none
+/// none appears: whoever waits for it would take it for the report of a run that has not been.
 ///
 /// # Errors
 /// Why it cannot.
@@ -59,11 +65,15 @@ pub fn check_writable(place: &str, path: &str) -> Result<(), Complaint> {
     if is_named_pipe(path.as_ref()) {
         return hold_pipe(path).map_err(wrong);
     }
-    let is_new = !std::path::Path::new(path).exists();
+    let is_new = !Path::new(path).exists();
+    let part = part_of(path.as_ref());
+    if is_new && File::create_new(&part).is_ok() {
+        let _ = fs::remove_file(part);
+        return Ok(());
+    }
     match OpenOptions::new().create(true).append(true).open(path) {
         Ok(_) if is_new => {
-            // An empty file would look like a report of a run that has not been.
-            let _ = std::fs::remove_file(path);
+            let _ = fs::remove_file(path);
             Ok(())
         }
         Ok(_) => Ok(()),
@@ -180,6 +190,22 @@ mod tests {
         // Also where it is new.
         let new = directory.path().join("new.json");
         assert!(replace(&new.to_string_lossy(), half).is_err() && !new.exists());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn no_report_appears_before_its_run_not_even_for_a_moment() {
+        use rustix::fs::inotify;
+        let directory = tempfile::tempdir().unwrap();
+        let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
+        inotify::add_watch(&watch, directory.path(), inotify::WatchFlags::CREATE).unwrap();
+        assert_eq!(check_writable("-o", &directory.path().join("new.json").to_string_lossy()), Ok(()));
+        let mut room = [const { std::mem::MaybeUninit::uninit() }; 4096];
+        let mut events = inotify::Reader::new(&watch, &mut room);
+        while let Ok(event) = events.next() {
+            assert_ne!(event.file_name(), Some(c"new.json"));
+        }
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
     #[test]
