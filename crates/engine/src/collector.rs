@@ -48,8 +48,6 @@ pub(crate) struct Collector<'a> {
     ended: Ended,
     last_ns: i64,
     interrupted: bool,
-    /// A drain was asked for: from when on, in the window's time.
-    drains_from: Option<i64>,
     /// When the window began, once that was said.
     window: Option<Nanos>,
     control: Control,
@@ -84,7 +82,6 @@ impl<'a> Collector<'a> {
             ended: Ended::default(),
             last_ns: i64::MIN,
             interrupted: false,
-            drains_from: None,
             window: None,
             control: Control::default(),
             changes: 0,
@@ -130,9 +127,6 @@ impl<'a> Collector<'a> {
         for Stamped { at, change } in self.control.beyond(self.changes) {
             self.changes += 1;
             let at_ns = (at.0 as i64).saturating_sub(window.0 as i64).max(-(warmup.0 as i64));
-            if change == plan::Change::Drain {
-                self.drains_from = Some(at_ns);
-            }
             (self.sink)(RunEvent::Changed(Changed { at_ns, change }));
         }
     }
@@ -197,8 +191,7 @@ impl<'a> Collector<'a> {
     pub fn end(mut self, warmup: Nanos) {
         self.reached.clear();
         self.release();
-        // Sooner than planned; a run that was over by itself was not.
-        self.interrupted |= self.drains_from.is_some_and(|from| self.ended.window.0 as i64 >= from);
+        // One that was drained did what it was asked to: its change is in the record, and nothing was cut.
         self.ended.reason = match (self.interrupted, self.partial) {
             (true, _) => End::Interrupted,
             (false, true) => End::Partial,

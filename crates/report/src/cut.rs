@@ -38,9 +38,8 @@ pub(crate) struct Cut {
 impl Cut {
     /// Of a run; None where it lasted as long as it was to, or had no window.
     pub fn of(run: &Sums) -> Option<Cut> {
-        let drained = run.was_drained();
         let way = match run.end {
-            _ if drained => Way::Drained,
+            _ if run.was_drained() => Way::Drained,
             _ if run.was_stopped() => Way::Stopped,
             End::Interrupted | End::CutOff | End::Aborted => Way::Cut,
             End::Completed | End::Partial => return None,
@@ -91,6 +90,7 @@ mod tests {
     use record::{Changed, Ended, Notice, RunEvent, Started, Subject};
 
     use super::*;
+    use crate::exit::Exit;
     use crate::summary::Summary;
 
     fn line(lasts: Option<Nanos>, window: u64, end: Option<End>, more: Vec<RunEvent>, lang: Lang) -> String {
@@ -123,13 +123,29 @@ mod tests {
         let stop = RunEvent::Notice(Notice::new(Subject::ObjectiveStop, []));
         begins(line(minute, 12, cut, vec![stop], Lang::En), "stopped after 12.0 s of 60.0 s; ");
         let drain = RunEvent::Changed(Changed { at_ns: s(12).0 as i64, change: Change::Drain });
-        for end in [End::Interrupted, End::Completed] {
-            begins(line(minute, 12, Some(end), vec![drain.clone()], Lang::En), "drained after 12.0 s of 60.0 s; ");
-        }
-        for (more, said) in [(vec![drain], "the run was drained"), (Vec::new(), "the run was interrupted")] {
-            let findings = summary(minute, 12, cut, more).trust.findings;
-            assert!(findings.iter().any(|found| found.sentence(Lang::En).starts_with(said)), "{findings:?}");
-        }
+        let whole = Some(End::Completed);
+        begins(line(minute, 12, whole, vec![drain.clone()], Lang::En), "drained after 12.0 s of 60.0 s; ");
+        begins(line(None, 12, whole, vec![drain.clone()], Lang::En), "drained after 12.0 s; ");
+        begins(line(minute, 12, cut, vec![drain], Lang::En), "cut after 12.0 s of 60.0 s; ");
+        // A run that was over when the drain was to begin was not drained.
+        let late = RunEvent::Changed(Changed { at_ns: s(13).0 as i64, change: Change::Drain });
+        assert!(!line(None, 12, whole, vec![late], Lang::En).starts_with("drained"));
+    }
+
+    #[test]
+    fn a_drained_run_is_no_interrupted_one_unless_its_drain_was_cut_short() {
+        let drain = RunEvent::Changed(Changed { at_ns: Nanos::from_secs(12).0 as i64, change: Change::Drain });
+        let judged = |end| summary(Some(Nanos::from_secs(60)), 12, Some(end), vec![drain.clone()]);
+        let interrupted = |summary: &Summary| summary.trust.findings.iter().any(|found| found.code == "interrupted");
+        let (whole, cut) = (judged(End::Completed), judged(End::Interrupted));
+        assert_eq!((whole.sums.ended_how(), cut.sums.ended_how()), ("drained", "interrupted"));
+        assert_eq!((interrupted(&whole), interrupted(&cut)), (false, true));
+        assert_eq!((whole.exit == Exit::Interrupted, cut.exit), (false, Exit::Interrupted));
+    }
+
+    #[test]
+    fn a_run_that_was_to_end_by_itself_is_told_as_such() {
+        let minute = Some(Nanos::from_secs(60));
         let whole = line(minute, 60, Some(End::Completed), Vec::new(), Lang::En);
         assert!(!whole.contains(" of 60.0 s"), "{whole}");
     }

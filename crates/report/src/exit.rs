@@ -1,7 +1,8 @@
 //! The exit code of a run.
 //!
 //! Precedence, from the gravest: 70 (our own counting is wrong, so nothing else means anything), 30 (there was nobody to
-//! measure), 21 (the run or its `--after` was interrupted, or its record is cut off: what is missing, is missing because of that),
+//! measure), 21 (the run or its `--after` was interrupted, or its record is cut off: what is missing, is missing because of that; of a
+//! run that was drained nothing is missing),
 //! 20 (the figures are not to be trusted, so neither is what objectives say of them), 10. An untrusted run never exits 0. 11 (regression) and 64 (usage) are given by the program.
 
 use record::{End, Subject};

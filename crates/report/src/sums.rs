@@ -199,9 +199,12 @@ impl Sums {
         self.end == End::Interrupted && self.notices.iter().any(stops)
     }
 
-    /// True where it was asked to send nothing more, and to let what was in flight finish.
+    /// True where it was asked to send nothing more, before its planned end, and what was in flight had its time to finish.
     pub fn was_drained(&self) -> bool {
-        self.changes.iter().any(|changed| changed.change == Change::Drain)
+        let asked = |changed: &Changed| {
+            changed.change == Change::Drain && i128::from(changed.at_ns) <= i128::from(self.window.0)
+        };
+        self.end == End::Completed && self.changes.iter().any(asked)
     }
 
     /// Successes that ended within the window ÷ its length; 0 where there was no window.

@@ -157,6 +157,7 @@ fn a_run_is_started_watched_steered_and_kept() {
     let report = console.get(&format!("/api/v1/runs/{id}/report?format=json")).with(200).json();
     assert_eq!(report["seconds"].as_array().map(Vec::len), Some(lines));
     assert_eq!(report["requests"]["scheduled"], figures["scheduled"]);
+    assert_ne!(report["exit"], 21, "its operator ended it, and nothing was cut: {report}");
     let changes: Vec<&Value> = report["changes"].as_array().unwrap().iter().map(|changed| &changed["change"]).collect();
     assert_eq!(
         changes,

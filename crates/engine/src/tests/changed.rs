@@ -203,7 +203,7 @@ fn a_drain_ends_the_window_at_its_moment_and_lets_what_is_in_flight_end() {
         assert_eq!((closed.sum.due, closed.sum.finished, closed.sum.censored), (30, 30, 0), "{workers} workers");
         let counted = drained(Scene::closed(6, SECOND).with(|p| (p.requests, p.duration) = (Some(10_000), None)), 10);
         for played in [&open, &closed, &counted] {
-            assert_eq!((played.ended.reason, played.ended.window), (End::Interrupted, at(1500)));
+            assert_eq!((played.ended.reason, played.ended.window), (End::Completed, at(1500)));
             let late = played.seconds.iter().filter(|second| second.from_ns >= 1_500_000_000);
             assert!(late.into_iter().all(|second| second.part == record::Part::Drain && second.due == 0));
             assert!(played.ended.elapsed <= at(2000), "it does not wait for the planned end: {:?}", played.ended);
@@ -212,7 +212,17 @@ fn a_drain_ends_the_window_at_its_moment_and_lets_what_is_in_flight_end() {
         // What does not end is unfinished once the drain is over.
         let hangs = Scene::open(100.0, Arrivals::Constant, at(9000)).with(|p| p.drain = at(200));
         let played = hangs.changed(at(1500), Change::Drain).play(never);
-        assert_eq!((played.sum.censored, played.ended.window, played.ended.elapsed), (150, at(1500), at(1700)));
+        let ended = played.ended;
+        assert_eq!((played.sum.censored, ended.window, ended.elapsed), (150, at(1500), at(1700)));
+        assert_eq!(ended.reason, End::Completed);
+        // A stop cuts it short.
+        let mut stopped = Scene::open(100.0, Arrivals::Constant, at(9000)).changed(at(1500), Change::Drain);
+        stopped.stop_at = Some(stopped.sim.starts_at + at(1700));
+        let stopped = stopped.play(never);
+        assert_eq!(
+            (stopped.ended.reason, stopped.ended.window, stopped.sum.censored),
+            (End::Interrupted, at(1500), 150)
+        );
         // One that comes after the end changes nothing.
         let over =
             Scene::open(100.0, Arrivals::Constant, at(1000)).changed(at(1100), Change::Drain).play(|| after(at(300)));

@@ -8,10 +8,6 @@ use crate::text::{Text, text};
 
 const INTERRUPTED: Text =
     text("the run was interrupted: results cover the time until then", "压测被中断：结果只包含中断之前的部分");
-const DRAINED: Text = text(
-    "the run was drained before its planned end: results cover the time until then",
-    "压测在计划结束前排空停止：结果只包含此前的部分",
-);
 const PARTIAL: Text = text(
     "a part of the run was lost: results cover what it had reported until then",
     "压测有一部分丢失：结果只包含丢失前已上报的部分",
@@ -24,10 +20,10 @@ const CUT_OFF: Text = text(
 
 pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
     let text = match run.end {
+        // One that was drained, too: its headline says so, and its figures are whole.
         End::Completed => return None,
         // A notice says what stopped it.
         End::Interrupted if run.was_stopped() => return None,
-        End::Interrupted if run.was_drained() => DRAINED,
         End::Interrupted => INTERRUPTED,
         End::Partial => PARTIAL,
         End::Aborted => ABORTED,
