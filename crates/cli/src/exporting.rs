@@ -25,6 +25,8 @@ pub struct Exports {
     prometheus: Option<Prometheus>,
     otlp: Option<Push>,
     spans: Option<SpanPush>,
+    /// Where figures and spans go, as it may be shown.
+    sent: [Option<String>; 2],
     linger: Option<Nanos>,
 }
 
@@ -40,23 +42,32 @@ impl Exports {
         let figures = Figures::new();
         let prometheus = asked.prometheus.map(|address| listen(address, &figures)).transpose()?;
         let wrong = |trouble| Complaint::new("--otlp", trouble);
-        let of =
-            |(endpoint, settings): &(export::Endpoint, export::Settings)| Collector::new(endpoint.clone(), settings);
-        let collector = asked.otlp.as_ref().map(of).transpose().map_err(wrong)?;
-        let is_sent =
-            |off: fn(&export::Settings) -> bool| asked.otlp.as_ref().is_some_and(|(_, settings)| !off(settings));
-        let spans = collector.clone().filter(|_| is_sent(|settings| settings.no_traces)).map(SpanPush::new);
-        let otlp = collector.filter(|_| is_sent(|settings| settings.no_metrics));
-        let otlp = otlp.map(|collector| Push::start(collector, figures.clone())).transpose().map_err(wrong)?;
-        Ok(Exports { figures: Some(figures), prometheus, otlp, spans, linger: asked.linger })
+        let of = |place: &Option<(export::Endpoint, export::Settings)>| {
+            place.as_ref().map(|(endpoint, settings)| Collector::new(endpoint.clone(), settings)).transpose()
+        };
+        let both = asked.otlp.as_ref().map(|otlp| Ok((of(&otlp.metrics)?, of(&otlp.traces)?))).transpose();
+        let (metrics, traces) = both.map_err(wrong)?.unwrap_or_default();
+        let sent = [&metrics, if asked.traced { &traces } else { &None }].map(|to| to.as_ref().map(Collector::shown));
+        let spans = traces.map(SpanPush::new);
+        let otlp = metrics.map(|collector| Push::start(collector, figures.clone())).transpose().map_err(wrong)?;
+        Ok(Exports { figures: Some(figures), prometheus, otlp, spans, sent, linger: asked.linger })
     }
 
-    /// Says where the figures are.
+    /// Says where the figures are, and where they go.
     pub fn introduce(&self, view: &mut View, lang: Lang) {
         if let Some(prometheus) = &self.prometheus {
             let address = prometheus.address().to_string();
             view.say(&lang.fill(messages::PROMETHEUS, &[("address", &address)]));
         }
+        let [metrics, spans] = &self.sent;
+        let said = match (metrics, spans) {
+            (Some(url), Some(other)) if url == other => vec![(messages::OTLP_BOTH, url)],
+            _ => [(messages::OTLP, metrics), (messages::OTLP_SPANS, spans)]
+                .into_iter()
+                .filter_map(|(text, url)| Some((text, url.as_ref()?)))
+                .collect(),
+        };
+        said.into_iter().for_each(|(text, url)| view.say(&lang.fill(text, &[("url", url)])));
     }
 
     /// Who is told the events of the run.

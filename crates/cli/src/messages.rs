@@ -80,6 +80,13 @@ pub const KEYS_HELD: Text = text("Keys: q ends the run", "按键：q 结束压�
 /// Before a run whose figures are served.
 pub const PROMETHEUS: Text =
     text("Prometheus metrics at http://{address}/metrics", "Prometheus 指标：http://{address}/metrics");
+/// Where a collector of OpenTelemetry is sent what.
+pub const OTLP: Text = text("Sending metrics to {url} once a second", "每秒向 {url} 发送指标");
+/// The same.
+pub const OTLP_SPANS: Text = text("Sending spans to {url}", "向 {url} 发送 span");
+/// The same, of both.
+pub const OTLP_BOTH: Text =
+    text("Sending metrics to {url} once a second, and spans", "每秒向 {url} 发送指标，并发送 span");
 /// After it.
 pub const LINGERS: Text = text(
     "Keeping the final metrics until Prometheus has scraped them, at most {time} (Ctrl-C ends this) …",

@@ -8,7 +8,7 @@ use ureq::{Agent, http};
 
 use crate::grpc::{self, Grpc};
 
-/// So long an export may take in all; a collector that stalls costs a moment of the figures, never the run.
+/// So long an export may take in all unless it is said; a collector that stalls costs a moment of the figures, never the run.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The port of OTLP over HTTP.
 const PORT: u16 = 4318;
@@ -17,21 +17,28 @@ const GRPC_PORT: u16 = 4317;
 /// What of a refusal is read.
 const REFUSAL: u64 = 64 * 1024;
 
+/// What a variable says, and which: some have one for each signal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Variable {
+    /// What it is called.
+    pub name: String,
+    /// What it says.
+    pub text: String,
+}
+
 /// What the variables of OpenTelemetry's exporters say that users have set already.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// `OTEL_EXPORTER_OTLP_HEADERS`: `key=value,key=value`.
-    pub headers: Option<String>,
+    pub headers: Option<Variable>,
     /// `OTEL_EXPORTER_OTLP_PROTOCOL`: `grpc` or `http/protobuf`, for a URL that says neither.
-    pub protocol: Option<String>,
+    pub protocol: Option<Variable>,
+    /// `OTEL_EXPORTER_OTLP_TIMEOUT`: how long an export may take.
+    pub timeout: Option<Duration>,
     /// `OTEL_EXPORTER_OTLP_CERTIFICATE`: authorities to trust, as PEM; None: the public ones.
     pub certificate: Option<Vec<u8>>,
     /// `OTEL_RESOURCE_ATTRIBUTES`: as the headers.
     pub attributes: Option<String>,
-    /// `OTEL_METRICS_EXPORTER=none`: no figures are sent, to a collector that takes spans alone.
-    pub no_metrics: bool,
-    /// `OTEL_TRACES_EXPORTER=none`: no spans are.
-    pub no_traces: bool,
     /// `OTEL_SERVICE_NAME`.
     pub service: Option<String>,
 }
@@ -44,6 +51,8 @@ pub struct Endpoint {
     local: bool,
     /// It is called by gRPC.
     grpc: bool,
+    /// Its URL is that of one signal, to which nothing is added.
+    exact: bool,
 }
 
 impl Endpoint {
@@ -82,7 +91,24 @@ impl Endpoint {
         if grpc && !path.is_empty() {
             return Err(wrong());
         }
-        Ok(Endpoint { base: format!("{scheme}://{authority}{port}{path}"), local, grpc })
+        Ok(Endpoint { base: format!("{scheme}://{authority}{port}{path}"), local, grpc, exact: false })
+    }
+
+    /// The URL of one signal, as it stands (`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`).
+    ///
+    /// # Errors
+    /// What is wrong with it, and what would be right.
+    pub fn exactly(text: &str) -> Result<Endpoint, String> {
+        let read = Endpoint::parse(text)?;
+        if read.grpc || !text.contains("://") {
+            return Ok(read);
+        }
+        Ok(Endpoint { base: text.to_owned(), exact: true, ..read })
+    }
+
+    /// Where a signal is sent.
+    fn url(&self, signal: &str) -> String {
+        if self.exact { self.base.clone() } else { format!("{}/v1/{signal}", self.base) }
     }
 
     /// As it may be shown: without a name and a password.
@@ -129,6 +155,8 @@ pub struct Collector {
     headers: Vec<(String, String)>,
     /// What all that is sent is told of.
     pub(crate) resource: Vec<(String, String)>,
+    /// So long an export may take in all.
+    patience: Duration,
 }
 
 impl Collector {
@@ -137,6 +165,7 @@ impl Collector {
     /// # Errors
     /// What is wrong with a setting, which it names.
     pub fn new(endpoint: Endpoint, settings: &Settings) -> Result<Collector, String> {
+        let patience = settings.timeout.unwrap_or(PATIENCE);
         let roots = match &settings.certificate {
             None => RootCerts::WebPki,
             Some(pem) => RootCerts::new_with_certs(&certificates(pem)?),
@@ -144,24 +173,22 @@ impl Collector {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let tls = TlsConfig::builder().root_certs(roots).unversioned_rustls_crypto_provider(provider).build();
         let config = Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
+            .timeout_global(Some(patience))
             .http_status_as_error(false)
             .user_agent(concat!("brunt/", env!("CARGO_PKG_VERSION")))
             .max_redirects(0)
             .tls_config(tls);
         let config = if endpoint.local { config.proxy(None) } else { config };
-        let named = |name: &str, text: &Option<String>| {
-            let read = pairs(text.as_deref().unwrap_or_default());
-            read.map_err(|trouble| format!("{name} {trouble}"))
-        };
-        let headers = named("OTEL_EXPORTER_OTLP_HEADERS", &settings.headers)?;
+        let said = settings.headers.clone().unwrap_or_default();
+        let headers = pairs(&said.text).map_err(|trouble| format!("{} {trouble}", said.name))?;
         let whole = |(name, value): &(String, String)| {
             http::HeaderName::try_from(name).is_ok() && http::HeaderValue::try_from(value).is_ok()
         };
         if !headers.iter().all(whole) {
-            return Err("OTEL_EXPORTER_OTLP_HEADERS holds what is no header".into());
+            return Err(format!("{} holds what is no header", said.name));
         }
-        let mut resource = named("OTEL_RESOURCE_ATTRIBUTES", &settings.attributes)?;
+        let attributes = pairs(settings.attributes.as_deref().unwrap_or_default());
+        let mut resource = attributes.map_err(|trouble| format!("OTEL_RESOURCE_ATTRIBUTES {trouble}"))?;
         let service = settings.service.clone().filter(|name| !name.is_empty());
         if service.is_some() || !resource.iter().any(|(name, _)| name == "service.name") {
             resource.retain(|(name, _)| name != "service.name");
@@ -169,12 +196,17 @@ impl Collector {
         }
         resource.push(("service.version".into(), env!("CARGO_PKG_VERSION").into()));
         let grpc = grpc(&endpoint, settings, &headers)?;
-        Ok(Collector { agent: config.build().into(), grpc, endpoint, headers, resource })
+        Ok(Collector { agent: config.build().into(), grpc, endpoint, headers, resource, patience })
     }
 
     /// As it may be shown.
-    pub(crate) fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         self.endpoint.shown()
+    }
+
+    /// So long the end of a run waits for the last that is sent.
+    pub(crate) fn last(&self) -> Duration {
+        self.patience + Duration::from_secs(1)
     }
 
     /// Sends one export; the error says why it was not taken.
@@ -183,7 +215,7 @@ impl Collector {
             let service = if signal == "traces" { "trace.v1.TraceService" } else { "metrics.v1.MetricsService" };
             return grpc.call(&format!("/opentelemetry.proto.collector.{service}/Export"), body);
         }
-        let mut request = self.agent.post(format!("{}/v1/{signal}", self.endpoint.base));
+        let mut request = self.agent.post(self.endpoint.url(signal));
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
@@ -202,12 +234,10 @@ impl Collector {
 
 /// Where calls go, if the URL or `OTEL_EXPORTER_OTLP_PROTOCOL` asks for gRPC.
 fn grpc(endpoint: &Endpoint, settings: &Settings, headers: &[(String, String)]) -> Result<Option<Grpc>, String> {
-    let by_variable = match settings.protocol.as_deref() {
-        None | Some("http/protobuf") => false,
-        Some("grpc") => true,
-        Some(other) => {
-            return Err(format!("OTEL_EXPORTER_OTLP_PROTOCOL is `{other}`; grpc and http/protobuf are spoken"));
-        }
+    let by_variable = match settings.protocol.as_ref().map(|said| (&*said.text, &*said.name)) {
+        None | Some(("http/protobuf", _)) => false,
+        Some(("grpc", _)) => true,
+        Some((other, name)) => return Err(format!("{name} is `{other}`; grpc and http/protobuf are spoken")),
     };
     if !endpoint.grpc && !by_variable {
         return Ok(None);
@@ -216,7 +246,7 @@ fn grpc(endpoint: &Endpoint, settings: &Settings, headers: &[(String, String)]) 
     let tls = uri.scheme_str() == Some("https");
     let address = (uri.host().unwrap_or_default().trim_matches(['[', ']']), uri.port_u16().unwrap_or(GRPC_PORT));
     let tls = tls.then(|| grpc::trusting(settings.certificate.as_deref())).transpose()?;
-    Ok(Some(Grpc::new(address, tls, headers, PATIENCE)))
+    Ok(Some(Grpc::new(address, tls, headers, settings.timeout.unwrap_or(PATIENCE))))
 }
 
 fn certificates(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String> {
@@ -249,6 +279,10 @@ mod tests {
         }
         let endpoint = Endpoint::parse("https://ann:secret@h/x").unwrap();
         assert_eq!(endpoint.shown(), "https://h/x");
+        let url = |read: Result<Endpoint, String>| read.unwrap().url("traces");
+        assert_eq!(url(Endpoint::parse("http://h:1/x/v1/metrics")), "http://h:1/x/v1/traces");
+        assert_eq!(url(Endpoint::exactly("http://h:1/here")), "http://h:1/here");
+        assert_eq!(Endpoint::exactly("grpcs://h:1").unwrap(), Endpoint::parse("grpcs://h:1").unwrap());
     }
 
     #[test]
@@ -265,7 +299,8 @@ mod tests {
         assert!(of(&Settings::default()).unwrap().contains(&("service.name".into(), "brunt".into())));
         let wrong = Settings { certificate: Some(b"nothing".to_vec()), ..Settings::default() };
         assert!(of(&wrong).is_err_and(|said| said.starts_with("OTEL_EXPORTER_OTLP_CERTIFICATE")));
-        let wrong = Settings { headers: Some("a b=c".into()), ..Settings::default() };
+        let headers = Variable { name: "OTEL_EXPORTER_OTLP_HEADERS".into(), text: "a b=c".into() };
+        let wrong = Settings { headers: Some(headers), ..Settings::default() };
         assert!(of(&wrong).is_err_and(|said| said.starts_with("OTEL_EXPORTER_OTLP_HEADERS")));
     }
 }

@@ -178,15 +178,17 @@ mod tests {
     use hyper::service::service_fn;
     use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
     use prost::Message;
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+    use rustls::ServerConfig;
 
-    use crate::collector::{Collector, Endpoint, Settings};
+    use crate::collector::{Collector, Endpoint, Settings, Variable};
 
     type Heard = Arc<Mutex<Vec<(String, Option<String>, usize)>>>;
 
     use super::*;
 
-    /// A service that takes what is encoded well and whose path is known; each connection serves two calls.
-    fn service(heard: &Heard) -> SocketAddr {
+    /// A service that takes what is encoded well and whose path is known, over TLS where it has a certificate.
+    fn service(heard: &Heard, tls: Option<Arc<ServerConfig>>) -> SocketAddr {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let heard = Arc::clone(heard);
@@ -199,7 +201,15 @@ mod tests {
                     let heard = Arc::clone(&heard);
                     let service = service_fn(move |request| answer(request, Arc::clone(&heard)));
                     let connection = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
-                    drop(tokio::spawn(connection.serve_connection(TokioIo::new(stream), service)));
+                    let Some(tls) = tls.clone() else {
+                        drop(tokio::spawn(connection.serve_connection(TokioIo::new(stream), service)));
+                        continue;
+                    };
+                    drop(tokio::spawn(async move {
+                        let Ok(stream) = tokio_rustls::TlsAcceptor::from(tls).accept(stream).await else { return };
+                        assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+                        let _ = connection.serve_connection(TokioIo::new(stream), service).await;
+                    }));
                 }
             });
         });
@@ -229,11 +239,13 @@ mod tests {
     #[test]
     fn a_collector_is_called_and_says_why_it_takes_nothing() {
         let heard = Heard::default();
-        let address = service(&heard);
+        let address = service(&heard, None);
         let export = ExportMetricsServiceRequest { resource_metrics: vec![Default::default(); 3] }.encode_to_vec();
-        for (url, protocol) in [(format!("grpc://{address}"), None), (format!("http://{address}"), Some("grpc".into()))]
-        {
-            let settings = Settings { headers: Some("Api-Key=a".into()), protocol, ..Settings::default() };
+        let said = |name: &str, text: &str| Some(Variable { name: name.into(), text: text.into() });
+        let by_variable = said("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
+        for (url, protocol) in [(format!("grpc://{address}"), None), (format!("http://{address}"), by_variable)] {
+            let headers = said("OTEL_EXPORTER_OTLP_HEADERS", "Api-Key=a");
+            let settings = Settings { headers, protocol, ..Settings::default() };
             let collector = Collector::new(Endpoint::parse(&url).expect("a URL"), &settings).expect("a collector");
             for _ in 0..3 {
                 assert_eq!(collector.send("metrics", &export), Ok(()));
@@ -243,10 +255,52 @@ mod tests {
         let heard = heard.lock().unwrap();
         let path = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export".to_owned();
         assert_eq!((heard.len(), &heard[0]), (8, &(path, Some("a".into()), 3)));
-        let wrong = Settings { protocol: Some("http/json".into()), ..Settings::default() };
+        let json = said("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json");
+        let wrong = Settings { protocol: json, ..Settings::default() };
         let said =
             Collector::new(Endpoint::parse("http://127.0.0.1").expect("a URL"), &wrong).err().unwrap_or_default();
-        assert!(said.starts_with("OTEL_EXPORTER_OTLP_PROTOCOL is `http/json`"), "{said}");
+        assert!(said.starts_with("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL is `http/json`"), "{said}");
+    }
+
+    /// An authority as PEM, and a server with a certificate of it for this name.
+    fn signed_for(name: &str) -> (Vec<u8>, Arc<ServerConfig>) {
+        let (authority, key) = (KeyPair::generate().expect("a key"), KeyPair::generate().expect("a key"));
+        let mut of_authority = CertificateParams::new(Vec::new()).expect("no names");
+        of_authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let pem = of_authority.self_signed(&authority).expect("a certificate").pem().into_bytes();
+        let issuer = Issuer::new(of_authority, authority);
+        let own = CertificateParams::new(vec![name.to_owned()]).expect("a name");
+        let chain = vec![own.signed_by(&key, &issuer).expect("a certificate").der().clone()];
+        let key = rustls::pki_types::PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let mut config = builder.expect("versions").with_no_client_auth().with_single_cert(chain, key).expect("a pair");
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        (pem, Arc::new(config))
+    }
+
+    #[test]
+    fn over_tls_a_collector_is_called_whose_certificate_an_authority_of_ours_has_signed_and_no_other() {
+        let export = ExportMetricsServiceRequest { resource_metrics: vec![Default::default()] }.encode_to_vec();
+        let ((ours, server), (_, impostor)) = (signed_for("127.0.0.1"), signed_for("127.0.0.1"));
+        let (theirs, elsewhere) = signed_for("collector.test");
+        let called = |authority: Option<&Vec<u8>>, server: &Arc<ServerConfig>| {
+            let heard = Heard::default();
+            let address = service(&heard, Some(Arc::clone(server)));
+            let settings = Settings { certificate: authority.cloned(), ..Settings::default() };
+            let endpoint = Endpoint::parse(&format!("grpcs://{address}")).expect("a URL");
+            let outcome = Collector::new(endpoint, &settings).expect("a collector").send("metrics", &export);
+            (outcome, heard.lock().unwrap().len())
+        };
+        assert_eq!(called(Some(&ours), &server), (Ok(()), 1));
+        for (authority, server) in [(None, &server), (Some(&ours), &impostor), (Some(&theirs), &elsewhere)] {
+            let (outcome, heard) = called(authority, server);
+            assert_eq!(
+                (outcome.clone().is_err_and(|why| why.contains("certificate")), heard),
+                (true, 0),
+                "{outcome:?}"
+            );
+        }
     }
 
     #[test]

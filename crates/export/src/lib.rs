@@ -21,7 +21,7 @@ mod tests;
 mod text;
 
 pub use accept::{Asked, asked};
-pub use collector::{Collector, Endpoint, Settings};
+pub use collector::{Collector, Endpoint, Settings, Variable};
 pub use figures::Figures;
 pub use push::Push;
 pub use serve::{Linger, Prometheus};

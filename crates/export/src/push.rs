@@ -13,13 +13,12 @@ use crate::collector::Collector;
 use crate::figures::Figures;
 use crate::otlp;
 
-/// So long the end of a run waits for the last export.
-const LAST: Duration = Duration::from_secs(6);
-
 /// A run's figures on their way to a collector.
 pub struct Push {
     figures: Figures,
     shown: String,
+    /// So long the end of a run waits for the last export.
+    last: Duration,
     sent: Arc<Sent>,
     /// That it is away was told.
     told: bool,
@@ -48,12 +47,12 @@ impl Push {
     /// # Errors
     /// What the operating system refused.
     pub fn start(collector: Collector, figures: Figures) -> Result<Push, String> {
-        let shown = collector.shown();
+        let (shown, last) = (collector.shown(), collector.last());
         let (sent, read) = (Arc::new(Sent::default()), figures.clone());
         let account = Arc::clone(&sent);
         let thread = std::thread::Builder::new().name("otlp".into()).spawn(move || go_on(&collector, &read, &account));
         thread.map_err(|why: io::Error| why.to_string())?;
-        Ok(Push { figures, shown, sent, told: false })
+        Ok(Push { figures, shown, last, sent, told: false })
     }
 
     fn missed(&self, account: &Account) -> Option<Notice> {
@@ -86,7 +85,7 @@ impl Listener for Push {
     fn ending(&mut self) -> Vec<Notice> {
         self.figures.end();
         let account = self.sent.account.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.sent.over.wait_timeout_while(account, LAST, |account| account.ended.is_none());
+        let waited = self.sent.over.wait_timeout_while(account, self.last, |account| account.ended.is_none());
         let account = waited.unwrap_or_else(PoisonError::into_inner).0.clone();
         if account.ended == Some(true) {
             return self.missed(&account).into_iter().collect();

@@ -21,12 +21,12 @@ const GATHER: Duration = Duration::from_secs(1);
 /// So often a batch is tried, and so long between.
 const TRIES: u32 = 3;
 const BETWEEN: Duration = Duration::from_secs(1);
-/// So long the end of a run waits for the last of them.
-const LAST: Duration = Duration::from_secs(6);
 
 /// The spans of a run on their way to a collector.
 pub struct SpanPush {
     shown: String,
+    /// So long the end of a run waits for the last of them.
+    last: Duration,
     /// Until the first span.
     collector: Option<Collector>,
     shared: Arc<Shared>,
@@ -70,7 +70,12 @@ impl Shared {
 impl SpanPush {
     /// Of a collector that is shown as this; a run without traces never asks for it.
     pub fn new(collector: Collector) -> SpanPush {
-        SpanPush { shown: collector.shown(), collector: Some(collector), shared: Arc::default() }
+        SpanPush {
+            shown: collector.shown(),
+            last: collector.last(),
+            collector: Some(collector),
+            shared: Arc::default(),
+        }
     }
 
     fn take(&mut self, spans: &record::Spans) {
@@ -108,7 +113,7 @@ impl Listener for SpanPush {
         state.ended = true;
         self.shared.changed.notify_all();
         if self.collector.is_none() {
-            let waited = self.shared.changed.wait_timeout_while(state, LAST, |state| !state.done);
+            let waited = self.shared.changed.wait_timeout_while(state, self.last, |state| !state.done);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         let Account { sent, mut lost, left_out, why } = state.account.clone();

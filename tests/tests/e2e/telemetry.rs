@@ -121,11 +121,12 @@ fn a_collector_that_is_away_or_refuses_stops_no_run_and_is_told_of() {
 fn what_cannot_be_exported_is_refused_before_anything_is_sent() {
     let taken = Target::healthy();
     let port = taken.address.trim_end_matches('/').rsplit(':').next().expect("a port").to_owned();
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 7] = [
         (&["--prometheus", &port], "--prometheus: 127.0.0.1:"),
         (&["--prometheus", "http://x"], "--prometheus: `http://x` is not an address to listen on"),
         (&["--linger", "5s"], "--linger: needs --prometheus"),
         (&["--otlp", "ftp://h"], "--otlp: `ftp://h` is no URL of a collector"),
+        (&["--otlp", "env"], "--otlp: env asks for OTEL_EXPORTER_OTLP_ENDPOINT, which is not set"),
         (&["--trace", "7"], "--trace: `7` is not a share of the traces"),
         (&["--trace", "1%", "-H", "TraceParent: x"], "--trace: sets the traceparent header, and so does -H"),
     ];
@@ -161,8 +162,15 @@ fn spans_of_brunt_carry_the_ids_that_the_service_heard() {
     let port = collector.port;
     let url = format!("http://127.0.0.1:{port}");
     let (good, bad) = (format!("{url}/"), format!("{url}/fail"));
-    let line = ["--otlp", &url, "--trace", "50%", "-r", "60/s", "-n", "90", "--warmup", "0s", &good, &bad];
-    let report = Report::of(prepare([&line[..], &["--quiet", "--format", "json"]].concat()).run());
+    // Where it sends is in the environment, of which an option alone makes use.
+    let line = ["--otlp", "env", "--trace", "50%", "-r", "60/s", "-n", "90", "--warmup", "0s", &good, &bad];
+    let set = prepare([&line[..], &["--format", "json"]].concat())
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://ann:s3cret-word@127.0.0.1:9")
+        .env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", format!("{url}/v1/traces"))
+        .env("OTEL_METRICS_EXPORTER", "none");
+    let said = set.run();
+    assert!(said.err.contains(&format!("Sending spans to {url}/v1/traces")), "{}", said.err);
+    let report = Report::of(said);
     let told: Value = serde_json::from_str(&collector.counts()).expect("what it took");
     let list = |name: &str| told[name].as_array().expect("a list").clone();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -3,13 +3,13 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use clap::Arg;
-use export::{Endpoint, Settings};
 use measure::Nanos;
 use plan::{Options, WeightedUrl};
 use wire::{Complaint, OptionSpec};
 
 use super::flags;
 use super::matched::Matched;
+use super::otlp::{self, Otlp};
 
 /// The port where Prometheus' exporters of OpenTelemetry listen, and we do unless another is said.
 const PORT: u16 = 9464;
@@ -21,8 +21,10 @@ pub struct Exporting {
     pub prometheus: Option<SocketAddr>,
     /// How long the final figures are kept for it; None: as long as it usually takes to come.
     pub linger: Option<Nanos>,
-    /// The collector of OpenTelemetry that they are sent to.
-    pub otlp: Option<(Endpoint, Settings)>,
+    /// The collectors of OpenTelemetry that they are sent to.
+    pub otlp: Option<Otlp>,
+    /// Requests belong to traces.
+    pub traced: bool,
 }
 
 /// The flags, under no heading yet.
@@ -50,7 +52,7 @@ pub fn described() -> Vec<Arg> {
             "otlp",
             None,
             "URL",
-            "Send live metrics to an OpenTelemetry collector once a second, and spans with --trace: http://127.0.0.1:4318, or grpc://127.0.0.1:4317",
+            "Send live metrics to an OpenTelemetry collector once a second, and spans with --trace: http://127.0.0.1:4318, grpc://127.0.0.1:4317, or env: where OTEL_EXPORTER_OTLP_ENDPOINT says",
         ),
     ]
 }
@@ -65,9 +67,8 @@ pub fn read(flags: &Matched<'_>) -> Result<Exporting, Complaint> {
     if linger.is_some() && prometheus.is_none() {
         return Err(Complaint::new("--linger", "needs --prometheus; add --prometheus 9464"));
     }
-    let endpoint = flags.parsed("otlp", "--otlp", Endpoint::parse)?;
-    let otlp = endpoint.map(|endpoint| settings().map(|settings| (endpoint, settings))).transpose()?;
-    Ok(Exporting { prometheus, linger, otlp })
+    let otlp = flags.text("otlp").map(|text| otlp::read(text, &|name| std::env::var(name).ok())).transpose()?;
+    Ok(Exporting { prometheus, linger, otlp, traced: flags.text("trace").is_some() })
 }
 
 /// `--trace SHARE`: a header line that every request has, also those with lines of their own.
@@ -103,24 +104,6 @@ pub fn trace(
 
 /// The header of a trace, and the slot that fills it.
 const TRACE: &str = "traceparent";
-
-/// What the variables of OpenTelemetry say.
-fn settings() -> Result<Settings, Complaint> {
-    const CERTIFICATE: &str = "OTEL_EXPORTER_OTLP_CERTIFICATE";
-    let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
-    let read = |file: String| {
-        std::fs::read(&file).map_err(|why| Complaint::new(CERTIFICATE, format!("{file} cannot be read: {why}")))
-    };
-    Ok(Settings {
-        no_metrics: variable("OTEL_METRICS_EXPORTER").as_deref() == Some("none"),
-        no_traces: variable("OTEL_TRACES_EXPORTER").as_deref() == Some("none"),
-        protocol: variable("OTEL_EXPORTER_OTLP_PROTOCOL"),
-        headers: variable("OTEL_EXPORTER_OTLP_HEADERS"),
-        certificate: variable(CERTIFICATE).map(read).transpose()?,
-        attributes: variable("OTEL_RESOURCE_ATTRIBUTES"),
-        service: variable("OTEL_SERVICE_NAME"),
-    })
-}
 
 /// An address to listen at: a port of this machine, `:PORT` of all its addresses, a host with or without a port.
 fn address(text: &str) -> Result<SocketAddr, String> {

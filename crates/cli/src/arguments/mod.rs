@@ -17,6 +17,7 @@ mod intent;
 mod keys;
 mod load;
 mod matched;
+mod otlp;
 mod pages;
 mod probing;
 mod proxies;

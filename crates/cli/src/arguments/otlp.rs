@@ -1,0 +1,173 @@
+//! Where `--otlp` sends: to a URL, or to where the variables of OpenTelemetry's exporters say. What else these variables say holds for both.
+//!
+//! A variable alone sends nothing: it is often set for whole sessions, and the figures of a load test go where somebody asked for it.
+
+use std::time::Duration;
+
+use export::{Endpoint, Settings, Variable};
+use wire::Complaint;
+
+/// A collector, and how it is asked.
+type Place = (Endpoint, Settings);
+
+/// The collectors of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Otlp {
+    /// Of its figures.
+    pub metrics: Option<Place>,
+    /// Of spans of its requests.
+    pub traces: Option<Place>,
+}
+
+/// Instead of a URL.
+const ENV: &str = "env";
+/// What their names begin with.
+const PREFIX: &str = "OTEL_EXPORTER_OTLP_";
+
+/// What `--otlp` asks for, with what `variables` say.
+///
+/// # Errors
+/// The user's mistake, naming the option or the variable.
+pub fn read(text: &str, variables: &dyn Fn(&str) -> Option<String>) -> Result<Otlp, Complaint> {
+    let given = if text.eq_ignore_ascii_case(ENV) {
+        None
+    } else {
+        Some(Endpoint::parse(text).map_err(|trouble| Complaint::new("--otlp", format!("{trouble}, or {ENV}")))?)
+    };
+    let of = |signal: &str| {
+        let exporter = format!("OTEL_{signal}_EXPORTER");
+        if variables(&exporter).is_some_and(|text| text.trim() == "none") {
+            return Ok(None);
+        }
+        let told = Told { signal, variables };
+        let settings = told.settings()?;
+        let endpoint = given.clone().map_or_else(|| told.endpoint(&settings), Ok)?;
+        Ok(Some((endpoint, settings)))
+    };
+    Ok(Otlp { metrics: of("METRICS")?, traces: of("TRACES")? })
+}
+
+/// What the variables say of one signal.
+struct Told<'a> {
+    signal: &'a str,
+    variables: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Told<'_> {
+    /// That of the signal before that of all; an empty one is none.
+    fn variable(&self, name: &str) -> Option<Variable> {
+        let said = |name: String| {
+            let text = (self.variables)(&name).filter(|text| !text.trim().is_empty())?;
+            Some(Variable { name, text: text.trim().to_owned() })
+        };
+        said(format!("{PREFIX}{}_{name}", self.signal)).or_else(|| said(format!("{PREFIX}{name}")))
+    }
+
+    fn settings(&self) -> Result<Settings, Complaint> {
+        let plain = |name: &str| (self.variables)(name).filter(|text| !text.is_empty());
+        let read = |file: Variable| {
+            let pem = std::fs::read(&file.text);
+            pem.map_err(|why| Complaint::new(file.name, format!("{} cannot be read: {why}", file.text)))
+        };
+        Ok(Settings {
+            protocol: self.variable("PROTOCOL"),
+            headers: self.variable("HEADERS"),
+            timeout: self.variable("TIMEOUT").map(timeout).transpose()?,
+            certificate: self.variable("CERTIFICATE").map(read).transpose()?,
+            attributes: plain("OTEL_RESOURCE_ATTRIBUTES"),
+            service: plain("OTEL_SERVICE_NAME"),
+        })
+    }
+
+    /// Where they send it.
+    fn endpoint(&self, settings: &Settings) -> Result<Endpoint, Complaint> {
+        let Some(said) = self.variable("ENDPOINT") else {
+            let trouble = format!("{ENV} asks for {PREFIX}ENDPOINT, which is not set; set it, or write the URL here");
+            return Err(Complaint::new("--otlp", trouble));
+        };
+        let wrong = |trouble: String| Complaint::new(said.name.clone(), trouble);
+        let of_all = said.name == format!("{PREFIX}ENDPOINT");
+        let by_grpc = settings.protocol.as_ref().is_some_and(|protocol| protocol.text == "grpc");
+        if by_grpc && !said.text.contains("://") {
+            let insecure = self.variable("INSECURE").is_some_and(|text| text.text.eq_ignore_ascii_case("true"));
+            let scheme = if insecure { "grpc" } else { "grpcs" };
+            return Endpoint::parse(&format!("{scheme}://{}", said.text)).map_err(wrong);
+        }
+        let read = if of_all || by_grpc { Endpoint::parse } else { Endpoint::exactly };
+        read(&said.text).map_err(wrong)
+    }
+}
+
+/// A number of milliseconds.
+fn timeout(said: Variable) -> Result<Duration, Complaint> {
+    let number = said.text.parse().ok().filter(|ms| *ms > 0 && *ms <= 600_000);
+    number.map(Duration::from_millis).ok_or_else(|| {
+        let trouble = format!("`{}` is no time of 1 to 600000 milliseconds; write for instance 10000", said.text);
+        Complaint::new(said.name, trouble)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(text: &str, set: &[(&str, &str)]) -> Result<Otlp, String> {
+        let variables = |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned());
+        read(text, &variables).map_err(|complaint| complaint.to_string())
+    }
+
+    fn places(read: Result<Otlp, String>) -> [String; 2] {
+        let otlp = read.expect("right");
+        [otlp.metrics, otlp.traces].map(|place| place.map_or("none".into(), |(endpoint, _)| format!("{endpoint:?}")))
+    }
+
+    fn at(url: &str) -> String {
+        format!("{:?}", Endpoint::parse(url).expect("a URL"))
+    }
+
+    #[test]
+    fn the_variables_say_where_and_a_url_says_it_before_them() {
+        let all = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://all:4318/x/");
+        let own = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://own/here");
+        assert_eq!(places(with("env", &[all])), [at("http://all:4318/x"), at("http://all:4318/x")]);
+        let exactly = format!("{:?}", Endpoint::exactly(own.1).expect("a URL"));
+        assert_eq!(places(with("ENV", &[all, own])), [at(all.1), exactly]);
+        assert_eq!(places(with("http://h:1", &[all, own])), [at("http://h:1"), at("http://h:1")]);
+        let none = ("OTEL_METRICS_EXPORTER", "none");
+        assert_eq!(places(with("env", &[all, none])), ["none".to_owned(), at(all.1)]);
+        let said = with("env", &[("OTEL_EXPORTER_OTLP_ENDPOINT", " ")]).expect_err("nothing is set");
+        assert!(said.starts_with("--otlp: env asks for OTEL_EXPORTER_OTLP_ENDPOINT, which is not set"), "{said}");
+        let said = with("env", &[("OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://h")]).expect_err("no URL");
+        assert!(said.starts_with("OTEL_EXPORTER_OTLP_ENDPOINT: `ftp://h` is no URL"), "{said}");
+    }
+
+    #[test]
+    fn an_address_of_grpc_without_a_scheme_is_reached_by_tls_unless_it_is_said() {
+        let set = [("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"), ("OTEL_EXPORTER_OTLP_ENDPOINT", "h:4317")];
+        assert_eq!(places(with("env", &set))[0], at("grpcs://h:4317"));
+        let insecure = [set[0], set[1], ("OTEL_EXPORTER_OTLP_INSECURE", "true")];
+        assert_eq!(places(with("env", &insecure))[0], at("grpc://h:4317"));
+    }
+
+    #[test]
+    fn what_is_said_of_one_signal_goes_before_what_is_said_of_all() {
+        let set = [
+            ("OTEL_EXPORTER_OTLP_HEADERS", "a=b"),
+            ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "c=d"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "2500"),
+            ("OTEL_SERVICE_NAME", "load"),
+        ];
+        let Otlp { metrics: Some((_, metrics)), traces: Some((_, traces)) } = with("h", &set).expect("right") else {
+            panic!("both are sent")
+        };
+        let headers = [metrics.headers, traces.headers].map(|said| said.map(|said| said.text));
+        assert_eq!(headers, [Some("a=b".into()), Some("c=d".into())]);
+        assert_eq!((metrics.timeout, traces.service.as_deref()), (Some(Duration::from_millis(2500)), Some("load")));
+        for wrong in ["0", "10s", "-1", "9999999"] {
+            let said = with("h", &[("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", wrong)]).expect_err("no time");
+            assert!(said.starts_with(&format!("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: `{wrong}` is no time")), "{said}");
+        }
+        let said = with("h", &[("OTEL_EXPORTER_OTLP_CERTIFICATE", "/nowhere.pem")]).expect_err("no file");
+        assert!(said.starts_with("OTEL_EXPORTER_OTLP_CERTIFICATE: /nowhere.pem cannot be read"), "{said}");
+    }
+}
