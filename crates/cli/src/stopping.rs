@@ -54,8 +54,8 @@ impl Stopping {
 fn stopping_steps(plan: &Plan) -> String {
     let mut names: Vec<&str> = Vec::new();
     let mut add = |step: &Step| {
-        for url in step.urls().iter().filter(|_| step.on_failure() == Some(OnFailure::StopRun)) {
-            let Some(url) = plan.urls.get(*url as usize) else { continue };
+        for (url, _) in step.sends().filter(|(_, on_failure)| *on_failure == OnFailure::StopRun) {
+            let Some(url) = plan.urls.get(url as usize) else { continue };
             let name = url.name.as_deref().unwrap_or(&url.url);
             if !names.contains(&name) {
                 names.push(name);

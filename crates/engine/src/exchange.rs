@@ -1,6 +1,7 @@
 //! Exchanges in flight: one cache line each, in a slab whose index is the exchange's name.
 
 use measure::Nanos;
+use plan::flow::OnFailure;
 use wire::ExchangeId;
 
 /// No connection, user or request.
@@ -38,7 +39,7 @@ pub(crate) struct Exchange {
     pub watched: bool,
     /// Redirects before it.
     pub hops: u8,
-    /// How it was sent: [`REUSED`], [`ONE_WAY`], [`HELD_BACK`].
+    /// How it was sent: [`REUSED`], [`ONE_WAY`], [`HELD_BACK`]; and what follows where it fails ([`ON_FAILURE`]).
     pub marks: u8,
     /// How often it was sent to a peer that did not touch it.
     pub resent: u8,
@@ -79,6 +80,18 @@ impl Exchange {
         self.marks & HELD_BACK != 0
     }
 
+    /// Of one of a batch: what its user does where it fails.
+    #[inline]
+    pub fn on_failure(&self) -> OnFailure {
+        AFTER[usize::from((self.marks & ON_FAILURE) / GO_ON)]
+    }
+
+    /// One of a batch whose user does this where it fails.
+    pub fn follows(&mut self, on_failure: OnFailure) {
+        let at = AFTER.iter().position(|after| *after == on_failure).unwrap_or_default() as u8;
+        self.marks = (self.marks & !ON_FAILURE) | (at * GO_ON);
+    }
+
     /// Splits what came before its start, where a connection was permitted at `ready`, into `wait_conn` and `gen_late`.
     /// A request that the loop took up late and that then had to wait was late first: had it been taken up in time, the
     /// connection would have been asked for in time too, so that much is never blamed on the server.
@@ -107,6 +120,11 @@ pub(crate) const REUSED: u8 = 1;
 pub(crate) const HELD_BACK: u8 = 4;
 /// Over once its bytes are written.
 pub(crate) const ONE_WAY: u8 = 2;
+
+/// What follows where it fails, by its place among [`AFTER`].
+const ON_FAILURE: u8 = 3 * GO_ON;
+const GO_ON: u8 = 8;
+const AFTER: [OnFailure; 4] = [OnFailure::NextIteration, OnFailure::GoOn, OnFailure::StopUser, OnFailure::StopRun];
 
 const _: () = assert!(size_of::<Exchange>() == 64, "one cache line");
 

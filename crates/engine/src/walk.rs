@@ -136,7 +136,7 @@ fn once<D: Dialogue>(
 fn goes_on(steps: &Flow, request: u32) -> bool {
     let mut goes_on = false;
     steps.each(&mut |step| {
-        goes_on |= step.urls().contains(&request) && step.on_failure() == Some(OnFailure::GoOn);
+        goes_on |= step.sends().any(|sent| sent == (request, OnFailure::GoOn));
     });
     goes_on
 }
@@ -168,9 +168,10 @@ impl<D: Dialogue> Walk<'_, D> {
                     return;
                 }
                 Act::Send(request) => {
-                    let outcome = self.send(request as usize, told);
+                    let on_failure = user.batch(0).map(|batch| batch.on_failure).unwrap_or_default();
+                    let fault = self.send(request as usize, told);
                     now = now.max(Clock.now());
-                    user.hear(0, News::Ended { code: 0, fault: outcome }, now);
+                    user.hear(0, News::Ended { code: 0, fault, on_failure }, now);
                 }
                 Act::Pause(pause) => {
                     let sleeps = told(Walked::Paused(pause));

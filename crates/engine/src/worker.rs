@@ -31,7 +31,7 @@ mod users;
 use std::sync::Arc;
 
 use measure::Nanos;
-use scenario::News;
+use scenario::{InBatch, News};
 use wire::{Broken, Dialogue, ExchangeId, FaultKind, Fed, Fill, Follow, Lesson, Network, Sent, Session};
 
 use crate::Stop;
@@ -267,16 +267,17 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     /// The same of one of several that were due together at `began`, of which as many are under way as may be: it may leave since `now`.
-    fn arrive_of_batch(&mut self, (began, now): (Nanos, Nanos), request: u32, user: u32) {
-        if began == now {
-            return self.arrive(began, request, user);
-        }
+    fn arrive_of_batch(&mut self, (batch, now): (InBatch, Nanos), request: u32, user: u32) {
         let origin = self.dialogue.requests()[request as usize].origin as u32;
+        let origin = self.pools.of(scenario_of(user), origin);
         let name = self.dialogue.names().of(request as usize);
-        let id = self.new_exchange(began, request, name, user, 0);
+        let id = self.new_exchange(batch.began, request, name, user, 0);
         let x = self.flights.get(id);
-        // Taken up when it was due; what it waited since is the bound's fault.
-        (x.written, x.marks) = (began, x.marks | HELD_BACK);
+        x.follows(batch.on_failure);
+        if batch.began < now {
+            // Taken up when it was due; what it waited since is the bound's fault.
+            (x.written, x.marks) = (batch.began, x.marks | HELD_BACK);
+        }
         self.place(id, origin);
     }
 
@@ -287,6 +288,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         let origin = self.pools.number_of(scenario_of(next.user), &follow.origin);
         let id = self.new_exchange(self.heard, NONE, next.name, next.user, next.hops.saturating_add(1));
+        if let News::Ended { on_failure, .. } = next.news {
+            self.flights.get(id).follows(on_failure);
+        }
         self.flights.takes_at_most(id, next.within);
         self.flights.sends(id, follow.request);
         self.place(id, origin);

@@ -5,6 +5,7 @@
 
 mod pages;
 mod reached;
+mod values;
 
 use std::collections::BTreeMap;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::{WeightedUrl, quantity};
 
 pub use pages::is_page;
+pub use values::{Piece, pieces, values_of};
 
 /// A flow has at most so many requests.
 pub const REQUESTS: usize = 1000;
@@ -75,6 +77,9 @@ pub enum Step {
         /// What follows where one of them fails.
         #[serde(default)]
         on_failure: OnFailure,
+        /// Of each request in their order what follows where that one fails; none: as of the batch. Empty where none says so itself.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        own: Vec<Option<OnFailure>>,
     },
     /// Does nothing for a while.
     Pause(Pause),
@@ -287,7 +292,7 @@ impl Flow {
     /// True where a step that fails ends the run.
     pub fn may_stop_run(&self) -> bool {
         let mut may = false;
-        self.each(&mut |step| may |= step.on_failure() == Some(OnFailure::StopRun));
+        self.each(&mut |step| may |= step.sends().any(|(_, on_failure)| on_failure == OnFailure::StopRun));
         may
     }
 
@@ -336,12 +341,15 @@ impl Step {
         }
     }
 
-    /// What follows where a request of it fails; None: it sends none itself.
-    pub fn on_failure(&self) -> Option<OnFailure> {
-        match self {
-            Step::Request { on_failure, .. } | Step::Batch { on_failure, .. } => Some(*on_failure),
-            _ => None,
-        }
+    /// The same, each with what follows where it fails.
+    pub fn sends(&self) -> impl Iterator<Item = (u32, OnFailure)> + '_ {
+        let (of_all, own) = match self {
+            Step::Request { on_failure, .. } => (*on_failure, &[][..]),
+            Step::Batch { on_failure, own, .. } => (*on_failure, &own[..]),
+            _ => (OnFailure::default(), &[][..]),
+        };
+        let on_failure = move |nth: usize| own.get(nth).copied().flatten().unwrap_or(of_all);
+        self.urls().iter().enumerate().map(move |(nth, url)| (*url, on_failure(nth)))
     }
 }
 
@@ -349,50 +357,6 @@ fn add(names: &mut Vec<String>, name: &str) {
     if !names.iter().any(|known| known == name) {
         names.push(name.to_owned());
     }
-}
-
-/// A piece of a text with values in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece<'a> {
-    /// As it is.
-    Text(&'a str),
-    /// The value of this name, written `{name}`.
-    Value(&'a str),
-}
-
-/// The pieces of a text: `{name}` is a value where the name is one of these, and all else stands for itself.
-pub fn pieces<'a>(text: &'a str, names: &[String]) -> Vec<Piece<'a>> {
-    let (mut all, mut rest, mut from) = (Vec::new(), text, 0);
-    while let Some(at) = rest[from..].find('{').map(|at| at + from) {
-        let name = rest[at + 1..].split('}').next().unwrap_or_default();
-        let closes = rest.len() > at + 1 + name.len();
-        if !closes || !names.iter().any(|known| known == name) {
-            from = at + 1;
-            continue;
-        }
-        all.extend((at > 0).then(|| Piece::Text(&rest[..at])));
-        all.push(Piece::Value(name));
-        (rest, from) = (&rest[at + name.len() + 2..], 0);
-    }
-    all.extend((!rest.is_empty()).then_some(Piece::Text(rest)));
-    all
-}
-
-/// The values of these names that a request to a URL is made of, by their indices: they stand in it, in its own options or in those of all
-/// as `{name}` or `{name | url}`.
-pub fn values_of(url: &WeightedUrl, of_all: &crate::Options, names: &[String]) -> Vec<u16> {
-    let own = url.options.iter().filter(|(option, _)| ![CAPTURE, CHECK_NAMES].contains(&option.as_str()));
-    let others = of_all.iter().filter(|(option, _)| !url.options.contains_key(*option));
-    let texts: Vec<&str> =
-        own.chain(others).flat_map(|(_, values)| values).chain([&url.url]).map(String::as_str).collect();
-    let stands = |name: &String| {
-        let begins = format!("{{{name}");
-        texts.iter().any(|text| {
-            let mut found = text.match_indices(&begins);
-            found.any(|(at, _)| text[at + begins.len()..].trim_start_matches(' ').starts_with(['}', '|']))
-        })
-    };
-    names.iter().enumerate().filter(|(_, name)| stands(name)).map(|(at, _)| at as u16).collect()
 }
 
 /// What a step takes out of its response, among the options of its URL: `NAME SOURCE` each.
@@ -468,31 +432,5 @@ mod tests {
         assert_eq!((flow.groups(), flow.urls()), (vec!["a", "b"], vec![0, 1, 2, 3]));
         let text = serde_json::to_string(&flow).expect("JSON");
         assert_eq!(serde_json::from_str::<Flow>(&text).expect("the same"), flow);
-    }
-
-    #[test]
-    fn a_request_is_made_of_the_values_that_stand_in_it() {
-        let options = |pairs: &[(&str, &str)]| -> crate::Options {
-            pairs.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect()
-        };
-        let names = ["a", "b", "c", "d", "ab"].map(str::to_owned);
-        let url = WeightedUrl {
-            options: options(&[("header", "X: {b | url}"), (CAPTURE, "d json $.{d}")]),
-            ..WeightedUrl::plain("http://h/{ab}".to_owned())
-        };
-        let of_all = options(&[("header", "X: {a}"), ("data", "{base64 {c}:x}")]);
-        assert_eq!(values_of(&url, &of_all, &names), [1, 2, 4]);
-    }
-
-    #[test]
-    fn values_stand_in_texts_where_they_are_known() {
-        let names = ["a".to_owned(), "b".to_owned()];
-        let all = |text| pieces(text, &names);
-        assert_eq!(all("x{a}{b}y"), [Piece::Text("x"), Piece::Value("a"), Piece::Value("b"), Piece::Text("y")]);
-        assert_eq!(all("{c}{{a}}"), [Piece::Text("{c}{"), Piece::Value("a"), Piece::Text("}")]);
-        for text in ["{", "{a", "a}", "{ a }", "{é}"] {
-            assert_eq!(all(text), [Piece::Text(text)]);
-        }
-        assert_eq!(all(""), []);
     }
 }

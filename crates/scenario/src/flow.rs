@@ -3,6 +3,7 @@
 //! The tree of a plan is compiled to a list of operations once; a user is then a place in that list, a few counters and the
 //! moments at which its groups began. Nothing is allocated once all users have come.
 
+mod batch;
 mod player;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use wire::Values;
 use crate::program::{Of, Op, Program};
 use crate::{Act, News, Turns};
 
+pub use batch::InBatch;
 use player::{NEW, NOT_BEGUN, Phase, Player, SOON, Span};
 pub use told::{Told, What};
 
@@ -100,7 +102,7 @@ impl Flow {
         match news {
             News::Begin => self.begin(user, at),
             News::Awake => {}
-            News::Ended { fault, .. } => self.answered(user, fault.is_some(), at),
+            News::Ended { fault, on_failure, .. } => self.answered(user, fault.map(|_| on_failure), at),
             News::Recalled => self.recalled(user, at),
         }
     }
@@ -154,11 +156,6 @@ impl Flow {
         self.players.get(user as usize).map_or(0, |player| player.flying)
     }
 
-    /// When the batch began that a user is in the middle of.
-    pub fn batch_began(&self, user: u32) -> Option<Nanos> {
-        self.players.get(user as usize).filter(|player| player.batch > 0).map(|player| player.batch_began)
-    }
-
     fn spans_of(&mut self, user: u32) -> &mut [Span] {
         let spans = self.program.spans;
         &mut self.spans[user as usize * spans..][..spans]
@@ -168,15 +165,15 @@ impl Flow {
         &mut self.counters[user as usize * self.program.loops + which as usize]
     }
 
-    /// A request is over: of one that failed the user leaves the iteration, or goes on.
-    fn answered(&mut self, user: u32, failed: bool, at: Nanos) {
+    /// A request is over: of one that failed the user leaves the iteration, or goes on. `failed`: what one of a batch says of that.
+    fn answered(&mut self, user: u32, failed: Option<OnFailure>, at: Nanos) {
         let program = Arc::clone(&self.program);
         let Some(player) = self.players.get_mut(user as usize).filter(|player| player.plays) else { return };
         (player.last_answer, player.slept_by_answer) = (at, player.slept);
         (player.sent, player.recalled, player.busy) = (true, 0, 0);
         player.flying = player.flying.saturating_sub(1);
-        if failed {
-            self.failed(user);
+        if let Some(in_batch) = failed {
+            self.failed(user, in_batch);
         }
         let player = &mut self.players[user as usize];
         if player.dropped && player.flying == 0 {
@@ -188,28 +185,30 @@ impl Flow {
     fn recalled(&mut self, user: u32, at: Nanos) {
         let Some(player) = self.players.get(user as usize) else { return };
         let (sent, recalled, busy) = (player.sent, player.recalled, player.busy);
-        self.answered(user, false, at);
+        self.answered(user, None, at);
         let player = &mut self.players[user as usize];
         (player.sent, player.recalled, player.busy) = (sent, recalled + 1, busy);
     }
 
     /// A request failed: what follows it is left, or not.
-    fn failed(&mut self, user: u32) {
+    fn failed(&mut self, user: u32, in_batch: OnFailure) {
         let program = Arc::clone(&self.program);
         let player = &mut self.players[user as usize];
         player.failed = true;
         let op = |at: u32| program.ops.get(at as usize);
         let on_failure = match (op(player.at), player.at.checked_sub(1).and_then(op)) {
-            (Some(Op::Batch(batch)), _) if player.batch > 0 => program.batches[*batch].on_failure,
+            (Some(Op::Batch(_)), _) if player.batch > 0 => in_batch,
             (_, Some(Op::Send(_, on_failure))) => *on_failure,
             _ => OnFailure::NextIteration,
         };
         player.dropped |= on_failure != OnFailure::GoOn;
         // Who could not begin has nothing to go on with.
         let begins = player.phase == Phase::Start && on_failure != OnFailure::GoOn;
-        player.leaves |= begins || matches!(on_failure, OnFailure::StopUser | OnFailure::StopRun);
+        let leaves = begins || matches!(on_failure, OnFailure::StopUser | OnFailure::StopRun);
+        let leaves_now = leaves && !player.leaves;
+        player.leaves |= leaves;
         self.stops.run |= on_failure == OnFailure::StopRun;
-        self.stops.user |= begins || on_failure == OnFailure::StopUser;
+        self.stops.user |= leaves_now && (begins || on_failure == OnFailure::StopUser);
         let under_way = |span: &&mut Span| span.began < SOON;
         self.spans_of(user).iter_mut().filter(under_way).for_each(|span| span.failed = true);
     }
@@ -325,33 +324,6 @@ impl Flow {
             Op::Return(back) => self.players[user as usize].at = *self.counter(user, *back),
             // The others are known where they are met.
             _ => {}
-        }
-    }
-
-    /// The next request of a batch, where one may be sent; None: all are over.
-    fn next_of_batch(&mut self, user: u32, batch: usize, at: Nanos) -> Option<Act> {
-        let program = Arc::clone(&self.program);
-        let batch = &program.batches[batch];
-        let player = &mut self.players[user as usize];
-        if player.batch == 0 {
-            player.batch_began = at;
-        }
-        let next = batch.urls.get(player.batch as usize).filter(|_| !player.dropped);
-        match next {
-            Some(request) if player.flying < batch.at_most => {
-                (player.batch, player.flying) = (player.batch + 1, player.flying + 1);
-                player.at -= 1;
-                self.first_of_groups(user, at);
-                Some(Act::Send(*request))
-            }
-            _ if player.flying > 0 => {
-                player.at -= 1;
-                Some(Act::Wait)
-            }
-            _ => {
-                player.batch = 0;
-                None
-            }
         }
     }
 

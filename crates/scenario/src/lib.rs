@@ -13,10 +13,11 @@ mod requests;
 mod turns;
 
 use measure::Nanos;
+use plan::flow::OnFailure;
 use wire::FaultKind;
 
 pub use condition::Condition;
-pub use flow::{ENDLESS, Flow, Stops, Told, What};
+pub use flow::{ENDLESS, Flow, InBatch, Stops, Told, What};
 pub use mix::Mix;
 pub use own::OwnConnections;
 pub use program::Program;
@@ -45,6 +46,8 @@ pub enum News {
         code: u32,
         /// None: it succeeded.
         fault: Option<FaultKind>,
+        /// Of one of a batch: what follows where it failed ([`InBatch::on_failure`]). Of others their step says so.
+        on_failure: OnFailure,
     },
     /// It has the answer to what it was to send, and did not send it.
     Recalled,

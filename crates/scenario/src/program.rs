@@ -83,10 +83,10 @@ impl Made {
 /// Requests that are sent together.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Batch {
-    pub urls: Box<[u32]>,
+    /// Each with what follows where it fails.
+    pub sends: Box<[(u32, OnFailure)]>,
     /// So many are under way at once, and one at least.
     pub at_most: u32,
-    pub on_failure: OnFailure,
 }
 
 /// What is gone over.
@@ -226,9 +226,8 @@ impl<'a> Compiler<'a> {
     fn step(&mut self, step: &'a Step) {
         match step {
             Step::Request { url, on_failure } => _ = self.push(Op::Send(*url, *on_failure)),
-            Step::Batch { at_most, urls, on_failure } => {
-                let (urls, at_most) = (urls.clone().into(), (*at_most).max(1));
-                self.program.batches.push(Batch { urls, at_most, on_failure: *on_failure });
+            Step::Batch { at_most, .. } => {
+                self.program.batches.push(Batch { sends: step.sends().collect(), at_most: (*at_most).max(1) });
                 self.push(Op::Batch(self.program.batches.len() - 1));
             }
             Step::Pause(pause) => _ = self.push(Op::Pause(*pause)),

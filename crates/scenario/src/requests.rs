@@ -58,7 +58,7 @@ impl Scenario for Requests {
 mod tests {
     use super::*;
 
-    const ENDED: News = News::Ended { code: 200, fault: None };
+    const ENDED: News = News::Ended { code: 200, fault: None, on_failure: plan::flow::OnFailure::NextIteration };
 
     #[test]
     fn a_visit_is_one_request_and_a_user_sends_one_after_the_other() {

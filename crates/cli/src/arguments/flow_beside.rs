@@ -78,17 +78,20 @@ impl Reader<'_> {
         if items.is_empty() {
             return self.wrong(*at, "batch", "has no requests; write `batch: [URL, URL]`");
         }
-        let urls = items.iter().map(|item| self.request_of_batch(item)).collect::<Result<_, _>>()?;
-        Ok(Step::Batch { at_most, urls, on_failure })
+        let requests = items.iter().map(|item| self.request_of_batch(item)).collect::<Result<Vec<_>, _>>()?;
+        let (urls, mut own): (Vec<u32>, Vec<Option<OnFailure>>) = requests.into_iter().unzip();
+        if own.iter().all(Option::is_none) {
+            own.clear();
+        }
+        Ok(Step::Batch { at_most, urls, on_failure, own })
     }
 
-    fn request_of_batch(&mut self, item: &Node) -> Result<u32, Complaint> {
+    /// Its URL, and what follows where it fails, if it says so itself.
+    fn request_of_batch(&mut self, item: &Node) -> Result<(u32, Option<OnFailure>), Complaint> {
+        let mut says_so = false;
         let step = match &item.value {
             Value::Map(entries) => {
-                if let Some((key, at, _)) = entries.iter().find(|(key, ..)| key == "on-failure" || key == "on_failure")
-                {
-                    return self.wrong(*at, key, "applies to the whole batch; write it next to `requests`");
-                }
+                says_so = entries.iter().any(|(key, ..)| key.replace('_', "-") == "on-failure");
                 if let Some((key, at, _)) = entries.iter().find(|(key, ..)| key.replace('_', "-") == AT_MOST) {
                     let trouble = "stands in a batch, whose requests wait for no turns; write it at a step";
                     return self.wrong(*at, key, trouble);
@@ -113,7 +116,8 @@ impl Reader<'_> {
         if !self.given.urls.last().is_some_and(is_http) {
             return self.wrong(item.at, "batch", "takes HTTP requests only; make others steps of their own");
         }
-        Ok(step.urls().first().copied().unwrap_or_default())
+        let (url, on_failure) = step.sends().next().unwrap_or_default();
+        Ok((url, says_so.then_some(on_failure)))
     }
 }
 
@@ -139,13 +143,13 @@ pub(super) fn with_load(plan: &Plan) -> Result<(), Complaint> {
 pub(super) fn schema_of_batch(request: &serde_json::Value) -> serde_json::Value {
     let mut request = request.clone();
     if let Some(properties) = request["properties"].as_object_mut() {
-        properties.remove("on-failure");
         properties.remove(AT_MOST);
     }
     let requests = json!({"type": "array", "items": {"anyOf": [{"type": "string"}, request]}});
     let whole = json!({"type": "object", "properties": {
         "at-most": {"type": ["integer", "string"], "description": "Requests in flight at once"},
-        "on-failure": {"enum": OnFailure::WORDS.map(|(word, _)| word)},
+        "on-failure": {"enum": OnFailure::WORDS.map(|(word, _)| word),
+            "description": "What happens when one of them fails that does not say so itself"},
         "requests": requests,
     }, "required": ["requests"], "additionalProperties": false});
     json!({"type": "object", "properties": {"batch": {"anyOf": [requests, whole],

@@ -41,7 +41,7 @@ flow:
   - batch:
       at-most: 3
       on-failure: go-on
-      requests: [h/x, {url: h/y, capture: {y: status}, expect-status: 201}]
+      requests: [h/x, {url: h/y, capture: {y: status}, expect-status: 201, on-failure: next-iteration}]
   - batch: [h/z]
   - pace: 10s
 setup: [{url: h/setup, capture: {all: status}}]
@@ -87,6 +87,9 @@ fn a_flow_is_read_into_steps_over_the_urls_of_the_plan() {
     assert_eq!((flow.at_once(), flow.start.len(), flow.end.len()), (2, 1, 1));
     assert_eq!(flow.variables, ["token", "id", "y", "all", "one", "n", "what", "two"]);
     assert_eq!(flow.steps[0], Step::Request { url: 0, on_failure: OnFailure::StopUser });
+    let of_batches = flow.steps.iter().filter(|step| matches!(step, Step::Batch { .. }));
+    let sent: Vec<(u32, OnFailure)> = of_batches.flat_map(Step::sends).collect();
+    assert_eq!(sent, [(9, OnFailure::GoOn), (10, OnFailure::NextIteration), (11, OnFailure::NextIteration)]);
     let [from, to] = [1, 3].map(measure::Nanos::from_secs);
     assert_eq!(flow.steps[1], Step::Pause(Pause::Uniform { from, to }));
 }
@@ -189,9 +192,9 @@ fn mistakes_are_named_where_they_stand() {
             "is not a key of a batch; write `requests`,",
         ),
         (
-            "flow:\n - batch: [{url: h, on-failure: go-on}]",
+            "flow:\n - batch: [{url: h, on-failure: no}]",
             "p.yaml line 2 column 21 (on-failure)",
-            "applies to the whole batch",
+            "`no` is not one of next-iteration, go-on,",
         ),
         ("urls: [h]\nsetup: [h]", "p.yaml line 2 column 1 (setup)", "needs a `flow` or `scenarios`"),
         ("flow: [{pause: 1s}]\nsetup: [h]", "p.yaml line 1 column 1 (flow)", "sends nothing"),

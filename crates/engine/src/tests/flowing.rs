@@ -330,7 +330,7 @@ fn a_loop_that_sends_nothing_keeps_nobody_else_from_anything() {
 
 #[test]
 fn a_batch_is_sent_at_once_and_each_of_its_requests_is_counted_and_timed_from_when_it_began() {
-    let batch = |on_failure| group(vec![Step::Batch { at_most: 2, urls: vec![0, 1, 2], on_failure }]);
+    let batch = |on_failure| group(vec![Step::Batch { at_most: 2, urls: vec![0, 1, 2], on_failure, own: Vec::new() }]);
     let steps = || vec![batch(OnFailure::NextIteration), send(2)];
     for scene in
         [Scene::closed(5, Nanos::from_secs(3600)), Scene::open(20.0, Arrivals::Constant, Nanos::from_secs(3600))]
@@ -378,7 +378,7 @@ fn a_batch_is_sent_at_once_and_each_of_its_requests_is_counted_and_timed_from_wh
 #[test]
 fn a_dead_server_fails_batches_and_loses_no_request() {
     for scene in [Scene::closed(3, SECOND), Scene::open(50.0, Arrivals::Constant, SECOND)] {
-        let batch = Step::Batch { at_most: 2, urls: vec![0, 1, 2], on_failure: OnFailure::GoOn };
+        let batch = Step::Batch { at_most: 2, urls: vec![0, 1, 2], on_failure: OnFailure::GoOn, own: Vec::new() };
         let scene = flowing(scene, vec![batch]).on(|sim| sim.refuse = 1.0);
         let played = scene.play(|| after(MS));
         let [started, ended, failed, cut] = counts(rows(&played).get(&ITERATIONS));

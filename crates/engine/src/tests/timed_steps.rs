@@ -71,7 +71,7 @@ fn a_step_has_a_timeout_of_its_own_and_so_have_its_redirects_and_what_its_page_n
             url("/page", &[("timeout", "20ms"), ("resources", "4"), ("resources-may-fail", "")]),
             url("/slow/batch", &own),
         ];
-        let batch = Step::Batch { at_most: 6, urls: vec![1, 5, 2], on_failure: OnFailure::GoOn };
+        let batch = Step::Batch { at_most: 6, urls: vec![1, 5, 2], on_failure: OnFailure::GoOn, own: Vec::new() };
         let steps = vec![send(0), send(1), send(2), send(3), send(4), batch];
         let scene = flowing(Scene::closed(4, Nanos::from_secs(3600)), urls, steps);
         let played =

@@ -109,7 +109,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let lesson = self.lesson.take();
         let found = lesson.and_then(|lesson| self.learn(&x, ended.id, lesson)).filter(|_| ended.fault.is_none());
         self.flights.forget(&x, ended.id);
-        let news = News::Ended { code: ended.code, fault: ended.fault };
+        let news = News::Ended { code: ended.code, fault: ended.fault, on_failure: x.on_failure() };
         if let Some(found) = found.filter(|_| self.loads_pages(x.user)) {
             return self.pages.hears((x.user, self.heard), self.flights.timeout(ended.id), news, found);
         }
@@ -133,7 +133,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Users of a flow load one page at a time, and none of those that a batch fetches.
     pub(super) fn loads_pages(&mut self, user: u32) -> bool {
-        let batch = self.source.of(user).flow().map(|flow| flow.batch_began(within(user)).is_some());
+        let batch = self.source.of(user).flow().map(|flow| flow.batch(within(user)).is_some());
         batch == Some(false)
     }
 

@@ -98,7 +98,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.books.code(&x, cause.code);
         self.failed(&x, id, cause, came);
         self.flights.forget(&x, id);
-        let news = News::Ended { code: cause.code, fault: Some(cause.sort.kind) };
+        let fault = Some(cause.sort.kind);
+        let news = News::Ended { code: cause.code, fault, on_failure: x.on_failure() };
         self.next.push(Next { user: x.user, name: x.name, hops: 0, follow: None, within: Nanos::ZERO, news, back_off });
     }
 

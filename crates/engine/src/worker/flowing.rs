@@ -55,7 +55,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             let values = self.memories.as_mut().map_or(&mut none, |memories| &mut memories.of(user).values);
             let Some(flow) = self.source.of(user).flow() else { return };
             let act = flow.next(within(user), due, values);
-            let batch = flow.batch_began(within(user));
+            let batch = flow.batch(within(user));
             self.hear_flow(scenario_of(user));
             if let Act::Send(request) = act
                 && self.recalls
@@ -69,7 +69,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             let source = self.source.of(user);
             match (act, batch) {
                 (Act::Send(request), None) => return self.arrive(due, request, user),
-                (Act::Send(request), Some(began)) => self.arrive_of_batch((began, due), request, user),
+                (Act::Send(request), Some(batch)) => self.arrive_of_batch((batch, due), request, user),
                 (Act::Wait, _) => return,
                 (Act::Busy(turns), _) => return self.goes_on_later(user, due, turns),
                 (Act::Pause(pause), _) => return self.source.pause(user, due.saturating_add(pause)),

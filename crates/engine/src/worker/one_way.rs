@@ -115,7 +115,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         self.offer(conn);
         // What its user sends next is looked at in the next turn, so that what arrives is read in between.
-        let news = News::Ended { code: 0, fault: late.then_some(FaultKind::Timeout) };
+        let fault = late.then_some(FaultKind::Timeout);
+        let news = News::Ended { code: 0, fault, on_failure: x.on_failure() };
         self.next.push(Next {
             user: x.user,
             name: x.name,

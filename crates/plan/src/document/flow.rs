@@ -54,8 +54,10 @@ pub(super) fn steps(page: &mut Page, plan: &Plan, steps: &[Step]) {
 fn one(page: &mut Page, plan: &Plan, step: &Step) {
     let first = |page: &mut Page, name: &str, value: &str| page.line(format!("- {name}: {value}").trim_end());
     match step {
-        Step::Request { url, on_failure } => request(page, plan, *url, *on_failure),
-        Step::Batch { at_most, urls, on_failure } => batch(page, plan, *at_most, (urls, *on_failure)),
+        Step::Request { url, on_failure } => {
+            request(page, plan, *url, Some(*on_failure).filter(|on_failure| *on_failure != OnFailure::default()));
+        }
+        Step::Batch { at_most, urls, on_failure, own } => batch(page, plan, (*at_most, *on_failure), (urls, own)),
         Step::Pause(pause) => first(page, "pause", &quoted(&pause_of(*pause))),
         Step::Pace(pace) => first(page, "pace", &time(*pace)),
         Step::Group { name, steps } => {
@@ -110,7 +112,12 @@ fn one(page: &mut Page, plan: &Plan, step: &Step) {
     }
 }
 
-fn batch(page: &mut Page, plan: &Plan, at_most: u32, (urls, on_failure): (&[u32], OnFailure)) {
+fn batch(
+    page: &mut Page,
+    plan: &Plan,
+    (at_most, on_failure): (u32, OnFailure),
+    (urls, own): (&[u32], &[Option<OnFailure>]),
+) {
     page.line("- batch:");
     page.indent += 4;
     page.one("at-most", &at_most.to_string());
@@ -119,7 +126,9 @@ fn batch(page: &mut Page, plan: &Plan, at_most: u32, (urls, on_failure): (&[u32]
     }
     page.head("requests");
     page.indent += 2;
-    urls.iter().for_each(|url| request(page, plan, *url, OnFailure::default()));
+    for (nth, url) in urls.iter().enumerate() {
+        request(page, plan, *url, own.get(nth).copied().flatten());
+    }
     page.indent -= 6;
 }
 
@@ -141,7 +150,8 @@ fn below(page: &mut Page, plan: &Plan, inner: &[Step]) {
     page.indent -= 2;
 }
 
-fn request(page: &mut Page, plan: &Plan, url: u32, on_failure: OnFailure) {
+/// `on_failure`: where it is said.
+fn request(page: &mut Page, plan: &Plan, url: u32, on_failure: Option<OnFailure>) {
     let Some(url) = plan.urls.get(url as usize) else { return };
     page.line(&format!("- url: {}", quoted(&url.url)));
     page.indent += 2;
@@ -155,7 +165,7 @@ fn request(page: &mut Page, plan: &Plan, url: u32, on_failure: OnFailure) {
             page.line(&format!("  {name}: {}", quoted(source)));
         }
     }
-    if on_failure != OnFailure::default() {
+    if let Some(on_failure) = on_failure {
         page.one("on-failure", on_failure.word());
     }
     page.indent -= 2;

@@ -108,7 +108,7 @@ mod tests {
             steps: vec![request(0), call("f")],
             flows: vec![Called { name: "f".into(), steps: vec![request(1)] }],
             start: vec![Step::Once { steps: vec![call("f")] }],
-            setup: vec![Step::Batch { at_most: 6, urls: vec![2, 3], on_failure: OnFailure::StopRun }],
+            setup: vec![Step::Batch { at_most: 6, urls: vec![2, 3], on_failure: OnFailure::StopRun, own: Vec::new() }],
             ..Flow::default()
         };
         let flow = flow.with_variables(&urls);
@@ -125,7 +125,7 @@ mod tests {
                 Step::If { condition: "x".into(), steps: vec![request(2)], otherwise: vec![request(3)] },
             ],
             flows: vec![called("a", vec![call("b")]), called("b", vec![request(4)]), called("c", vec![request(5)])],
-            end: vec![Step::Batch { at_most: 2, urls: vec![6, 7], on_failure: OnFailure::default() }],
+            end: vec![Step::Batch { at_most: 2, urls: vec![6, 7], on_failure: OnFailure::default(), own: Vec::new() }],
             teardown: vec![call("c")],
             ..Flow::default()
         };

@@ -5,8 +5,13 @@ use wire::FaultKind;
 
 use super::*;
 
-const OK: News = News::Ended { code: 200, fault: None };
-const BAD: News = News::Ended { code: 500, fault: Some(FaultKind::WrongStatus) };
+const OK: News = News::Ended { code: 200, fault: None, on_failure: OnFailure::GoOn };
+const BAD: News = failing(OnFailure::NextIteration);
+
+/// A request that failed, of a batch with what follows.
+const fn failing(on_failure: OnFailure) -> News {
+    News::Ended { code: 500, fault: Some(FaultKind::WrongStatus), on_failure }
+}
 
 fn send(url: u32) -> Step {
     Step::Request { url, on_failure: OnFailure::default() }
@@ -218,7 +223,7 @@ fn a_step_that_is_to_end_the_run_says_so_once() {
 }
 
 fn batch(at_most: u32, urls: Vec<u32>, on_failure: OnFailure) -> Step {
-    Step::Batch { at_most, urls, on_failure }
+    Step::Batch { at_most, urls, on_failure, own: Vec::new() }
 }
 
 #[test]
@@ -229,12 +234,12 @@ fn a_batch_has_so_many_under_way_and_ends_with_the_last() {
     assert_eq!(wake(&mut flow, OK, 10), Act::Send(1));
     let more = |flow: &mut Flow, at| flow.next(0, Nanos(at), &mut Values::default());
     assert_eq!((more(&mut flow, 10), more(&mut flow, 10)), (Act::Send(2), Act::Wait));
-    assert_eq!((flow.flying(0), flow.batch_began(0)), (2, Some(Nanos(10))));
+    assert_eq!((flow.flying(0), flow.batch(0).map(|batch| batch.began)), (2, Some(Nanos(10))));
     assert_eq!(wake(&mut flow, OK, 20), Act::Send(3));
     assert_eq!(wake(&mut flow, News::Awake, 22), Act::Wait, "nobody is woken into sending twice");
     assert_eq!(wake(&mut flow, OK, 25), Act::Wait);
     assert_eq!(wake(&mut flow, OK, 40), Act::Send(4));
-    assert_eq!((flow.flying(0), flow.batch_began(0)), (1, None));
+    assert_eq!((flow.flying(0), flow.batch(0)), (1, None));
     assert_eq!(wake(&mut flow, OK, 50), Act::Done);
     let passed = |lasted| What::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(lasted) };
     assert_eq!(told(&mut flow), [(0, What::Began), (1, What::Began), (1, passed(30)), (0, passed(50))]);
@@ -250,9 +255,36 @@ fn a_batch_in_which_one_fails_is_left_once_the_others_are_over() {
         let mut flow = flow(vec![batch(2, vec![0, 1, 2], on_failure), send(3)]);
         wake(&mut flow, News::Begin, 0);
         assert_eq!(flow.next(0, Nanos(0), &mut Values::default()), Act::Send(1));
-        let mut acts = vec![wake(&mut flow, BAD, 5)];
+        let on_failure = flow.batch(0).expect("in the middle of it").on_failure;
+        let mut acts = vec![wake(&mut flow, failing(on_failure), 5)];
         acts.extend((1..rest.len()).map(|_| wake(&mut flow, OK, 6)));
         assert_eq!(acts, rest, "{on_failure:?}");
+    }
+}
+
+#[test]
+fn each_of_a_batch_says_itself_what_follows_where_it_fails_in_whichever_order_they_end() {
+    let own = vec![Some(OnFailure::GoOn), None, Some(OnFailure::StopRun)];
+    let mixed = Step::Batch { at_most: 6, urls: vec![0, 0, 0], on_failure: OnFailure::StopUser, own };
+    for (failed, after, stops) in [
+        (vec![0], Act::Send(3), Stops::default()),
+        (vec![1], Act::Leave, Stops { run: false, user: true }),
+        (vec![2], Act::Leave, Stops { run: true, user: false }),
+        (vec![1, 2, 0], Act::Leave, Stops { run: true, user: true }),
+        (vec![2, 0, 1], Act::Leave, Stops { run: true, user: false }),
+    ] {
+        let mut flow = flow(vec![mixed.clone(), send(3)]);
+        let mut sent = Vec::new();
+        flow.hear(0, News::Begin, Nanos(0));
+        while let Act::Send(0) = flow.next(0, Nanos(0), &mut Values::default()) {
+            sent.push(flow.batch(0).expect("a batch").on_failure);
+        }
+        assert_eq!(sent, [OnFailure::GoOn, OnFailure::StopUser, OnFailure::StopRun]);
+        let others = (0..3).filter(|nth| !failed.contains(nth)).map(|_| OK);
+        let mut news: Vec<News> = failed.iter().map(|nth| self::failing(sent[*nth])).chain(others).collect();
+        let last = news.pop().expect("three");
+        news.into_iter().for_each(|news| assert_eq!(wake(&mut flow, news, 1), Act::Wait));
+        assert_eq!((wake(&mut flow, last, 2), flow.stops()), (after, stops), "{failed:?}");
     }
 }
 

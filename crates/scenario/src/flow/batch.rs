@@ -1,0 +1,57 @@
+//! Requests of a flow that are sent together.
+
+use std::sync::Arc;
+
+use measure::Nanos;
+use plan::flow::OnFailure;
+
+use super::Flow;
+use crate::Act;
+use crate::program::Op;
+
+/// A request of a batch, which was just sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InBatch {
+    /// When the batch began.
+    pub began: Nanos,
+    /// What follows where it fails: whoever sent it keeps that, since those of a batch end in any order.
+    pub on_failure: OnFailure,
+}
+
+impl Flow {
+    /// Of a user in the middle of a batch: what it sent of it last.
+    pub fn batch(&self, user: u32) -> Option<InBatch> {
+        let player = self.players.get(user as usize).filter(|player| player.batch > 0)?;
+        let Some(Op::Batch(batch)) = self.program.ops.get(player.at as usize) else { return None };
+        let sent = self.program.batches[*batch].sends.get(player.batch as usize - 1);
+        let on_failure = sent.map(|(_, on_failure)| *on_failure).unwrap_or_default();
+        Some(InBatch { began: player.batch_began, on_failure })
+    }
+
+    /// The next request of a batch, where one may be sent; None: all are over.
+    pub(super) fn next_of_batch(&mut self, user: u32, batch: usize, at: Nanos) -> Option<Act> {
+        let program = Arc::clone(&self.program);
+        let batch = &program.batches[batch];
+        let player = &mut self.players[user as usize];
+        if player.batch == 0 {
+            player.batch_began = at;
+        }
+        let next = batch.sends.get(player.batch as usize).filter(|_| !player.dropped);
+        match next {
+            Some((request, _)) if player.flying < batch.at_most => {
+                (player.batch, player.flying) = (player.batch + 1, player.flying + 1);
+                player.at -= 1;
+                self.first_of_groups(user, at);
+                Some(Act::Send(*request))
+            }
+            _ if player.flying > 0 => {
+                player.at -= 1;
+                Some(Act::Wait)
+            }
+            _ => {
+                player.batch = 0;
+                None
+            }
+        }
+    }
+}
