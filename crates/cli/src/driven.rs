@@ -137,10 +137,10 @@ impl Orders {
 }
 
 /// What a plan is that so many workers run, for a driver: a line of JSON.
-pub fn checked(intent: &Intent, workers: u32) -> String {
+pub fn checked(intent: &Intent, workers: u32, unused: &[String]) -> String {
     let said = before::intro(&intent.shown, workers, intent.lang());
     let heavy = before::is_heavy(&intent.plan);
-    let notes: Vec<&String> = intent.notes.iter().chain(&intent.remarks).chain(&intent.of_flow).collect();
+    let notes: Vec<&String> = intent.notes.iter().chain(&intent.remarks).chain(&intent.of_flow).chain(unused).collect();
     json!({ "ok": true, "said": said, "notes": notes, "heavy": heavy, "plan": intent.shown }).to_string()
 }
 

@@ -103,11 +103,13 @@ fn answer_bugs_with_their_code() {
 fn planned(intent: &mut arguments::Intent, check: bool, protocol: &dyn Runner) -> run::Outcome {
     let lang = intent.lang();
     let said = if check {
+        let unused = intent.unused_columns();
         let workers = checks::check(intent, protocol).map_err(|complaint| intent.located(complaint))?;
         if driven::asks(Some("plan")) {
-            return Ok(screen::answer_as_is(&driven::checked(intent, workers), 0, lang));
+            return Ok(screen::answer_as_is(&driven::checked(intent, workers, &unused), 0, lang));
         }
         let notes: String = intent.of_flow.iter().map(|note| format!("flow: {note}\n")).collect();
+        let notes = unused.iter().fold(notes, |notes, unused| format!("{notes}data: {unused}\n"));
         format!("can be run: {}\n{notes}", before::intro(&intent.shown, workers, lang))
     } else {
         plan::document::yaml(&intent.shown)

@@ -47,6 +47,11 @@ impl Condition {
         self.0.holds(&look_up)
     }
 
+    /// What it says wherever only some values may be known, whatever they are; None: it depends on them.
+    pub fn always(&self, may_be_known: impl Fn(u16) -> bool) -> Option<bool> {
+        self.0.always(&may_be_known)
+    }
+
     /// The values it looks at, by the index of their names, in the order of its text; some more than once.
     pub fn values(&self) -> Vec<u16> {
         let mut values = Vec::new();
@@ -91,6 +96,19 @@ impl Node {
         }
     }
 
+    fn always(&self, known: &dyn Fn(u16) -> bool) -> Option<bool> {
+        match self {
+            Node::All(nodes) => always_of(nodes, known, false),
+            Node::Any(nodes) => always_of(nodes, known, true),
+            Node::Not(node) => node.always(known).map(|holds| !holds),
+            Node::Is(_) | Node::Compare(..) => {
+                let mut values = Vec::new();
+                self.values(&mut values);
+                values.iter().all(|value| !known(*value)).then(|| self.holds(&|_| None))
+            }
+        }
+    }
+
     fn values(&self, into: &mut Vec<u16>) {
         match self {
             Node::All(nodes) | Node::Any(nodes) => nodes.iter().for_each(|node| node.values(into)),
@@ -101,6 +119,15 @@ impl Node {
             }
         }
     }
+}
+
+/// What several say together, of which one that says `decides` is enough.
+fn always_of(nodes: &[Node], known: &dyn Fn(u16) -> bool, decides: bool) -> Option<bool> {
+    let all: Vec<Option<bool>> = nodes.iter().map(|node| node.always(known)).collect();
+    if all.contains(&Some(decides)) {
+        return Some(decides);
+    }
+    all.iter().all(Option::is_some).then_some(!decides)
 }
 
 impl Comparison {

@@ -62,6 +62,30 @@ mod tests {
         }
     }
 
+    /// Plans that are right get no remark: neither those among the documents nor those that they show.
+    #[test]
+    fn no_plan_that_we_show_is_remarked_on() {
+        let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        let mut plans = Vec::new();
+        for folder in std::fs::read_dir(docs.join("examples")).expect("examples").flatten() {
+            let text = std::fs::read_to_string(folder.path().join("plan.yaml")).expect("a plan");
+            plans.push((
+                folder.path().display().to_string(),
+                text.replace("csv ", &format!("csv {}/", folder.path().display())),
+            ));
+        }
+        for page in [docs.join("guide.md"), docs.join("../README.md")] {
+            let text = std::fs::read_to_string(&page).expect("a page");
+            let shown = text.split("<<'PLAN'\n").skip(1).filter_map(|rest| rest.split("\nPLAN\n").next());
+            plans.extend(shown.map(|plan| (page.display().to_string(), plan.to_owned())));
+        }
+        assert!(plans.len() >= 8, "{}", plans.len());
+        for (place, text) in plans {
+            let intent = with_file(&text, &[]).unwrap_or_else(|complaint| panic!("{place}: {complaint}"));
+            assert_eq!((&intent.of_flow, intent.unused_columns()), (&Vec::new(), Vec::new()), "{place}: {text}");
+        }
+    }
+
     #[test]
     fn an_example_takes_the_address_of_a_url() {
         let urls = |text: &str| with_file(text, &[]).expect("a plan").plan.urls[0].url.clone();

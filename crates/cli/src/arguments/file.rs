@@ -14,6 +14,7 @@ use plan::{Options, WeightedUrl, document, yaml};
 use wire::{Complaint, OptionSpec, Takes};
 
 use super::flow_called::Later;
+use super::flow_places::Places;
 use super::given::{Given, Said};
 use super::keys::{Key, Keys};
 use super::{urls, ways};
@@ -37,6 +38,7 @@ pub fn read(path: &str, text: &str, protocols: &[Box<dyn Runner>]) -> Result<Giv
         recorded: false,
         given: Given::default(),
         later: Vec::new(),
+        places: Places::default(),
     };
     reader.root(&root)?;
     Ok(reader.given)
@@ -52,6 +54,8 @@ pub(super) struct Reader<'a> {
     pub(super) given: Given,
     /// What can be checked once all of a flow is known, and where it stands.
     pub(super) later: Vec<(Later, At)>,
+    /// Where steps stand.
+    pub(super) places: Places,
 }
 
 impl Reader<'_> {
@@ -259,6 +263,7 @@ impl Reader<'_> {
         let place = self.place(at, "URL");
         let typed = urls::with_scheme(&place, &url.url, &self.schemes)?;
         self.given.inside.push(Said { name: "URL".into(), text: typed.clone(), place });
+        self.places.url(at);
         self.given.urls.push(WeightedUrl { url: typed, ..url });
         Ok(())
     }

@@ -8,7 +8,8 @@ use serde_json::json;
 use wire::Complaint;
 
 use super::file::{Reader, text_of};
-use super::flow_file::{Entry, KINDS, Within};
+use super::flow_file::{Entry, KINDS};
+use super::flow_places::Section;
 
 /// As many at once as browsers have connections to one origin.
 const AT_ONCE: u32 = 6;
@@ -30,7 +31,7 @@ impl Reader<'_> {
         ];
         for (name, section) in sections {
             if let Some((_, _, node)) = find(name) {
-                *section = self.steps(node, &mut Within::default())?;
+                *section = self.section(&Section::Own("", name), node)?;
             }
         }
         Ok(())

@@ -8,6 +8,7 @@ use wire::Complaint;
 
 use super::file::Reader;
 use super::flow_file::{Entry, Within};
+use super::flow_places::Section;
 use super::keys::nearest;
 
 /// A plan has at most so many flows that are called.
@@ -86,7 +87,8 @@ impl Reader<'_> {
         let mut all = Vec::new();
         for (name, at, node) in entries {
             self.later.push((Later::Called(name.clone()), *at));
-            let steps = self.steps(node, &mut Within::default())?;
+            self.places.called(name, *at);
+            let steps = self.section(&Section::Called(name), node)?;
             all.push(Called { name: name.clone(), steps });
         }
         Ok(all)

@@ -11,6 +11,7 @@ use wire::Complaint;
 
 use super::file::{Reader, json_of, text_of};
 use super::flow_called::Later;
+use super::flow_places::Section;
 use super::given::Given;
 use super::keys::nearest;
 use super::matched::Matched;
@@ -48,7 +49,7 @@ impl Reader<'_> {
                 "does not go with `urls`; make each URL a step of the flow, or leave one out",
             );
         }
-        let steps = self.steps(node, &mut Within::default())?;
+        let steps = self.section(&Section::Own("", "flow"), node)?;
         let mut flow = Flow { steps, ..Flow::default() };
         self.beside_flow(beside, &mut flow)?;
         let flow = flow.with_variables(&self.given.urls);
@@ -62,14 +63,16 @@ impl Reader<'_> {
         if flow.groups().len() > GROUPS {
             return self.wrong(at, "flow", format!("has more than {GROUPS} groups; use fewer"));
         }
-        self.given.of_flow = super::flow_values::remarks(&flow, &self.given.urls);
+        self.given.of_flow = super::flow_values::remarks(&flow, &self.given.urls, &self.places);
         self.given.flow = Some(flow);
         Ok(())
     }
 
-    /// The steps of one flow among several.
-    pub(super) fn flow_steps(&mut self, node: &Node) -> Result<Vec<Step>, Complaint> {
-        self.steps(node, &mut Within::default())
+    /// The steps of a flow, or of what stands beside it.
+    pub(super) fn section(&mut self, section: &Section<'_>, node: &Node) -> Result<Vec<Step>, Complaint> {
+        let steps = self.steps(node, &mut Within::default())?;
+        self.places.close(section);
+        Ok(steps)
     }
 
     /// A list of steps, and what is around it.
@@ -87,6 +90,7 @@ impl Reader<'_> {
     }
 
     fn flow_step(&mut self, item: &Node, within: &mut Within) -> Result<Step, Complaint> {
+        self.places.step(item.at);
         let entries = match &item.value {
             Value::Map(entries) => entries,
             Value::Text(_) => {
@@ -253,6 +257,7 @@ impl Reader<'_> {
             if let Err(trouble) = protocols::capture::Capture::parse(&source) {
                 return self.wrong(node.at, name, trouble);
             }
+            self.places.capture(name, *at);
             all.push(format!("{name} {source}"));
         }
         Ok(all)

@@ -110,6 +110,11 @@ impl Intent {
         Matched::over(&self.located.line, &self.located.given).text(name).is_some()
     }
 
+    /// What the author of the plan will want to know of its data files, a sentence each. Before their URLs are taken out of the plan.
+    pub fn unused_columns(&self) -> Vec<String> {
+        super::feeds::remarks(self, &self.located.given)
+    }
+
     /// A complaint with the place in the plan file or the curl command that it is about, without the secrets it quotes.
     pub fn located(&self, complaint: Complaint) -> Complaint {
         let located = self.located.given.located(complaint, &Matched::line(&self.located.line));

@@ -10,6 +10,7 @@ use wire::Complaint;
 
 use super::file::{Reader, json_of, text_of};
 use super::flow_file::{Entry, recorded};
+use super::flow_places::Section;
 use super::keys::nearest;
 use super::load::{MOST_USERS, UNTIL_DONE};
 
@@ -138,7 +139,7 @@ impl Reader<'_> {
             return self.wrong(at, "scenarios", trouble);
         }
         let flows: Vec<(&str, &Flow)> = all.iter().map(|w| (w.scenario.name.as_str(), &w.scenario.flow)).collect();
-        self.given.of_flow = super::flow_values::of_scenarios(common, &flows, &self.given.urls);
+        self.given.of_flow = super::flow_values::of_scenarios(common, &flows, &self.given.urls, &self.places);
         // One list of names, so that a value has one number in all of them.
         all.iter_mut().for_each(|written| written.scenario.flow.variables.clone_from(&whole.variables));
         if *common != Flow::default() {
@@ -339,7 +340,7 @@ impl Reader<'_> {
         };
         let before = self.given.urls.len() as u32;
         let steps = if let Some((_, _, node)) = find(entries, "flow") {
-            self.flow_steps(node)?
+            self.section(&Section::Own(name, "flow"), node)?
         } else if let Some((_, _, node)) = find(entries, "urls").or(find(entries, "url")) {
             self.urls(node)?;
             let urls = before..self.given.urls.len() as u32;
@@ -363,7 +364,7 @@ impl Reader<'_> {
         for (key, section) in [("start", &mut flow.start), ("end", &mut flow.end)] {
             match find(entries, key) {
                 Some((.., Node { value: Value::Text(_), .. })) if key == "start" => {}
-                Some((_, _, node)) => *section = self.flow_steps(node)?,
+                Some((_, _, node)) => *section = self.section(&Section::Own(name, key), node)?,
                 None => {}
             }
         }

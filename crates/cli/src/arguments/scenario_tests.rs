@@ -115,7 +115,7 @@ fn what_is_wrong_with_a_scenario_is_said_at_its_place() {
 fn a_value_that_only_another_scenario_captures_is_told() {
     let text = "scenarios:\n  a: {flow: [{url: h/, capture: {t: status}}, 'h/{t}']}\n  b: {flow: ['h/{t}']}\n";
     let intent = with_file(text, &[]).expect("a plan");
-    assert_eq!(intent.of_flow, ["b: `{t}` is captured only in another scenario; it is empty here"]);
+    assert_eq!(intent.of_flow, ["line 3: b: `{t}` is captured only in another scenario; it is empty here"]);
 }
 
 const AROUND: &str = "\
@@ -172,10 +172,10 @@ fn what_scenarios_leave_unused_is_told_of_each() {
   one: {flow: [{url: 'h/?{a}', capture: {t: status}}]}\n  two: {flow: ['h/?{b2}']}\n";
     let said = with_file(text, &[]).unwrap_or_else(|complaint| panic!("{complaint}")).of_flow;
     let expected = [
-        "`b` is captured, but no step uses it",
-        "one: `t` is captured, but no step uses it",
-        "two: `{b2}` is not a slot and no step captures it; it is sent literally",
-        "the flow `x` is never called",
+        "line 1: `b` is captured, but no step uses it",
+        "line 2: the flow `x` is never called",
+        "line 4: one: `t` is captured, but no step uses it",
+        "line 5: two: `{b2}` is not a slot and no step captures it; it is sent literally",
     ];
     assert_eq!(said, expected);
 }

@@ -77,7 +77,7 @@ impl Files {
                 text
             }
         };
-        let lines = lines || file.ends_with(".jsonl") || file.ends_with(".ndjson");
+        let lines = lines || is_lines(file);
         let column = Arc::new(if lines { jsonl::column(file, name, &text)? } else { column(file, name, &text)? });
         self.columns.insert(key, Arc::clone(&column));
         Ok(column)
@@ -105,6 +105,22 @@ impl Files {
     pub fn end(&self) -> Option<u64> {
         self.end
     }
+}
+
+/// The names of a file's columns, as far as it can be read; those of JSON lines are the keys of the first.
+pub fn names(file: &str, lines: bool) -> Option<Vec<String>> {
+    let text = read(file).ok()?;
+    if lines || is_lines(file) {
+        return jsonl::keys(&text);
+    }
+    let mut names = Vec::new();
+    Reader { text: &text, at: 0, line: 1 }.row(&mut names);
+    Some(names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect())
+}
+
+/// True of files that hold JSON lines by their names.
+fn is_lines(file: &str) -> bool {
+    file.ends_with(".jsonl") || file.ends_with(".ndjson")
 }
 
 /// What to say to a file without a column; None: a column is named, or another thing is wrong.

@@ -34,3 +34,10 @@ pub fn column(file: &str, name: &str, text: &[u8]) -> Result<Column, String> {
     }
     if column.count() == 0 { Err(format!("{file} has no line; write a JSON object on each")) } else { Ok(column) }
 }
+
+/// The keys of the first line.
+pub fn keys(text: &[u8]) -> Option<Vec<String>> {
+    let first = text.split(|b| *b == b'\n').find(|line| !line.trim_ascii().is_empty())?;
+    let object: Map<String, Value> = serde_json::from_slice(first).ok()?;
+    Some(object.into_iter().map(|(key, _)| key).collect())
+}

@@ -12,6 +12,7 @@ mod csv;
 mod digest;
 mod emit;
 mod encoding;
+mod feeds;
 mod format;
 mod jsonl;
 mod loose;
@@ -37,6 +38,7 @@ use wire::{Complaint, Fill, Trace};
 
 pub use csv::Files;
 pub use emit::Captured;
+pub use feeds::{Unused, unused};
 pub use format::decimal;
 pub use loose::{Found, names, pieces, slot_at, strict};
 pub use notation::Notation;

@@ -300,6 +300,26 @@ fn trees() -> impl Strategy<Value = Tree> {
     })
 }
 
+#[test]
+fn what_a_condition_always_says_is_known_from_the_values_that_nobody_knows() {
+    let names = ["known", "never"];
+    for (text, expected) in [
+        ("known", None),
+        ("never", Some(false)),
+        ("not never", Some(true)),
+        ("never == ''", Some(true)),
+        ("never > 3", Some(false)),
+        ("never == known", None),
+        ("known and never", Some(false)),
+        ("known or never", None),
+        ("known or not never", Some(true)),
+        ("not (never or never == 1)", Some(true)),
+    ] {
+        let condition = Condition::parse(text, &names).expect("right");
+        assert_eq!(condition.always(|value| value == 0), expected, "{text}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_tree_holds_as_it_is_written(tree in trees()) {

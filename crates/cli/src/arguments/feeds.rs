@@ -1,0 +1,72 @@
+//! Columns of data files that nothing in a plan uses: too much work for a run, and worth a word where a plan is only checked.
+
+use super::given::Given;
+use super::intent::Intent;
+
+/// So many columns of a file are named.
+const NAMED: usize = 8;
+
+/// What the author of a plan will want to know of its data files, a sentence each.
+pub(super) fn remarks(intent: &Intent, given: &Given) -> Vec<String> {
+    let plan = &intent.plan;
+    let options = |options: &plan::Options| -> Vec<String> { options.values().flatten().cloned().collect() };
+    let mut texts = options(&plan.options);
+    for url in &plan.urls {
+        texts.push(url.url.clone());
+        texts.extend(options(&url.options));
+    }
+    // Bodies may stand in files of their own, with slots in them.
+    let files: Vec<String> = texts.iter().filter_map(|text| file_text(text)).collect();
+    texts.extend(files);
+    let unused = protocols::template::unused(texts.iter().map(String::as_str));
+    let one = |unused: &protocols::template::Unused| {
+        let said =
+            given.said.iter().chain(&given.inside).find(|said| said.text.contains(&format!(" {}.", unused.file)));
+        let place = said.map(|said| format!("{}: ", said.place)).unwrap_or_default();
+        let more = match unused.columns.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let names: Vec<String> = unused.columns.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
+        let (word, verb) = if unused.columns.len() == 1 { ("column", "is") } else { ("columns", "are") };
+        format!("{place}the {word} {}{more} of {} {verb} not used", names.join(", "), unused.file)
+    };
+    unused.iter().map(one).collect()
+}
+
+/// What stands in the file that an option names: `@body.json`, `body.json`.
+fn file_text(text: &str) -> Option<String> {
+    let path = text.rsplit_once(['@', '<']).map_or(text, |(_, path)| path);
+    let named = !path.is_empty() && path.len() < 1024 && !path.contains(['\n', '{', '\0']);
+    let bytes = named.then(|| std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)).flatten();
+    bytes
+        .and_then(|_| protocols::file::bounded(path, 1 << 20).ok())
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::file_tests::with_file;
+
+    #[test]
+    fn columns_of_data_files_that_nothing_uses_are_told_at_their_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        std::fs::write(path("users.csv"), "name,age,city\nann,3,x\n").expect("written");
+        std::fs::write(path("body"), format!("{{csv {}.city}}", path("users.csv"))).expect("written");
+        let said = |more: &str| {
+            let text = format!("users: 1\nflow:\n  - url: http://h/{{csv {}.name}}\n{more}", path("users.csv"));
+            let intent = with_file(&text, &[]).unwrap_or_else(|complaint| panic!("{complaint}"));
+            let all = intent.unused_columns();
+            all.into_iter()
+                .map(|said| said.rsplit_once("p.yaml ").map_or(said.clone(), |(_, said)| said.to_owned()))
+                .collect::<Vec<_>>()
+        };
+        let file = path("users.csv");
+        let both = format!("line 3 column 5 (URL): the columns `age`, `city` of {file} are not used");
+        assert_eq!(said(""), [both]);
+        let one = format!("line 3 column 5 (URL): the column `age` of {file} is not used");
+        assert_eq!(said(&format!("    data: '@{}'\n", path("body"))), [one]);
+        assert_eq!(said(&format!("    data: '{{csv {file}.age u32}}{{csv {file}.city | url}}'\n")), [""; 0]);
+    }
+}
