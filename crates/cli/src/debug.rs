@@ -1,6 +1,6 @@
 //! `--debug`: one whole exchange, as sent and received, and what a run would count it as; of a flow each of its requests.
 
-use engine::{PreparedRun, ProbeFailure, ProbeResult, Setup, Stop, Transcript, Used, Walked};
+use engine::{LeftOut, PreparedRun, ProbeFailure, ProbeResult, Resource, Setup, Stop, Transcript, Used, Walked};
 use measure::plain;
 use record::FirstAnswer;
 use report::{Exit, Lang};
@@ -60,6 +60,12 @@ fn walk(prepared: &dyn PreparedRun, setup: &Setup, shown: &Shown<'_>) -> u8 {
             }
             worst = if worst == Exit::Ok { ending.exit() } else { worst };
         }
+        Walked::Resource(resource) => {
+            let (told, ending) = shown.resource(setup, &resource);
+            text += &told;
+            worst = if worst == Exit::Ok && !resource.may_fail { ending.exit() } else { worst };
+        }
+        Walked::LeftOut(left_out) => text += &shown.left_out(left_out),
         Walked::Part(part) => text += &format!("=== {part}\n"),
         Walked::Paused(pause) => {
             text += &format!("{}\n", lang.fill(messages::DEBUG_PAUSE, &[("time", &report::show::duration(pause))]));
@@ -117,6 +123,33 @@ impl Shown<'_> {
         };
         text += &(told + &captured);
         (text, ending)
+    }
+
+    /// A resource of a page: where it is, whose it is, and what came back.
+    fn resource(&self, setup: &Setup, resource: &Resource) -> (String, Ending) {
+        let Resource { page, url, answer, fault, from_cache, .. } = resource;
+        let page = setup.shown.urls.get(*page).map_or("", |url| url.name.as_deref().unwrap_or(&url.url));
+        let failure = answer.failure.as_deref().map(|why| report::reason(why, self.lang));
+        let (what, ending) = match (failure, fault.filter(|kind| is_answer(answer, *kind))) {
+            (None, _) if *from_cache => (self.lang.of(messages::DEBUG_FROM_CACHE).to_owned(), Ending::Success),
+            (None, _) => (answer.status.clone(), Ending::Success),
+            (Some(failure), Some(kind)) => (verdict(answer, kind, &failure), Ending::Failure),
+            (Some(failure), None) => (failure.to_string(), Ending::NoAnswer(failure.into_owned())),
+        };
+        let bytes = answer.payload.to_string();
+        let (url, page) = (self.redaction.sentence(url), self.redaction.sentence(page));
+        let filled = [("url", &*url), ("page", &*page), ("what", &*self.redaction.sentence(&what)), ("n", &*bytes)];
+        let message = if answer.status.is_empty() { messages::DEBUG_RESOURCE_FAILED } else { messages::DEBUG_RESOURCE };
+        (format!("{}\n", self.lang.fill(message, &filled)), ending)
+    }
+
+    /// What of a page's resources was not fetched.
+    fn left_out(&self, LeftOut { elsewhere, beyond, cut }: LeftOut) -> String {
+        let counted = [(messages::DEBUG_ELSEWHERE, elsewhere), (messages::DEBUG_BEYOND, beyond)];
+        let counted = counted.into_iter().filter(|(_, n)| *n > 0);
+        let lines = counted.map(|(message, n)| self.lang.fill(message, &[("n", &n.to_string())]));
+        let cut = cut.then(|| self.lang.of(messages::DEBUG_CUT).to_owned());
+        lines.chain(cut).map(|line| format!("{line}\n")).collect()
     }
 
     fn no_answer(&self, failure: &str) -> String {

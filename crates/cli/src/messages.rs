@@ -138,6 +138,20 @@ pub const DEBUG_USED: Text = text("--- with {pair}", "--- 使用 {pair}");
 pub const DEBUG_NOT_KNOWN: Text = text("(not known)", "（未知）");
 /// What its response gave.
 pub const DEBUG_CAPTURED: Text = text("--- captured {pair} ({n} {n|byte|bytes})", "--- 提取 {pair}（{n} 字节）");
+/// What a page names, behind its request.
+pub const DEBUG_RESOURCE: Text =
+    text("--- resource of {page}: {url}  {what}, {n} {n|byte|bytes}", "--- {page} 的资源：{url}  {what}，{n} 字节");
+pub const DEBUG_RESOURCE_FAILED: Text =
+    text("--- resource of {page}: {url}  failed: {what}", "--- {page} 的资源：{url}  失败：{what}");
+pub const DEBUG_FROM_CACHE: Text = text("from the cache", "来自缓存");
+/// What of it is not fetched.
+pub const DEBUG_ELSEWHERE: Text = text(
+    "--- {n} {n|resource|resources} of other hosts not fetched; name these with --resources-from",
+    "--- 未获取其他主机的 {n} 个资源；可用 --resources-from 指定这些主机",
+);
+pub const DEBUG_BEYOND: Text = text("--- {n} more {n|resource|resources} not fetched", "--- 另有 {n} 个资源未获取");
+pub const DEBUG_CUT: Text =
+    text("--- the page is too long: the rest was not searched for resources", "--- 页面过长：其余部分未查找资源");
 /// The end of --debug of a flow in a loop.
 pub const DEBUG_TOO_FAR: Text =
     text("=== stopped after {n} requests; a condition may never change", "=== {n} 个请求后停止；某个条件可能永远不变");

@@ -13,15 +13,16 @@ use measure::Nanos;
 use measure::random::Rng;
 use net::Epoll;
 use wire::{
-    Broken, Dialogue, Ended, Errno, Established, Event, ExchangeId, FaultKind, Fed, Fill, Memory, Network, Origin,
-    Place, Sent, Session,
+    Broken, Dialogue, Ended, Errno, Established, Event, ExchangeId, FaultKind, Fed, Fill, Found, Memory, Network,
+    Origin, Place, Sent, Session,
 };
 
 use self::heard::Ears;
 pub(crate) use self::heard::Transcribed;
 use self::kept::Begun;
 pub(crate) use self::kept::Kept;
-use self::kept::{led, unix_ns};
+use self::kept::led;
+pub(crate) use self::kept::unix_ns;
 use self::naming::{describe, place_name};
 use crate::filling::FillSource;
 use crate::links::{Arrived, CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, Cut, Links, Step};
@@ -70,7 +71,12 @@ pub(crate) struct OneShot<'a, D: Dialogue> {
     pub until: Nanos,
     /// Nothing more is sent after a request that failed.
     pub until_failure: bool,
+    /// What finds what its answers name beside, for whom that is fetched.
+    pub pages: Option<&'a Pages<D>>,
 }
+
+/// Answers that are pages, and have not been looked into.
+pub(crate) type Pages<D> = RefCell<Vec<Found<<D as Dialogue>::Request>>>;
 
 impl<D: Dialogue> Clone for OneShot<'_, D> {
     fn clone(&self) -> Self {
@@ -392,8 +398,11 @@ impl<'a, D: Dialogue> Conversation<'a, D> {
                 }
                 Event::Learnt(id, lesson) => {
                     let (dialogue, request) = (self.one_shot.dialogue, self.requests[id.0 as usize]);
-                    // What a page names is fetched under load only.
-                    drop(dialogue.learn(request, &self.fill, lesson, &mut self.one_shot.memory.borrow_mut()));
+                    let found = dialogue.learn(request, &self.fill, lesson, &mut self.one_shot.memory.borrow_mut());
+                    // Beside a load, only who shows each exchange fetches what a page names.
+                    if let (Some(pages), Some(found)) = (self.one_shot.pages, found) {
+                        pages.borrow_mut().push(found);
+                    }
                 }
                 // Nobody took the request: it is asked once more, in the time it has.
                 Event::Refused(_) => (self.asked, self.untouched) = (self.asked - 1, self.untouched + 1),

@@ -64,4 +64,4 @@ pub use no_thread::{no_descriptors, no_thread};
 pub use processes::{Assignment, ClockOffset, Ending, Launcher, Link, child};
 pub use run::{runner, worker_count};
 pub use uses::Used;
-pub use walk::Walked;
+pub use walk::{LeftOut, Resource, Walked};

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use measure::{Clock, Nanos};
 use plan::Plan;
 use record::FirstAnswer;
-use wire::{Belongs, Dialogue, Ended, FaultKind, Memory, Origin, SHOWN};
+use wire::{Belongs, Dialogue, Ended, FaultKind, Follow, Found, Memory, Origin, SHOWN};
 
 use crate::builder::known;
-use crate::conversation::{Kept, OneShot, Transcribed, Trouble, no_answer};
+use crate::conversation::{Kept, OneShot, Pages, Transcribed, Trouble, no_answer};
 use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript};
 
 /// How long each answer before a run may take: it may fill a table.
@@ -64,6 +64,8 @@ pub(crate) struct Way<'a, D: Dialogue> {
     until: Nanos,
     /// What it keeps.
     pub memory: &'a RefCell<Memory>,
+    /// What it comes to that is a page, where it looks into pages.
+    pages: Option<&'a Pages<D>>,
     /// Its own connections, by where they lead ([`Belongs`]).
     own: RefCell<Vec<(&'a Origin, Kept<'a, D>)>>,
 }
@@ -71,7 +73,7 @@ pub(crate) struct Way<'a, D: Dialogue> {
 impl<'a, D: Dialogue> Way<'a, D> {
     /// Its beginning.
     pub fn new(setup: &'a Setup, stop: &'a Stop, memory: &'a RefCell<Memory>) -> Way<'a, D> {
-        Way { setup, stop, until: Nanos::MAX, memory, own: RefCell::default() }
+        Way { setup, stop, until: Nanos::MAX, memory, pages: None, own: RefCell::default() }
     }
 
     /// What is gone through.
@@ -84,6 +86,16 @@ impl<'a, D: Dialogue> Way<'a, D> {
         Way { until, ..self }
     }
 
+    /// The same, and it keeps the pages that it comes to here.
+    pub fn keeping(self, pages: &'a Pages<D>) -> Way<'a, D> {
+        Way { pages: Some(pages), ..self }
+    }
+
+    /// The pages that it came to, each once.
+    pub fn take_pages(&self) -> Vec<Found<D::Request>> {
+        self.pages.map(RefCell::take).unwrap_or_default()
+    }
+
     /// Its end: its own connections are closed.
     pub fn end(&self) {
         self.own.take().into_iter().for_each(|(_, kept)| kept.end());
@@ -91,8 +103,8 @@ impl<'a, D: Dialogue> Way<'a, D> {
 
     fn one_shot(&self, dialogue: &'a Arc<D>, origin: &'a Origin) -> OneShot<'a, D> {
         let patience = self.setup.plan.timeout;
-        let (setup, stop, memory) = (self.setup, self.stop, self.memory);
-        OneShot { dialogue, setup, stop, origin, memory, patience, until: self.until, until_failure: true }
+        let (setup, stop, memory, pages) = (self.setup, self.stop, self.memory, self.pages);
+        OneShot { dialogue, setup, stop, origin, memory, patience, until: self.until, until_failure: true, pages }
     }
 
     /// Sends a request on its own connection, which the first one opens.
@@ -130,7 +142,7 @@ fn follow<'a, D: Dialogue>(
     let origin = &d.origins()[first.origin];
     // Only what users do in order goes on where it was.
     let belongs = if way.setup.plan.has_flows() { d.belongs(origin) } else { Belongs::ToNobody };
-    let mut hop = match belongs {
+    let hop = match belongs {
         Belongs::ToNobody => exchange(d, way, origin, Some(&first.request), probe, told)?,
         Belongs::ForIteration | Belongs::ToUser => {
             probe.requests += 1;
@@ -140,6 +152,32 @@ fn follow<'a, D: Dialogue>(
             outcome?.pop()
         }
     };
+    hops(d, way, hop, probe, told)
+}
+
+/// Sends what an answer asked for, alone, and what answers to it ask for in turn.
+pub(crate) fn follow_up<D: Dialogue>(
+    d: &Arc<D>,
+    next: &Follow<D::Request>,
+    way: &Way<'_, D>,
+    probe: &mut FirstAnswer,
+) -> Result<(), Trouble> {
+    let began = Clock.now();
+    let told = &mut Transcript::default();
+    let hop = exchange(d, way, &next.origin, Some(&next.request), probe, told);
+    let outcome = hop.and_then(|hop| hops(d, way, hop, probe, told));
+    probe.took = Clock.now() - began;
+    outcome
+}
+
+/// Follows an answer as far as it leads, and says how the last one ended.
+fn hops<D: Dialogue>(
+    d: &Arc<D>,
+    way: &Way<'_, D>,
+    mut hop: Option<Ended<D::Request>>,
+    probe: &mut FirstAnswer,
+    told: &mut Transcript,
+) -> Result<(), Trouble> {
     while let Some(ended) = &mut hop {
         probe.status = if ended.code == 0 { String::new() } else { d.code_name(ended.code) };
         probe.payload = ended.payload;
@@ -174,6 +212,7 @@ fn exchange<D: Dialogue>(
         patience: way.setup.plan.timeout,
         until: way.until,
         until_failure: true,
+        pages: way.pages,
     };
     let mut transcribed = Transcribed::default();
     let outcome = one_shot.run(&requests, &mut transcribed);
@@ -255,7 +294,8 @@ impl OneShots<'_> {
         let &OneShots { setup, stop, patience, until, until_failure } = self;
         let memory = &RefCell::default();
         for origin in d.origins() {
-            let one_shot = OneShot { dialogue: d, setup, stop, origin, memory, patience, until, until_failure };
+            let one_shot =
+                OneShot { dialogue: d, setup, stop, origin, memory, patience, until, until_failure, pages: None };
             match one_shot.run(&list, &mut Transcribed::default()) {
                 Err(Trouble { why, unreachable, .. }) => return Some(OneShotFailure { why, unreachable }),
                 Ok(ended) => {

@@ -1,5 +1,7 @@
 //! One user who goes through a flow once, alone: what `--debug` shows, without its pauses; and what is done once before and after a run.
 
+mod pages;
+
 use std::sync::Arc;
 
 use measure::{Clock, Nanos};
@@ -7,9 +9,12 @@ use plan::flow::{Flow, Known, OnFailure};
 use scenario::{Act, ENDLESS, News, Program};
 use wire::{Dialogue, FaultKind, Memory, Values};
 
+use crate::conversation::Pages;
 use crate::probe::{Way, beginning, probe_of};
 use crate::uses::{Used, used};
 use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop};
+
+pub use pages::{LeftOut, Resource};
 
 /// A loop that never ends is left after so many requests.
 const MOST: usize = 200;
@@ -29,6 +34,10 @@ pub enum Walked {
     },
     /// What it does from here on is done once for all users: `setup` or `teardown`.
     Part(&'static str),
+    /// It fetched what a page names, or had it.
+    Resource(Box<Resource>),
+    /// What of the page's resources it did not fetch.
+    LeftOut(LeftOut),
     /// It would have paused for so long.
     Paused(Nanos),
     /// It was stopped after so many requests.
@@ -45,9 +54,9 @@ pub(crate) fn walk<D: Dialogue>(
     flow: &Flow,
     told: &mut dyn FnMut(Walked),
 ) {
-    let memory = beginning(setup);
-    let way = Way::new(setup, stop, &memory);
-    let mut walk = Walk { dialogue, way, stop, flow, seed: setup.plan.seed, sent: 0 };
+    let (memory, pages) = (beginning(setup), Pages::<D>::default());
+    let way = Way::new(setup, stop, &memory).keeping(&pages);
+    let mut walk = Walk { dialogue, way, stop, flow, seed: setup.plan.seed, sent: 0, fetched: None };
     let user = Flow { start: flow.start.clone(), end: flow.end.clone(), ..flow.of(&flow.steps) };
     let around = setup.plan.around().unwrap_or(flow);
     for (part, steps) in [("setup", around.of(&around.setup)), ("", user), ("teardown", around.of(&around.teardown))] {
@@ -57,6 +66,7 @@ pub(crate) fn walk<D: Dialogue>(
         if !part.is_empty() {
             told(Walked::Part(part));
         }
+        walk.fetched = part.is_empty().then_some(0);
         walk.through(&steps, Some(MOST), &mut |walked| {
             told(walked);
             Nanos::ZERO
@@ -105,7 +115,7 @@ fn once<D: Dialogue>(
 ) -> Result<Memory, OneShotFailure> {
     let memory = beginning(setup);
     let way = Way::new(setup, stop, &memory).until(until);
-    let mut walk = Walk { dialogue, way, stop, flow: steps, seed: setup.plan.seed, sent: 0 };
+    let mut walk = Walk { dialogue, way, stop, flow: steps, seed: setup.plan.seed, sent: 0, fetched: None };
     let mut failed = None;
     walk.through(steps, None, &mut |walked| match walked {
         Walked::Sent { request, outcome: Err(failure), .. } => {
@@ -150,6 +160,8 @@ struct Walk<'a, D: Dialogue> {
     seed: u64,
     /// Requests so far.
     sent: usize,
+    /// Resources of pages so far, where they are fetched.
+    fetched: Option<usize>,
 }
 
 impl<D: Dialogue> Walk<'_, D> {
@@ -168,8 +180,14 @@ impl<D: Dialogue> Walk<'_, D> {
                     return;
                 }
                 Act::Send(request) => {
-                    let on_failure = user.batch(0).map(|batch| batch.on_failure).unwrap_or_default();
+                    let batch = user.batch(0);
+                    let alone = batch.is_none();
+                    let on_failure = batch.map(|batch| batch.on_failure).unwrap_or_default();
                     let fault = self.send(request as usize, told);
+                    let of_page = self.fetch(request as usize, alone, &mut |walked| {
+                        told(walked);
+                    });
+                    let fault = fault.or(of_page);
                     now = now.max(Clock.now());
                     user.hear(0, News::Ended { code: 0, fault, on_failure }, now);
                 }

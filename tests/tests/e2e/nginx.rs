@@ -184,6 +184,20 @@ fn loaded_with_caches(nginx: &Nginx, plan: &std::path::Path) -> Report {
     report(&[&plan.display().to_string()])
 }
 
+/// What `--debug` shows of a page that is loaded twice, the second time with what is kept of the first; each resource in a line.
+fn shown_with_caches(nginx: &Nginx, plan: &std::path::Path) -> Vec<String> {
+    let page = format!("{{url: {}kept/page.html?debug, name: kept}}", nginx.url());
+    let missing = format!("{{url: {}page, name: home}}", nginx.url());
+    let flow = format!("flow: [{page}, {page}, {missing}, {{batch: [{missing}]}}]");
+    std::fs::write(plan, format!("resources: 3\nresources-may-fail: true\ncache: yes\n{flow}\n")).unwrap();
+    let said = brunt(["--debug", &plan.display().to_string()]);
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let lines = said.out.lines().filter_map(|line| line.strip_prefix("--- resource of "));
+    let lines: Vec<String> = lines.map(|line| line.replace(&nginx.url(), "/")).collect();
+    assert!(said.out.contains("--- 1 resource of other hosts not fetched"), "{}", said.out);
+    lines
+}
+
 #[test]
 fn nginx_is_asked_for_what_its_pages_name_as_often_as_pages_are_loaded_and_their_users_have_none_of_it() {
     let page = "<link rel=stylesheet href=a.css><script src=/b.js></script><img src=c.png><img src=c.png>\
@@ -205,6 +219,7 @@ fn nginx_is_asked_for_what_its_pages_name_as_often_as_pages_are_loaded_and_their
     std::fs::write(&plan, text).unwrap();
     let first = report(&[&plan.display().to_string()]);
     let kept = loaded_with_caches(&nginx, &plan);
+    let shown = shown_with_caches(&nginx, &plan);
     let log = nginx.stop_and_read_log();
     let served = |line: &str| log.iter().skip(1).filter(|served| *served == line).count();
     // Files, by what they say of themselves, and the probe of the second run: of those that must be asked about nginx says 304, of what is fresh it hears once of each user.
@@ -216,7 +231,7 @@ fn nginx_is_asked_for_what_its_pages_name_as_often_as_pages_are_loaded_and_their
         "200 /kept/a.css",
         "200 /kept/c.png",
     ];
-    assert_eq!(of_kept.map(served), [6, 95, 5, 95, 5, 100], "{kept}");
+    assert_eq!(of_kept.map(served), [6 + 1, 95 + 1, 5 + 1, 95 + 1, 5 + 1, 100 + 2], "{kept}");
     assert_eq!(kept.requests(), [305, 305, 0, 0], "{kept}");
     let count = |name: &str| kept.json["requests"][name].as_u64();
     assert_eq!(
@@ -230,7 +245,21 @@ fn nginx_is_asked_for_what_its_pages_name_as_often_as_pages_are_loaded_and_their
     let (report, log) = (first, log.into_iter().filter(|line| !line.contains("/kept/")).collect::<Vec<_>>());
     let served = |line: &str| log.iter().skip(1).filter(|served| *served == line).count();
     let paths = ["200 /page", "200 /a.css", "200 /b.js", "200 /c.png", "404 /missing.png"];
-    assert_eq!((paths.map(served), log.len() - 1), ([100; 5], 500), "{report}");
+    // Beside the run, what was shown: the page is in a batch, too, where it fetches nothing.
+    assert_eq!((paths.map(served), log.len() - 1), ([102, 101, 101, 101, 101], 506), "{report}");
+    let expected = [
+        "kept: /kept/a.css  200, 5 bytes",
+        "kept: /kept/b.js  200, 7 bytes",
+        "kept: /kept/c.png  200, 3 bytes",
+        "kept: /kept/a.css  from the cache, 5 bytes",
+        "kept: /kept/b.js  304, 0 bytes",
+        "kept: /kept/c.png  200, 3 bytes",
+        "home: /a.css  200, 1 byte",
+        "home: /b.js  200, 1 byte",
+        "home: /c.png  200, 1 byte",
+    ];
+    assert_eq!(shown[..9], expected, "{shown:?}");
+    assert!(shown.len() == 10 && shown[9].starts_with("home: /missing.png  wrong_status (404)"), "{shown:?}");
     assert_eq!(report.requests(), [500, 400, 100, 0], "{report}");
     let iterations = &report.json["iterations"][0];
     assert_eq!((iterations["started"].as_u64(), iterations["succeeded"].as_u64()), (Some(100), Some(100)), "{report}");

@@ -16,7 +16,7 @@ pub(super) fn led<'a, D: Dialogue>(one_shot: &OneShot<'a, D>, memory: &'a Memory
 }
 
 /// The time, as nanoseconds since 1970.
-pub(super) fn unix_ns() -> u64 {
+pub(crate) fn unix_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
 }
 
