@@ -32,6 +32,12 @@ pub fn word(code: &str, lang: Lang) -> &str {
     kind.or_else(phase).unwrap_or(code)
 }
 
+/// A sort of failure, by its kind, its phase and the system's word for it: `refused · connect · ECONNREFUSED`.
+pub fn sort((kind, phase, errno): (&str, &str, Option<&str>), lang: Lang) -> String {
+    let parts = [Some(word(kind, lang)), Some(word(phase, lang)), errno];
+    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
+}
+
 /// The verdict in a word.
 pub fn verdict(grade: Grade) -> Text {
     match grade {

@@ -45,6 +45,7 @@ pub use exit::Exit;
 pub use finding::{Finding, Grade};
 pub use formats::{FORMATS, Format, Style, format};
 pub use iterations::SpanRow;
+pub use judgement::{sort as sort_of_failure, word as word_of_failure};
 pub use named::NamedTotals;
 pub use objectives::{Judged, Objective, Windows};
 pub use ranked::Ranked;

@@ -377,3 +377,28 @@ fn runs_end_with_the_console_in_good_order_and_outlive_its_crash() {
     let run = finished(&console, &left);
     assert_eq!(run["figures"]["ended"], "interrupted", "{run}");
 }
+
+#[test]
+fn the_most_that_can_be_asked_is_obeyed_beyond_it_is_refused_and_the_run_lives_to_its_end() {
+    let (home, target) = (tempfile::tempdir().unwrap(), Target::healthy());
+    let console = Console::start(home.path());
+    for (load, most, beyond) in [
+        ("users: 2", json!({ "users": 10_000_000 }), json!({ "users": 10_000_001 })),
+        ("rate: 50/s", json!({ "rate": 1e9 }), json!({ "rate": 1.001e9 })),
+    ] {
+        let text = plan(&target, &format!("{load}\nduration: 2s\ndrain: 100ms"));
+        let id =
+            console.post("/api/v1/runs", &json!({ "plan": text })).with(201).json()["id"].as_str().unwrap().to_owned();
+        let change = |change: &Value| console.post(&format!("/api/v1/runs/{id}/change"), change);
+        until("it takes orders", || change(&most).status == 202);
+        let refused = change(&beyond).with(422).json();
+        let said = refused["error"]["sentence"].as_str().unwrap_or_default();
+        assert!(said.contains("more than brunt can") && said.contains("choose"), "{refused}");
+        let figures = finished(&console, &id)["figures"].clone();
+        assert_eq!(figures["ended"], "completed", "{figures}");
+        let count = |name: &str| figures[name].as_u64().unwrap();
+        assert_eq!(count("scheduled"), count("succeeded") + count("failed") + count("unfinished"), "{figures}");
+        let report = console.get(&format!("/api/v1/runs/{id}/report?format=json")).with(200).json();
+        assert_eq!(report["changes"][0]["change"], most, "{}", report["changes"]);
+    }
+}

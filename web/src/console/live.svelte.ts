@@ -18,6 +18,11 @@ export interface Example {
   detail: string;
   sent: string;
   received: string;
+  /** What it is called among the names of the run. */
+  name?: number;
+  status?: string;
+  values?: { name: string; value: string | null }[];
+  words: Record<'en' | 'zh', { kind: string; sort: string; detail: string }>;
 }
 
 /** Listens to the events of a run until it is ended. */

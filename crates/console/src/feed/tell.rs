@@ -1,8 +1,8 @@
 //! Events of a run as what its watchers are told: the lines that pages draw, as in a report.
 
-use record::{Notice, RunEvent};
+use record::{Example, Notice, RunEvent};
 use report::formats::html::Live;
-use report::{Summary, Summing};
+use report::{Lang, Summary, Summing, reason, sort_of_failure, word_of_failure};
 use serde_json::{Value, json};
 
 /// What a second is called, and any other line.
@@ -30,7 +30,7 @@ impl Teller {
             RunEvent::Started(_) | RunEvent::FirstAnswer(_) => self.begin(event),
             RunEvent::Began(_) | RunEvent::Second(_) | RunEvent::Counters(_) => self.draw(event),
             RunEvent::Changed(changed) => vec![("changed", json!(changed).to_string())],
-            RunEvent::Example(example) => vec![("example", json!(example).to_string())],
+            RunEvent::Example(example) => vec![("example", said(example).to_string())],
             RunEvent::Notice(notice) => self.notice(notice),
             RunEvent::Ended(_) => {
                 self.ended = true;
@@ -83,8 +83,41 @@ impl Teller {
     }
 }
 
+/// An example of a failure, with what it is called in words.
+fn said(example: &Example) -> Value {
+    let in_words = |lang: Lang| {
+        let sort = sort_of_failure((&example.kind, &example.phase, example.errno.as_deref()), lang);
+        json!({ "kind": word_of_failure(&example.kind, lang), "sort": sort, "detail": reason(&example.detail, lang) })
+    };
+    let mut told = json!(example);
+    told["words"] = json!({ "en": in_words(Lang::En), "zh": in_words(Lang::Zh) });
+    told
+}
+
 /// A line as it is told.
 fn told(line: &Value) -> (&'static str, String) {
     let name = if line.get("s").is_some() { LINE } else { BLOCK };
     (name, line.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_in_words_of_both_languages() {
+        let example: Example = serde_json::from_value(json!({
+            "kind": "refused", "phase": "connect", "errno": "ECONNREFUSED", "detail": "", "sent": "", "received": "",
+        }))
+        .unwrap();
+        let told = Teller::default().see(&RunEvent::Example(example));
+        let [("example", data)] = &told[..] else { panic!("{told:?}") };
+        let data: Value = serde_json::from_str(data).unwrap();
+        assert_eq!(
+            (&data["kind"], &data["words"]["en"]["sort"]),
+            (&json!("refused"), &json!("refused · connect · ECONNREFUSED"))
+        );
+        let zh = data["words"]["zh"]["sort"].as_str().unwrap();
+        assert!(zh.ends_with(" · ECONNREFUSED") && !zh.contains("refused"), "{zh}");
+    }
 }

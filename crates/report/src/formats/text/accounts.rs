@@ -111,8 +111,7 @@ pub(crate) fn advice(failure: &Failure, lang: Lang) -> Option<&'static str> {
 
 /// `refused · connect · ECONNREFUSED`; the words of documents, or what they mean in another language.
 pub(crate) fn sort_of(f: &Failure, lang: Lang) -> String {
-    let parts = [Some(judgement::word(&f.kind, lang)), Some(judgement::word(&f.phase, lang)), f.errno.as_deref()];
-    parts.into_iter().flatten().filter(|p| !p.is_empty()).collect::<Vec<_>>().join(" · ")
+    judgement::sort((&f.kind, &f.phase, f.errno.as_deref()), lang)
 }
 
 fn example(page: &mut Page, example: &Example, indent: usize) {
