@@ -247,7 +247,7 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
         let links = Links::new(net, dialogue, security, limits.connect_timeout, (Rng::new(seed).fork(3), fills));
         let held = || HeldConnections::new(plan.hold, self.share.of, Arc::clone(&self.barriers[1]));
         let rows = self.rows();
-        let tracing = traces(&*self.dialogue);
+        let tracing = traces(&*self.dialogue, plan.trace);
         Worker::new(Parts {
             now,
             source,
@@ -262,7 +262,7 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             heartbeats: plan.heartbeat.map(|interval| Heartbeats::new(interval, limits.start)),
             books: Books::new(&limits, rows, now, self.report)
                 .checking(self.checks.as_ref().map_or(0, |checks| checks.names().len()))
-                .tracing(tracing),
+                .tracing(tracing, plan.trace),
             checks: self.checks,
             belongings: plan.has_flows().then(|| Belongings::of(&*self.dialogue, plan.flows().count())).flatten(),
             heeding: Heeding::new(self.setup.control.clone()),
@@ -278,10 +278,13 @@ fn own_timeouts(plan: &Plan) -> Vec<Option<Nanos>> {
     if plan.has_flows() { plan.urls.iter().map(plan::WeightedUrl::own_timeout).collect() } else { Vec::new() }
 }
 
-/// True where a request of a run says to which trace it belongs.
-fn traces<D: Dialogue>(dialogue: &D) -> bool {
+/// True where a request of a run says to which trace it belongs, or has no place to say it in and belongs to one.
+fn traces<D: Dialogue>(dialogue: &D, share: Option<f64>) -> bool {
     let fill = Fill::default();
-    dialogue.has_slots() && dialogue.requests().iter().any(|one| dialogue.trace(&one.request, &fill).is_some())
+    let belongs = |request: &D::Request| {
+        dialogue.trace(request, &fill).is_some() || share.is_some() && dialogue.says_no_trace(request)
+    };
+    dialogue.has_slots() && dialogue.requests().iter().any(|one| belongs(&one.request))
 }
 
 /// Of the users of each scenario: which values last as long as they do.

@@ -114,6 +114,8 @@ impl Choice {
 /// What is kept of a second.
 #[derive(Debug)]
 pub(crate) struct Traces {
+    /// Of requests that cannot say their trace: below what sampled ones lie.
+    pub unsaid: Option<u64>,
     slowest: Vec<Kept>,
     failed: Choice,
     sampled: Choice,
@@ -121,9 +123,9 @@ pub(crate) struct Traces {
 
 impl Traces {
     /// Nothing yet.
-    pub fn new() -> Traces {
+    pub fn new(unsaid: Option<u64>) -> Traces {
         let slowest = Vec::with_capacity(2 * SLOWEST);
-        Traces { slowest, failed: Choice::of(FAILED), sampled: Choice::of(SAMPLED) }
+        Traces { unsaid, slowest, failed: Choice::of(FAILED), sampled: Choice::of(SAMPLED) }
     }
 
     /// A request is over.
@@ -149,7 +151,7 @@ impl Traces {
 
 /// Appends them; moments count from `window`.
 pub(crate) fn encode(traces: Option<&Traces>, window: Nanos, bytes: &mut Vec<u8>) {
-    let Some(Traces { slowest, failed, sampled }) = traces else {
+    let Some(Traces { slowest, failed, sampled, .. }) = traces else {
         return bytes.extend_from_slice(&[0; 8 * 4]);
     };
     for kept in [slowest, &failed.kept, &sampled.kept] {
@@ -316,7 +318,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_survives_its_encoding_and_no_cut_of_it_is_taken() {
-        let mut traces = Traces::new();
+        let mut traces = Traces::new(None);
         let trace = Trace { id: u128::MAX - 1, span: 7, sampled: true };
         let mut x = Exchange::due(Nanos(90), Nanos(95), 0, 3, 0);
         (x.started, x.state) = (Nanos(120), Standing::InFlight);
@@ -348,7 +350,7 @@ mod tests {
     #[test]
     fn of_many_that_are_sampled_a_fair_choice_has_spans_and_the_rest_is_counted() {
         let mut rng = measure::Rng::new(1);
-        let mut traces = Traces::new();
+        let mut traces = Traces::new(None);
         let x = Exchange { state: Standing::InFlight, ..Exchange::due(Nanos(100), Nanos(100), 0, 0, 0) };
         let outcome = Outcome { code: 200, failed: None };
         for n in 0..10_000 {

@@ -9,6 +9,7 @@ use prost::Message;
 use record::{FirstAnswer, Span, Started};
 use ureq::http::Uri;
 
+use crate::databases::{Prepared, prepared};
 use crate::otlp::{described, scope, text};
 
 /// Tells the span of opening a connection from that of its request.
@@ -22,6 +23,8 @@ pub(crate) struct Context {
     protocol: String,
     open: bool,
     urls: Vec<String>,
+    /// Of databases and plain connections, by request.
+    prepared: Vec<Option<Prepared>>,
     method: Option<String>,
     names: Vec<String>,
     scenarios: Vec<String>,
@@ -41,6 +44,7 @@ impl Context {
         self.urls = plan.urls.iter().take(URLS).map(|url| url.url.clone()).collect();
         self.method = plan.options.get("method").and_then(|all| all.first()).cloned();
         self.names.clone_from(&started.names);
+        self.prepared = prepared(started, URLS);
         self.scenarios = plan.scenarios.iter().map(|scenario| scenario.name.clone()).collect();
     }
 
@@ -103,9 +107,14 @@ impl Context {
 
     /// What was asked for.
     fn asked(&self, span: &Span) -> Asked {
+        let named = self.names.get(usize::from(span.name)).cloned().unwrap_or_default();
+        if let Some(Some(of)) = self.prepared.get(span.request as usize) {
+            let name = of.called(&named);
+            return Asked { name, url: of.url.clone(), of: Some(of.clone()), ..Asked::default() };
+        }
         let url = self.urls.get(span.request as usize).cloned().unwrap_or_default();
         let uri = url.split('{').next().unwrap_or_default().parse::<Uri>().ok();
-        let name = self.names.get(usize::from(span.name)).cloned().unwrap_or_default();
+        let name = named;
         let rpc = ["grpc:", "grpcs:"].iter().any(|scheme| url.starts_with(scheme)) || self.protocol == "grpc";
         let path = uri.as_ref().map_or("/", Uri::path).to_owned();
         let said =
@@ -113,17 +122,19 @@ impl Context {
         let method = said.map(str::to_owned).or_else(|| self.method.clone()).unwrap_or_else(|| "GET".into());
         let rpc_method = path.trim_start_matches('/').to_owned();
         let fallback = if rpc { rpc_method.clone() } else { method.clone() };
-        Asked { name: if name.is_empty() { fallback } else { name }, url, uri, rpc: rpc.then_some(rpc_method), method }
+        let name = if name.is_empty() { fallback } else { name };
+        Asked { name, url, uri, rpc: rpc.then_some(rpc_method), method, of: None }
     }
 
     fn attributes(&self, span: &Span, asked: &Asked) -> Vec<KeyValue> {
         let mut all = Vec::with_capacity(16);
-        match &asked.rpc {
-            Some(method) => {
+        match (&asked.of, &asked.rpc) {
+            (Some(of), _) => all = of.attributes(span),
+            (None, Some(method)) => {
                 all.extend([text("rpc.system.name", "grpc"), text("rpc.system", "grpc"), text("rpc.method", method)]);
                 all.extend((!span.status.is_empty()).then(|| text("rpc.response.status_code", &span.status)));
             }
-            None => {
+            (None, None) => {
                 all.push(text("http.request.method", &asked.method));
                 all.extend(span.status.parse().ok().map(|code| number("http.response.status_code", code)));
                 // What has slots is no URL that was asked for.
@@ -137,13 +148,13 @@ impl Context {
             all.extend(uri.host().map(|host| text("server.address", host.trim_matches(['[', ']']))));
             all.push(number("server.port", port.into()));
         }
-        if let Some((name, version)) = self.spoken.split_once('/') {
+        if let Some((name, version)) = self.spoken.split_once('/').filter(|_| asked.of.is_none()) {
             all.push(text("network.protocol.name", &name.to_lowercase()));
             all.push(text("network.protocol.version", version));
         }
         if let Some(failure) = &span.failure {
-            let by_status = failure.kind == "wrong_status" && !span.status.is_empty();
-            all.push(text("error.type", if by_status { &span.status } else { &failure.kind }));
+            let status = span.status.split_whitespace().next().filter(|_| failure.kind == "wrong_status");
+            all.push(text("error.type", status.unwrap_or(&failure.kind)));
             all.extend(failure.errno.as_deref().map(|errno| text("brunt.errno", errno)));
         }
         self.own(span, &mut all);
@@ -171,6 +182,7 @@ impl Context {
 }
 
 /// What a request asks for, in words.
+#[derive(Default)]
 struct Asked {
     name: String,
     url: String,
@@ -178,9 +190,12 @@ struct Asked {
     method: String,
     /// Of gRPC: `package.Service/Method`.
     rpc: Option<String>,
+    /// Of a database, or a plain connection.
+    of: Option<Prepared>,
 }
 
-fn number(name: &str, value: i64) -> KeyValue {
+/// An attribute that is a number.
+pub(crate) fn number(name: &str, value: i64) -> KeyValue {
     let value = AnyValue { value: Some(any_value::Value::IntValue(value)) };
     KeyValue { key: name.into(), value: Some(value), ..KeyValue::default() }
 }
@@ -249,6 +264,39 @@ mod tests {
         assert_eq!((&connection.parent_span_id, &connection.trace_id), (&request.span_id, &request.trace_id));
         assert_ne!(connection.span_id, request.span_id);
         assert_eq!((connection.start_time_unix_nano, connection.end_time_unix_nano), (2_000_000, 4_000_000));
+    }
+
+    #[test]
+    fn a_statement_is_described_as_one_of_its_database_and_what_was_sent_plainly_by_its_place() {
+        let failure = record::Failure { kind: "wrong_status".into(), phase: "first_byte".into(), ..Default::default() };
+        let of_request = |url: &str, option: &str, asked: &[&str], (name, span): (&str, Span)| {
+            let head = include_str!("../../record/src/version-1.jsonl").lines().next().expect("a head");
+            let mut started: Started = serde_json::from_str(head).expect("a head");
+            let urls = started.plan.urls.make_mut();
+            urls.truncate(1);
+            urls[0].url = url.into();
+            urls[0].options.clear();
+            started.plan.options = [(option.to_owned(), asked.iter().map(|one| (*one).to_owned()).collect())].into();
+            started.names = vec![name.into()];
+            let mut context = Context::default();
+            context.started(&started);
+            let told = exported(&context, span).remove(0);
+            let known = ["db.system.name", "db.namespace", "db.operation.name", "db.query.text", "server.port"];
+            let known = known.map(|key| of(&told, key).unwrap_or_default());
+            (told.name.clone(), known, ["error.type", "db.response.status_code"].map(|key| of(&told, key)), told)
+        };
+        let failed = Span { request: 1, status: "1062 duplicate entry".into(), failure: Some(failure), ..span() };
+        let sql = ["3x SELECT 1", "INSERT INTO t VALUES ({counter})"];
+        let (name, known, error, told) = of_request("mysql://***@h/shop", "sql", &sql, (sql[1], failed));
+        assert_eq!((&*name, known), ("INSERT t", ["mysql", "shop", "INSERT", sql[1], "3306"].map(str::to_owned)));
+        assert_eq!(error, [Some("1062".to_owned()), Some("1062".to_owned())]);
+        assert_eq!((of(&told, "http.request.method"), of(&told, "url.full")), (None, None));
+        let (name, known, error, _) = of_request("redis://h:1", "command", &[], ("PING", span()));
+        assert_eq!((&*name, known), ("PING", ["redis", "", "PING", "PING", "1"].map(str::to_owned)));
+        assert_eq!(error, [None, None]);
+        let (name, known, _, told) = of_request("udp://h:7", "send", &["x"], ("udp://h:7", span()));
+        assert_eq!((&*name, known), ("udp://h:7", ["", "", "", "", "7"].map(str::to_owned)));
+        assert_eq!(of(&told, "network.transport").as_deref(), Some("udp"));
     }
 
     #[test]

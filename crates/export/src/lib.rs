@@ -8,6 +8,7 @@ mod accept;
 mod buckets;
 mod catalogue;
 mod collector;
+mod databases;
 mod described;
 mod figures;
 mod grpc;

@@ -56,6 +56,7 @@ pub fn yaml(plan: &Plan) -> String {
     page.maybe("connect-rate", plan.connect_rate.map(|rate| format!("{rate}/s")));
     page.maybe("hold", plan.hold.map(time));
     page.maybe("reference", plan.reference.map(|rate| format!("{rate}/s")));
+    page.maybe("trace", plan.trace);
     page.maybe("ping", plan.heartbeat.map(time));
     page.one("workers", &plan.workers.to_string());
     if plan.pin {

@@ -259,6 +259,9 @@ pub struct Plan {
     /// A client beside the load, timed apart, sends so many requests a second on a connection of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<f64>,
+    /// Each request belongs to a trace, of which this share is sampled: for those that have no header to say it in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<f64>,
     /// Which network carries the bytes.
     pub net: NetKind,
     /// Source addresses (single or `a-b` ranges, as written).

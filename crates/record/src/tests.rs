@@ -29,6 +29,7 @@ fn plan() -> Plan {
         slack: Nanos::ZERO,
         connect_rate: None,
         reference: None,
+        trace: None,
         hold: None,
         heartbeat: None,
         net: NetKind::Auto,

@@ -174,6 +174,10 @@ pub trait Dialogue: Send + Sync + 'static {
     fn trace(&self, _request: &Self::Request, _fill: &Fill<'_>) -> Option<Trace> {
         None
     }
+    /// True for a request that has no place to say a trace in: it belongs to one all the same, where the run has traces.
+    fn says_no_trace(&self, _request: &Self::Request) -> bool {
+        false
+    }
     /// True where answers are looked into beyond what ends them (checks, captures): that may take longer than a clock may be old.
     fn reads_closely(&self) -> bool {
         true

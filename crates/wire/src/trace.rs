@@ -41,6 +41,11 @@ impl Trace {
         }
     }
 
+    /// Below what the low halves of a share of all traces lie; a number above the largest becomes that.
+    pub fn sampled_below(share: f64) -> u64 {
+        (share * 2f64.powi(64)) as u64
+    }
+
     /// The value of its header: `00-TRACE-SPAN-FLAGS`.
     pub fn header(&self) -> [u8; LENGTH] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use e2e::foreign::{Foreign, Made, or_left_out, sources};
 use e2e::program::until;
+use e2e::redis::Redis;
 use e2e::report::report;
 use e2e::target::free_port;
 use e2e::{Report, Target, brunt, prepare};
@@ -133,7 +134,7 @@ fn what_cannot_be_exported_is_refused_before_anything_is_sent() {
     for (line, said) in cases {
         brunt([line, &["-n", "1", &taken.address]].concat()).with_code(64).said(said);
     }
-    brunt(["--trace", "1%", "-n", "1", "redis://127.0.0.1:9"]).with_code(64).said("--trace: needs headers");
+    brunt(["--trace", "1%", "-n", "1", "redis://127.0.0.1:9"]).with_code(64).said("--trace: has no header to go in");
     assert_eq!(taken.heard(), 0);
 }
 
@@ -208,5 +209,35 @@ fn spans_of_brunt_carry_the_ids_that_the_service_heard() {
     assert!(children.iter().all(|child| requests.iter().any(|span| span["span"] == child["parent"])));
     for slow in report.at("slowest").as_array().expect("a list") {
         assert!(requests.iter().any(|span| span["span"] == slow["trace"]["span"]), "{slow}");
+    }
+}
+
+#[test]
+fn requests_of_a_database_are_spans_of_its_client() {
+    let (Some(mut collect), Some(redis)) = (python(&["collect"]), Redis::start(&[])) else { return };
+    let collector = Foreign::start(&mut collect);
+    let url = format!("http://127.0.0.1:{}", collector.port);
+    let commands = ["--command", "LPUSH list {counter}", "--command", "GET list"];
+    let line = ["--otlp", &url, "--trace", "1", "-r", "60/s", "-n", "60", "--warmup", "0s", "--format", "json"];
+    let report = Report::of(prepare([&line[..], &commands, &[&redis.url(3)]].concat()).run());
+    let told: Value = serde_json::from_str(&collector.counts()).expect("what it took");
+    let (requests, _): (Vec<&Value>, Vec<&Value>) =
+        told["spans"].as_array().expect("a list").iter().partition(|span| span["kind"] == 3);
+    assert_eq!(requests.len() as u64, report.count("requests.scheduled"), "{report}");
+    let failed: Vec<&&Value> = requests.iter().filter(|span| span["status"] == 2).collect();
+    assert_eq!(failed.len() as u64, report.count("requests.failed"));
+    assert!(!failed.is_empty() && failed.len() < requests.len(), "{report}");
+    for span in &requests {
+        let known = |key: &str| span["attributes"][key].clone();
+        let wrong = span["status"] == 2;
+        let (operation, asked) = if wrong { ("GET", commands[3]) } else { ("LPUSH", commands[1]) };
+        assert_eq!(
+            [known("db.system.name"), known("db.namespace"), known("db.operation.name"), known("db.query.text")],
+            ["redis", "3", operation, asked].map(Value::from),
+            "{span}"
+        );
+        assert_eq!((&span["name"], known("server.port")), (&json!(operation), json!(redis.port)));
+        assert_eq!(known("db.response.status_code"), if wrong { json!("WRONGTYPE") } else { Value::Null });
+        assert_eq!(known("error.type"), known("db.response.status_code"));
     }
 }

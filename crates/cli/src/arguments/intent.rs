@@ -213,11 +213,14 @@ fn over(
     let mut options = shorthand::spelled_out(sealed::opened(options_of(&flags, specs))?, specs)?;
     let own = |url| shorthand::spelled_out_url(sealed::opened_url(url)?, specs);
     let mut urls = ways::named(&flags, urls)?.into_iter().map(own).collect::<Result<Vec<_>, _>>()?;
-    exporting::trace(&flags, specs, (&mut options, &mut urls))?;
+    let trace = exporting::trace(&flags, specs, (&mut options, &mut urls))?;
     scenario_run::refuse_loads(&flags, given)?;
     let flow = flow_file::of_run(&flags, given, &*protocols[protocol])?;
-    let plan =
-        Plan { flow, ..plan((&flags, !given.scenarios.is_empty()), urls, &*protocols[protocol], options, defaults)? };
+    let plan = Plan {
+        flow,
+        trace,
+        ..plan((&flags, !given.scenarios.is_empty()), urls, &*protocols[protocol], options, defaults)?
+    };
     flow_beside::with_load(&plan)?;
     let plan = scenario_run::of_run(&flags, given, plan, &*protocols[protocol])?;
     let keep_secrets = flags.switch("keep-secrets");
@@ -299,6 +302,7 @@ fn plan(
         hold: flags.time("hold", "--hold")?,
         heartbeat: flags.time("ping", "--ping")?,
         reference: flags.parsed("reference", "--reference", reference)?,
+        trace: None,
         net: flags.word("net", &nets)?.unwrap_or_default(),
         sources: ways::sources(flags)?,
         connect_to: ways::connect_to(flags)?,

@@ -1,17 +1,23 @@
 //! Traces of the slowest requests.
 
 use measure::Nanos;
-use wire::Trace;
+use wire::{Fill, Trace};
 
 use super::Books;
 use crate::exchange::Exchange;
 use crate::traces::{Kept, Outcome, Traces};
 
 impl Books {
-    /// Requests say to which trace they belong, or do not.
-    pub fn tracing(mut self, tracing: bool) -> Books {
-        self.tally.traces = tracing.then(|| Box::new(Traces::new()));
+    /// Requests belong to traces, or do not; of those that cannot say so, this share is sampled.
+    pub fn tracing(mut self, tracing: bool, share: Option<f64>) -> Books {
+        self.tally.traces = tracing.then(|| Box::new(Traces::new(share.map(Trace::sampled_below))));
         self
+    }
+
+    /// The trace of a request that has no place to say it in, made of its fill; None where the run has no such traces.
+    pub fn unsaid(&self, fill: &Fill<'_>) -> Option<Trace> {
+        let sampled = self.tally.traces.as_ref()?.unsaid?;
+        Some(Trace::of(fill, sampled))
     }
 
     /// True where traces are kept.

@@ -81,6 +81,7 @@ impl Scene {
             slack: Nanos::ZERO,
             connect_rate: None,
             reference: None,
+            trace: None,
             hold: None,
             heartbeat: None,
             net: NetKind::Auto,

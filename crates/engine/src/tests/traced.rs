@@ -1,11 +1,13 @@
 //! Traces of slow and of failed requests: what is told is what was sent, and it belongs to those that were slow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use measure::Nanos;
-use net::sim::ReplyOwned;
+use net::sim::{ReplyOwned, ServerPeer};
+use plan::flow::{Flow, OnFailure, Step};
 use plan::{Arrivals, WeightedUrl};
+use protocols::redis::{Redis, RedisServer};
 use record::Traced;
 use wire::Ask;
 
@@ -108,4 +110,36 @@ fn a_request_that_timed_out_is_among_the_slowest() {
     let told = slowest(&played);
     let timed_out: Vec<&&Traced> = told.iter().filter(|one| one.timed_out).collect();
     assert!(!timed_out.is_empty() && timed_out.iter().all(|one| one.latency_ns >= 300 * MS.0 && one.status.is_empty()));
+}
+
+#[test]
+fn requests_that_cannot_say_their_trace_belong_to_one_each_or_to_that_of_their_iteration() {
+    let answer = |now: Nanos, _: &Ask<'_>| (now + MS, ReplyOwned::new(200, b"x"));
+    let play = |trace: Option<f64>, flow: bool| {
+        let scene = Scene::open(100.0, Arrivals::Constant, SECOND).with(|plan| {
+            plan.protocol = "redis".into();
+            plan.trace = trace;
+            let commands = if flow { vec!["GET a".into()] } else { vec!["GET a".into(), "GET b".into()] };
+            plan.options.insert("command".into(), commands);
+            plan.urls = vec![WeightedUrl::plain("redis://test"); if flow { 2 } else { 1 }].into();
+            let send = |url| Step::Request { url, on_failure: OnFailure::default() };
+            plan.flow = flow.then(|| Flow { steps: vec![send(0), send(1)], ..Flow::default() });
+        });
+        scene.speak(&Redis, Arc::default(), |_| Box::new(ServerPeer::new(RedisServer::default, answer)))
+    };
+    let ids = |played: &Played| played.spans.iter().map(|span| span.trace).collect::<BTreeSet<u128>>().len();
+    let alone = play(Some(1.0), false);
+    assert_eq!((alone.sum.finished, alone.spans.len(), ids(&alone)), (100, 100, 100));
+    assert!(alone.spans.iter().all(|span| span.sampled && span.ended_ns > span.scheduled_ns));
+    let mut own: Vec<u64> = alone.spans.iter().map(|span| span.span).collect();
+    own.sort_unstable();
+    own.dedup();
+    assert_eq!(own.len(), 100, "each has its own span");
+    let steps = play(Some(1.0), true);
+    assert_eq!((steps.spans.len(), ids(&steps)), (200, 100), "both requests of an iteration are in one trace");
+    let none = play(None, false);
+    assert_eq!((none.spans.len(), slowest(&none).len()), (0, 0));
+    let few = play(Some(0.1), false);
+    let sampled = few.spans.iter().filter(|span| span.sampled).count();
+    assert!((1..40).contains(&sampled), "{sampled}");
 }

@@ -192,13 +192,15 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
     }
 
-    /// The trace that it said it belongs to; None where it was never sent.
+    /// The trace that it belongs to; None where it was never sent.
     fn trace_of(&self, x: &Exchange, id: ExchangeId) -> Option<Trace> {
         if x.state != Standing::InFlight {
             return None;
         }
         let request = self.flights.request(&self.dialogue, x, id)?;
-        self.dialogue.trace(request, &self.flights.filled(x, id))
+        let fill = self.flights.filled(x, id);
+        let unsaid = || self.dialogue.says_no_trace(request).then(|| self.books.unsaid(&fill)).flatten();
+        self.dialogue.trace(request, &fill).or_else(unsaid)
     }
 
     /// What was sent: the same bytes, made again from what they were made of.

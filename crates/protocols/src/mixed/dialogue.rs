@@ -385,6 +385,12 @@ impl Dialogue for MixedDialogue {
         });
         trace.flatten()
     }
+    fn says_no_trace(&self, request: &Request) -> bool {
+        let says = of_part!(self.parts, request.part(), P, dialogue => {
+            found::<P>(dialogue, request).is_some_and(|request| dialogue.says_no_trace(request))
+        });
+        says.unwrap_or_default()
+    }
     fn sent_remembering(&self, request: &Request, fill: &Fill<'_>, memory: &Memory) -> Vec<u8> {
         let sent = of_part!(self.parts, request.part(), P, dialogue => {
             found::<P>(dialogue, request).map(|request| dialogue.sent_remembering(request, fill, memory))

@@ -135,6 +135,9 @@ impl Dialogue for MysqlDialogue {
     fn after(&self) -> &[Request] {
         &self.after
     }
+    fn says_no_trace(&self, _request: &Request) -> bool {
+        true
+    }
     fn sent(&self, request: &Request) -> Vec<u8> {
         let script = &self.plan.scripts[request.script as usize];
         let texts: Vec<&str> = script.statements.iter().map(|s| s.shown.as_str()).collect();

@@ -115,6 +115,9 @@ impl Dialogue for PostgresDialogue {
     fn after(&self) -> &[Request] {
         &self.after
     }
+    fn says_no_trace(&self, _request: &Request) -> bool {
+        true
+    }
     fn sent(&self, request: &Request) -> Vec<u8> {
         self.plan.scripts[request.script as usize].shown.clone().into_bytes()
     }

@@ -159,6 +159,9 @@ impl Dialogue for RawDialogue {
         (self.rules.datagrams && !self.rules.one_way && self.rules.matched.is_none()).then_some(ByOrder::Datagrams)
     }
 
+    fn says_no_trace(&self, _request: &Request) -> bool {
+        true
+    }
     fn sent(&self, request: &Request) -> Vec<u8> {
         self.sent_with(request, &Fill::default())
     }

@@ -190,6 +190,9 @@ impl Dialogue for RedisDialogue {
     fn exchanges_per_user(&self) -> u32 {
         self.rules.pipeline
     }
+    fn says_no_trace(&self, _request: &Request) -> bool {
+        true
+    }
     fn sent(&self, request: &Request) -> Vec<u8> {
         self.sent_with(request, &Fill::default())
     }

@@ -216,8 +216,7 @@ fn traceparent(words: &mut Words<'_>) -> Result<Value, String> {
     let share = share.ok_or_else(|| {
         format!("{{traceparent {text}}} is no share of the traces; write for instance {{traceparent 1%}}")
     })?;
-    // A number above the largest becomes that.
-    Ok(Value::Trace { sampled: (share * 2f64.powi(64)) as u64 })
+    Ok(Value::Trace { sampled: wire::Trace::sampled_below(share) })
 }
 
 /// Words that are taken one after the other.

@@ -59,6 +59,7 @@ fn run(load: Load, seconds: u64) -> Run {
         hold: None,
         heartbeat: None,
         reference: None,
+        trace: None,
         max_connections: 1000,
         workers: 2,
         pin: false,
