@@ -1,5 +1,6 @@
 //! How things are said: protocols as conversations without I/O. The program keeps the one ordered list of them.
 
+mod awaited;
 mod before_after;
 mod beside;
 pub mod cache;
@@ -25,6 +26,7 @@ pub mod postgres;
 pub mod raw;
 pub mod redis;
 pub mod resources;
+mod span;
 mod sql;
 pub mod template;
 mod url_overrides;

@@ -107,6 +107,7 @@ impl Check<'_> {
             "expect-trailer" => format!("trailer {value}"),
             "expect-json" => format!("json {value}"),
             "expect-rows" => format!("rows {value}"),
+            "expect-messages" => format!("messages {value}"),
             "expect-regex" => format!("matches {value}"),
             "expect-field" => format!("field {value}"),
             _ => format!("contains {value}"),

@@ -150,6 +150,60 @@ fn deadlines_and_metadata_arrive() {
     assert!(checks.iter().any(|check| check["name"] == "its words"), "{flow}");
 }
 
+/// The steps of one iteration: whole calls of every shape, and streams that are held open, the last of which nobody finishes.
+fn streams(server: &GrpcServer) -> String {
+    let mut text = "users: 3\niterations: 30\nflow:\n".to_owned();
+    let mut step = |method: &str, options: &str| {
+        let url = server.url(&format!("brunt.Target/{method}"));
+        text += &format!("  - {{url: \"{url}\", {options}}}\n");
+    };
+    step(
+        "Bidi",
+        "stream: chat, header: \"x-brunt: yes\", data: '{\"text\": \"a\"}', await: json $.text == a, capture: {heard: json $.text}",
+    );
+    step("Bidi", "stream: chat, data: '{\"text\": \"{heard}b\"}', one-way: true");
+    step("Bidi", "stream: chat, data: '{\"text\": \"c\"}', await: json $.text == c");
+    step("Bidi", "stream: chat, finish: true, expect-messages: 1, expect-json: '$[0].text == ab', expect-status: OK");
+    step(
+        "ServerStream",
+        "data: '{\"text\": \"x\", \"count\": 5}', expect-messages: 5, expect-json: '$[-1].text == x', capture: {last: json $.text | last}",
+    );
+    step("ClientStream", "data: ['{\"text\": \"{last}\"}', '{\"text\": \"two\"}'], expect-json: $.messages == 2");
+    step("ClientStream", "stream: up, data: '{\"text\": \"{last}\"}', one-way: true");
+    step("ClientStream", "stream: up, data: '{\"text\": \"end\"}', finish: true, expect-json: $.messages == 2");
+    step("Bidi", "stream: left, data: '{\"text\": \"left open\"}'");
+    text
+}
+
+#[test]
+fn streams_are_steps_of_a_flow_and_the_server_agrees_on_every_message() {
+    let Some(server) = GrpcServer::go(&[]) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("flow.yaml");
+    std::fs::write(&path, streams(&server)).expect("written");
+    let path = path.to_str().expect("UTF-8");
+    let flow = report(&[path]).with_code(0);
+    assert_eq!(flow.requests(), [270, 270, 0, 0], "{flow}");
+    assert_eq!(ended_with(&flow, "OK"), 4 * 30, "steps that end a stream or a call: {flow}");
+    let checks = flow.json["checks"].as_array().expect("checks");
+    assert!(checks.len() == 7 && checks.iter().all(|check| check["passed"] == 30), "{flow}");
+    // The first answer, which is in no figure, is that of the first step.
+    let counts = server.counts();
+    let shapes = ["bidi", "client_stream", "server_stream", "unary"].map(|shape| count(&counts, shape));
+    assert_eq!(shapes, [60 + 1, 60, 30, 0], "{counts}");
+    assert_eq!([count(&counts, "heard"), count(&counts, "said")], [30 * 9 + 1, 30 * 11 + 1], "{counts}");
+    let Some(server) = GrpcServer::go(&[]) else { return };
+    let text = streams(&server)
+        .replace("$.text == c", "$.text == d, timeout: 100ms")
+        .replace("iterations: 30", "iterations: 3");
+    std::fs::write(path, text).expect("written");
+    let failed = report(&[path]).with_code(20);
+    assert_eq!(failed.requests(), [9, 6, 3, 0], "each iteration ends with the step that awaits in vain: {failed}");
+    assert_eq!(failed.failures()["timeout"], 3, "{failed}");
+    let shown = brunt(["run", "--debug", path]);
+    assert!(shown.out.contains("{\"text\":\"ab\"}") && shown.out.contains("heard"), "{shown:?}");
+}
+
 #[test]
 fn a_server_that_takes_fewer_streams_than_asked_for_gets_more_connections() {
     let Some(server) = GrpcServer::go(&["-streams=2"]) else { return };

@@ -118,6 +118,15 @@ impl Capture {
         Ok(Capture { text: text.trim().to_owned(), source, pick: pick.unwrap_or(Pick::First), default })
     }
 
+    /// The same over a list of what this is about: a path of JSON that names no item of it leads into each.
+    ///
+    /// # Errors
+    /// As [`Capture::parse`], which has read it before.
+    pub fn in_list(&self) -> Result<Capture, String> {
+        let again = Capture::parse(&self.text)?;
+        Ok(Capture { source: again.source.in_list(), ..again })
+    }
+
     /// What it looks into, in one word: `json`, `header`.
     pub fn kind(&self) -> &'static str {
         self.source.kind()

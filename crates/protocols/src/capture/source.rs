@@ -54,6 +54,14 @@ const KINDS: &str = "json $.PATH, css SELECTOR, xpath EXPRESSION, regex PATTERN,
     status or body; other protocols have message, reply, element N, column NAME and rows";
 
 impl Source {
+    /// As [`super::Capture::in_list`].
+    pub fn in_list(self) -> Source {
+        match self {
+            Source::Json(place) => Source::Json(place.in_list()),
+            other => other,
+        }
+    }
+
     /// Reads a source.
     ///
     /// # Errors

@@ -11,7 +11,9 @@ use wire::{Done, Ended, Event, ExchangeId, Failed, FaultKind};
 use super::compressed::{self, Encoding};
 use super::expect::{Came, Expected, Heard};
 use super::framing::Framing;
+use super::held::{Held, Over};
 use super::request::{ANYHOW, COMPRESSED, Capture, Captured, DEADLINE, Request, STREAMS};
+use super::said::{EXCERPT_BOUND, Said, read};
 use super::status::{self, Statuses};
 use crate::http2::connection::{Listener, Next};
 use crate::http2::frames::code;
@@ -21,8 +23,10 @@ use crate::verify::header::Lines;
 
 /// The most of a body that is kept where it is looked into: one more than is read ([`wire::Dialogue::learnt`]).
 const CAPTURE_BOUND: usize = (8 << 20) + 1;
-/// The most of a status message that is kept as an example.
-const EXCERPT_BOUND: usize = 4096;
+
+const NO_PREFIX: &str = "what stands between the messages is no length prefix";
+/// What a call is called that is no exchange.
+const NOBODYS: ExchangeId = ExchangeId(u32::MAX);
 
 /// A call in flight.
 #[derive(Debug)]
@@ -59,6 +63,8 @@ pub struct Rare {
     random: u64,
     /// What the response must hold, and what of it is kept to be looked into.
     expected: Option<(Arc<Expected>, Heard)>,
+    /// Of a stream that steps hold open: its number. What is known of it is elsewhere.
+    held: Option<u16>,
 }
 
 impl Rare {
@@ -99,6 +105,17 @@ impl Call {
 }
 
 impl Call {
+    /// The call of a stream that steps hold open, which is nobody's exchange.
+    pub fn held(stream: usize, marks: u8) -> Call {
+        let rare = Some(Box::new(Rare { held: Some(stream as u16), ..Rare::default() }));
+        let (framing, encoding, success) = (Framing::default(), Encoding::Identity, Statuses::USUAL);
+        Call { id: NOBODYS, framing, payload: 0, messages: 0, http: 0, marks, success, encoding, begun: true, rare }
+    }
+
+    fn stream_held(&self) -> Option<usize> {
+        Some(usize::from(self.rare.as_deref()?.held?))
+    }
+
     /// The same; what is taken out of its response at random is chosen by these bits.
     #[inline]
     pub fn drawing(mut self, random: u64) -> Call {
@@ -106,30 +123,6 @@ impl Call {
             rare.random = random;
         }
         self
-    }
-}
-
-/// What a header block said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Said {
-    http: u16,
-    /// The content is gRPC's.
-    grpc: bool,
-    encoding: Encoding,
-    status: Option<u32>,
-}
-
-impl Said {
-    /// As one number: 10 bits, one, two, and the status with one more than it.
-    fn digest(self) -> u64 {
-        let status = self.status.map_or(0, |status| u64::from(status) + 1);
-        status << 13 | (self.encoding as u64) << 11 | u64::from(self.grpc) << 10 | u64::from(self.http & 1023)
-    }
-    #[inline]
-    fn of_digest(digest: u64) -> Said {
-        let status = (digest >> 13).checked_sub(1).map(|status| status as u32);
-        let encoding = Encoding::ALL[(digest >> 11 & 3) as usize];
-        Said { http: (digest & 1023) as u16, grpc: digest >> 10 & 1 != 0, encoding, status }
     }
 }
 
@@ -143,6 +136,8 @@ pub struct Ear<'a> {
     pub turns: &'a mut Vec<u32>,
     /// What is kept of responses is taken from it.
     pub kept: &'a Budget,
+    /// The streams that steps hold open, where there are any.
+    pub held: Option<&'a mut Held>,
 }
 
 impl Listener<Call> for Ear<'_> {
@@ -150,7 +145,10 @@ impl Listener<Call> for Ear<'_> {
     fn head(&mut self, call: &mut Call, fields: &mut Fields<'_>, end: bool) -> Result<Next, Malformed> {
         let sort = usize::from(end);
         let mut message = None;
-        let wanted = call.rare.as_deref_mut().and_then(|rare| rare.metadata(end));
+        let wanted = match (call.rare.as_deref_mut(), &mut self.held) {
+            (Some(Rare { held: Some(stream), .. }), Some(held)) => held.metadata(usize::from(*stream), end),
+            (rare, _) => rare.and_then(|rare| rare.metadata(end)),
+        };
         let said = match fields.known(sort).filter(|_| wanted.is_none()) {
             Some(digest) => Said::of_digest(digest),
             None => {
@@ -165,7 +163,11 @@ impl Listener<Call> for Ear<'_> {
         if call.http == 0 {
             if (100..200).contains(&said.http) && !end {
                 // What it said is no metadata.
-                if let Some(lines) = call.rare.as_deref_mut().and_then(|rare| rare.metadata(false)) {
+                let lines = match (call.stream_held(), &mut self.held) {
+                    (Some(stream), Some(held)) => held.metadata(stream, false),
+                    _ => call.rare.as_deref_mut().and_then(|rare| rare.metadata(false)),
+                };
+                if let Some(lines) = lines {
                     *lines = Lines::default();
                 }
                 return Ok(Next::Go);
@@ -189,7 +191,14 @@ impl Listener<Call> for Ear<'_> {
         if call.http == 0 {
             return self.broken(call, "the response begins without a head");
         }
-        if call.http == 200 {
+        if call.http == 200
+            && call.rare.is_some()
+            && let Some(stream) = call.stream_held()
+        {
+            if let Err(what) = self.held_data(call, stream, bytes) {
+                return self.broken(call, what);
+            }
+        } else if call.http == 200 {
             if let Some(rare) = call.rare.as_deref_mut() {
                 rare.keep(bytes, self.kept);
             }
@@ -205,7 +214,7 @@ impl Listener<Call> for Ear<'_> {
                             self.message(call, whole.size);
                         }
                     }
-                    Err(_) => return self.broken(call, "what stands between the messages is no length prefix"),
+                    Err(_) => return self.broken(call, NO_PREFIX),
                 }
             }
         }
@@ -228,6 +237,9 @@ impl Listener<Call> for Ear<'_> {
     }
 
     fn refused(&mut self, call: Call) {
+        if let (Some(stream), Some(held)) = (call.stream_held(), &mut self.held) {
+            return held.refused(stream, "the server refused the stream", (self.kept, self.done));
+        }
         self.begun.retain(|id| *id != call.id);
         self.done.push(Event::Refused(call.id));
     }
@@ -249,6 +261,28 @@ impl Ear<'_> {
             call.begun = true;
             self.begun.push(call.id);
         }
+    }
+
+    /// Messages of a stream that steps hold open.
+    ///
+    /// # Errors
+    /// They are none.
+    #[cold]
+    fn held_data(&mut self, call: &mut Call, stream: usize, bytes: &[u8]) -> Result<(), &'static str> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (more, whole) = call.framing.feed(rest).map_err(|_| NO_PREFIX)?;
+            let Some(held) = &mut self.held else { return Ok(()) };
+            held.piece(stream, &rest[..rest.len() - more.len()], self.kept);
+            rest = more;
+            let Some(whole) = whole else { continue };
+            if let Some(why) = not_offered(call).filter(|_| whole.compressed) {
+                return Err(why);
+            }
+            call.messages = call.messages.saturating_add(1);
+            held.message(stream, whole.size, call.encoding, (self.kept, self.done));
+        }
+        Ok(())
     }
 
     #[inline]
@@ -322,8 +356,7 @@ impl Ear<'_> {
         }
         let rare = call.rare.as_ref()?;
         let (expected, heard) = rare.expected.as_ref()?;
-        let came = Came { heard, status, encoding: call.encoding };
-        match expected.look(&came, (self.kept, rare.random)) {
+        match expected.look(&came(call, heard, status), (self.kept, rare.random)) {
             Ok(taken) if expected.takes() => self.done.push(Event::Learnt(call.id, Box::new(taken))),
             Ok(_) => {}
             Err(trouble) => return Some(trouble),
@@ -338,21 +371,21 @@ impl Ear<'_> {
         Next::Reset(code::CANCEL)
     }
 
-    /// Which checks by name its response failed: the rules, and then its status. A call that was refused holds nothing.
+    /// Which checks by name its response failed. A call that was refused holds nothing.
     fn tell_failed(&mut self, call: &Call, status: u32) {
-        let looked = status == status::OK && call.success.has(status);
         let expected = call.rare.as_ref().and_then(|rare| rare.expected.as_ref());
-        let rules = expected.map(|(expected, heard)| match looked {
-            true => expected.failed(&heard.body, call.encoding, self.kept),
-            false => vec![true; expected.rules()],
-        });
-        let lines = expected.map(|(expected, heard)| expected.without(heard));
-        let failed = Failed::default().all(rules.unwrap_or_default()).all([!call.success.has(status)]);
-        self.done.failed(call.id, failed.all(lines.into_iter().flatten()).bits());
+        let failed = match expected {
+            Some((expected, heard)) => expected.failed(&came(call, heard, status), call.success, self.kept),
+            None => Failed::default().all([!call.success.has(status)]),
+        };
+        self.done.failed(call.id, failed.bits());
     }
 
     #[cold]
     fn end(&mut self, call: &mut Call, status: Option<u32>, fault: Option<FaultKind>, said: &str) {
+        if let (Some(stream), Some(held)) = (call.stream_held(), &mut self.held) {
+            return held.ends(stream, Over { status, fault, said: said.to_owned() }, (self.kept, self.done));
+        }
         self.begun_no_more(call.id);
         if let (Some(status), Some(FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::WrongBody)) =
             (status, fault)
@@ -391,6 +424,12 @@ impl Ear<'_> {
     }
 }
 
+/// A response that is whole.
+fn came<'a>(call: &Call, heard: &'a Heard, status: u32) -> Came<'a> {
+    let Heard { body, metadata } = heard;
+    Came { heard: body, metadata, status, encoding: call.encoding, messages: call.messages }
+}
+
 /// A status that does not count as success.
 fn verdict(call: &Call, status: u32) -> Option<FaultKind> {
     (!call.success.has(status)).then_some(FaultKind::WrongStatus)
@@ -405,56 +444,4 @@ fn not_offered(call: &Call) -> Option<&'static str> {
         Encoding::Other if call.marks & ANYHOW == 0 => Some("a message is compressed in a way that was not offered"),
         _ => None,
     }
-}
-
-/// Reads a block: what it said, and the status message if there is one. `keep`: where its fields are kept.
-fn read(fields: &mut Fields<'_>, mut keep: Option<(&mut Lines, &Budget)>) -> Result<(Said, Option<String>), Malformed> {
-    let (mut said, mut message) = (Said::default(), None);
-    while let Some((name, value)) = fields.next()? {
-        if let Some((lines, budget)) = &mut keep {
-            match name {
-                [b':', ..] => {}
-                b"grpc-message" => lines.field(name, unescaped(value).as_bytes(), budget),
-                _ => lines.field(name, value, budget),
-            }
-        }
-        match name {
-            b":status" => said.http = number(value).map_or(0, |n| n.min(1023) as u16),
-            b"content-type" => said.grpc = value.starts_with(b"application/grpc"),
-            b"grpc-encoding" => said.encoding = Encoding::of(value),
-            // What is no number is UNKNOWN, as other clients take it.
-            b"grpc-status" => said.status = Some(number(value).unwrap_or(2)),
-            b"grpc-message" if !value.is_empty() => message = Some(unescaped(value)),
-            _ => {}
-        }
-    }
-    Ok((said, message))
-}
-
-fn number(digits: &[u8]) -> Option<u32> {
-    let plain = !digits.is_empty() && digits.len() <= 9 && digits.iter().all(u8::is_ascii_digit);
-    plain.then(|| digits.iter().fold(0, |n, digit| n * 10 + u32::from(digit - b'0')))
-}
-
-/// Undoes the percent-encoding of a status message; what is no escape stays as it is.
-fn unescaped(text: &[u8]) -> String {
-    let mut plain = Vec::with_capacity(text.len().min(EXCERPT_BOUND));
-    let mut rest = text;
-    while let Some((&first, more)) = rest.split_first() {
-        let hex = |b: u8| (b as char).to_digit(16);
-        match (first, more) {
-            (b'%', [a, b, behind @ ..]) if hex(*a).is_some() && hex(*b).is_some() => {
-                plain.push((hex(*a).unwrap_or(0) * 16 + hex(*b).unwrap_or(0)) as u8);
-                rest = behind;
-            }
-            _ => {
-                plain.push(first);
-                rest = more;
-            }
-        }
-        if plain.len() >= EXCERPT_BOUND {
-            break;
-        }
-    }
-    String::from_utf8_lossy(&plain).into_owned()
 }

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use prost_reflect::MethodDescriptor;
-use wire::{Asked, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Trace, Weighted};
+use wire::{
+    Asked, Belongs, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Trace, Weighted,
+};
 
 use super::expect::Expected;
 use super::json::Message;
@@ -13,7 +15,9 @@ use super::request::{Capture, Captured, Maker, Place, Request};
 use super::schema::{Schema, shape};
 use super::session::GrpcSession;
 use super::status::{self, Statuses};
-use super::{framing, json, transcript};
+use super::steps::{self, Holds};
+use super::transcript::{self, Before};
+use super::{framing, json};
 use crate::http2::frames::code;
 use crate::http2::hpack::Lexicon;
 use crate::kept::Budget;
@@ -23,6 +27,9 @@ use crate::url_overrides;
 const ALPN: &[&[u8]] = &[b"h2"];
 /// Services whose description comes with the program: health checks, reflection, the built-in target.
 const BUILT: [&str; 3] = ["grpc.health.v1.Health", reflection::SERVICES[0], "brunt.Target"];
+
+/// Bound to connections for streams that steps hold open.
+const HELD: u32 = 1;
 
 /// gRPC over HTTP/2, over TCP and TLS.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,7 +51,7 @@ impl Protocol for Grpc {
     }
 
     fn checks(&self, _url: &str) -> &'static [&'static str] {
-        &["expect-json", "expect-status", "expect-header", "expect-trailer"]
+        &["expect-json", "expect-status", "expect-header", "expect-trailer", "expect-messages"]
     }
     fn options_of_one_url(&self) -> &'static [&'static str] {
         options::OF_ONE_URL
@@ -90,17 +97,23 @@ fn prepared(asked: &Asked, marks: &mut Marks) -> Result<GrpcDialogue, Complaint>
     let places = places(asked)?;
     let schema = schema(asked, &wishes, &places)?;
     let (mut maker, mut origins, mut requests) = (Maker::default(), Vec::new(), Vec::new());
-    let mut names = Names::default();
+    let (mut names, mut holds) = (Names::default(), Holds::default());
     for (index, (place, url)) in places.iter().zip(&asked.urls).enumerate() {
         let method = method(&schema, place)?;
         let own = url_overrides::wished(asked, index, options::OF_ONE_URL, |asked| Wishes::read(asked, marks))?;
-        let origin = origins.iter().position(|o| *o == place.origin).unwrap_or_else(|| {
-            origins.push(place.origin.clone());
+        let (own, stream) = (own.as_ref().unwrap_or(&wishes), steps::stream(asked, index)?);
+        let leads = Origin { bound: stream.map_or(0, |_| HELD), ..place.origin.clone() };
+        let origin = origins.iter().position(|origin| *origin == leads).unwrap_or_else(|| {
+            origins.push(leads);
             origins.len() - 1
         });
-        let calls = calls(&mut maker, place, own.as_ref().unwrap_or(&wishes), &method, marks)?;
+        let mut calls = calls(&mut maker, place, own, (&method, stream.is_some()), marks)?;
+        let mut called = format!("{}/{}", method.parent_service().full_name(), method.name());
+        if let (Some(stream), [step]) = (stream, &mut calls[..]) {
+            let does = holds.add((asked, index), stream, own, step)?;
+            called = format!("{does} {called}");
+        }
         let weight = url.weight / calls.len() as f64;
-        let called = format!("{}/{}", method.parent_service().full_name(), method.name());
         calls.iter().for_each(|_| names.add(asked.name(index).unwrap_or(&called)));
         requests.extend(calls.into_iter().map(|request| Weighted { request, origin, weight }));
     }
@@ -111,7 +124,20 @@ fn prepared(asked: &Asked, marks: &mut Marks) -> Result<GrpcDialogue, Complaint>
     let (lexicon, streams) = (Arc::new(maker.lexicon), wishes.streams);
     let slots = requests.iter().any(|weighted: &Weighted<Request>| weighted.request.slots.is_some());
     let (kept, capture, end) = (Budget::default(), None, marks.end());
-    Ok(GrpcDialogue { requests, names, origins, lexicon, streams, kept, capture, slots, end })
+    let holds = Arc::new(holds);
+    Ok(GrpcDialogue {
+        requests,
+        names,
+        origins,
+        lexicon,
+        streams,
+        kept,
+        capture,
+        slots,
+        end,
+        holds,
+        shown: Mutex::default(),
+    })
 }
 
 fn places(asked: &Asked) -> Result<Vec<Place>, Complaint> {
@@ -177,7 +203,7 @@ fn calls(
     maker: &mut Maker,
     place: &Place,
     wishes: &Wishes,
-    method: &MethodDescriptor,
+    (method, held): (&MethodDescriptor, bool),
     marks: &mut Marks,
 ) -> Result<Vec<Request>, Complaint> {
     let mut messages = Vec::new();
@@ -188,10 +214,11 @@ fn calls(
         }
         messages.extend(read);
     }
-    if messages.is_empty() {
+    let (takes_stream, gives_stream) = (method.is_client_streaming(), method.is_server_streaming());
+    // A step on a stream may say nothing.
+    if messages.is_empty() && !(held && takes_stream) {
         messages.push(Message::Fixed(Vec::new()));
     }
-    let (takes_stream, gives_stream) = (method.is_client_streaming(), method.is_server_streaming());
     if wishes.lockstep && !(takes_stream && gives_stream) {
         let trouble =
             format!("is about bidirectional streams, and {} is {}; leave it out", method.name(), shape(method));
@@ -204,7 +231,7 @@ fn calls(
             messages.into_iter().map(one).collect::<Result<_, _>>()?
         }
     };
-    let expected = expected(wishes, method)?;
+    let expected = if held { None } else { expected(wishes, method)? };
     for call in &mut calls {
         (call.method, call.expected) = (Some(method.clone()), expected.clone());
     }
@@ -214,12 +241,10 @@ fn calls(
 /// What the responses of a method must hold; None: nothing.
 fn expected(wishes: &Wishes, method: &MethodDescriptor) -> Result<Option<Arc<Expected>>, Complaint> {
     let metadata = wishes.metadata_expected.iter().any(|lines| !lines.is_empty());
-    if wishes.expected.is_empty() && wishes.captures.is_empty() && !metadata {
+    if wishes.expected.is_empty() && wishes.captures.is_empty() && !metadata && wishes.messages.is_none() {
         return Ok(None);
     }
-    let expected = Expected::of(&wishes.expected, method.output());
-    let taking = |expected: Expected| expected.taking(&wishes.captures, &wishes.metadata_expected);
-    let expected = expected.map(taking);
+    let expected = Expected::of(wishes, method.output(), method.is_server_streaming());
     expected.map(|expected| Some(Arc::new(expected))).map_err(|trouble| Complaint::new("--expect-json", trouble))
 }
 
@@ -239,6 +264,10 @@ pub struct GrpcDialogue {
     slots: bool,
     /// After how many calls their data is at its end.
     end: Option<u64>,
+    /// The streams that steps of a flow hold open.
+    holds: Arc<Holds>,
+    /// What was shown of a connection with such streams.
+    shown: Mutex<Before>,
 }
 
 impl GrpcDialogue {
@@ -267,6 +296,8 @@ impl GrpcDialogue {
             capture: Some(capture),
             slots,
             end: None,
+            holds: Arc::default(),
+            shown: Mutex::default(),
         })
     }
 }
@@ -286,6 +317,10 @@ impl Dialogue for GrpcDialogue {
     }
     fn alpn(&self) -> &[&'static [u8]] {
         ALPN
+    }
+    /// Streams that are held open are on a connection of their user, which its first step on one of them opens.
+    fn belongs(&self, origin: &Origin) -> Belongs {
+        if origin.bound == HELD { Belongs::ToUser } else { Belongs::default() }
     }
     fn exchanges_per_connection(&self) -> u32 {
         self.streams
@@ -320,11 +355,16 @@ impl Dialogue for GrpcDialogue {
     fn trace(&self, request: &Request, fill: &Fill) -> Option<Trace> {
         request.slots.as_ref()?.head.as_ref()?.trace(fill)
     }
-    fn readable(&self, _established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
-        Some(transcript::readable(self.requests.iter().map(|weighted| &weighted.request), sent, received))
+    fn readable(&self, established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
+        let requests = self.requests.iter().map(|weighted| &weighted.request);
+        let mut others = Before::default();
+        // Of one user, step by step; a flow of several protocols has its own bits above.
+        let mut held = self.shown.lock().ok().filter(|_| established.bound & HELD != 0);
+        Some(transcript::readable(requests, (sent, received), held.as_deref_mut().unwrap_or(&mut others)))
     }
     fn session(&self, origin: &Origin, _established: &Established) -> GrpcSession {
-        GrpcSession::new(Arc::clone(&self.lexicon), self.streams, (origin.tls, self.kept.clone()))
+        let session = GrpcSession::new(Arc::clone(&self.lexicon), self.streams, (origin.tls, self.kept.clone()));
+        if origin.bound == HELD { session.holding(Arc::clone(&self.holds)) } else { session }
     }
     fn spoken(&self, _established: &Established) -> String {
         "gRPC over HTTP/2".to_owned()

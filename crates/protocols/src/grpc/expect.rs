@@ -2,23 +2,30 @@
 //!
 //! `--expect-header`, `--expect-trailer`: what the metadata in front of them and behind them must.
 //!
-//! Each message of a call whose status is OK is looked into, decompressed where it must be. Numbers of 64 bits are numbers
+//! `--expect-messages 3`: how many of them.
+//!
+//! Where a method answers with a stream, a rule and a capture whose path begins with a place in a list (`$[0].text`, `$[-1].text`) are about the
+//! list of its messages; any other rule holds for each, and any other path is looked for in each. Each message of a call whose status is OK is looked into, decompressed where it must be. Numbers of 64 bits are numbers
 //! here, and fields that have their default are there: a rule compares values, not spellings.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use prost_reflect::{DynamicMessage, Kind, MessageDescriptor, SerializeOptions};
-use wire::FaultKind;
+use wire::{Failed, FaultKind};
 
 use super::compressed::{self, Encoding};
 use super::framing;
 use super::nearest::nearest;
-use super::status;
+use super::options::Wishes;
+use super::status::{self, Statuses};
+use crate::awaited::Like;
 use crate::capture::{Answer, Capture, Part, Taken};
 use crate::kept::{Budget, Kept, NO_ROOM};
+use crate::span;
 use crate::verify::KEPT_BOUND;
 use crate::verify::header::{Header, Lines};
-use crate::verify::json::{Json, Step};
+use crate::verify::json::{Json, Step, of_list};
 use crate::verify::places;
 
 /// The largest message that is decoded: a field of two bytes may take a hundred in memory.
@@ -35,6 +42,12 @@ pub struct Expected {
     kind: MessageDescriptor,
     options: SerializeOptions,
     captures: Arc<[(u16, Capture)]>,
+    /// The response is a stream of messages.
+    streams: bool,
+    /// How many there must be.
+    count: Option<RangeInclusive<u64>>,
+    /// It was said which statuses count as success: a check like the others.
+    says_status: bool,
     /// Lines of the metadata in front of the messages, and of that behind them.
     lines: Arc<[Vec<Header>; 2]>,
 }
@@ -51,28 +64,42 @@ pub struct Heard {
 /// A response that is whole.
 #[derive(Debug)]
 pub struct Came<'a> {
-    pub heard: &'a Heard,
+    pub heard: &'a Body,
+    /// The metadata in front of them, and that behind them.
+    pub metadata: &'a [Lines; 2],
     pub status: u32,
     pub encoding: Encoding,
+    /// So many messages it has.
+    pub messages: u32,
 }
 
 /// What is wrong with a response, and the same in a sentence.
 type Trouble = (FaultKind, String);
 
 impl Expected {
-    /// Rules about messages of this kind.
+    /// What was wished of responses with messages of this kind, one of them or a stream.
     ///
     /// # Errors
     /// A rule names a field that these messages do not have.
-    pub fn of(rules: &Arc<[Json]>, kind: MessageDescriptor) -> Result<Expected, String> {
-        rules.iter().try_for_each(|rule| known(rule, &kind))?;
+    pub fn of(wishes: &Wishes, kind: MessageDescriptor, streams: bool) -> Result<Expected, String> {
+        let rules = Arc::clone(&wishes.expected);
+        rules.iter().try_for_each(|rule| known(rule, &kind, streams))?;
+        let captures = match streams {
+            true => {
+                let in_list = wishes.captures.iter().map(|(at, capture)| Ok((*at, capture.in_list()?)));
+                in_list.collect::<Result<_, String>>()?
+            }
+            false => Arc::clone(&wishes.captures),
+        };
         let options = SerializeOptions::new().stringify_64_bit_integers(false).skip_default_fields(false);
-        Ok(Expected { rules: Arc::clone(rules), kind, options, captures: Arc::default(), lines: Arc::default() })
+        let (count, lines) = (wishes.messages.clone(), Arc::clone(&wishes.metadata_expected));
+        Ok(Expected { rules, kind, options, captures, streams, count, says_status: wishes.says_status, lines })
     }
 
-    /// The same, with these lines of its metadata; and this is taken out of a response that holds all of it.
-    pub fn taking(self, captures: &Arc<[(u16, Capture)]>, lines: &Arc<[Vec<Header>; 2]>) -> Expected {
-        Expected { captures: Arc::clone(captures), lines: Arc::clone(lines), ..self }
+    /// The same of one message of a stream, of which neither the end nor the number is known yet.
+    pub fn of_one(wishes: &Wishes, kind: MessageDescriptor) -> Result<Expected, String> {
+        let all = Expected::of(wishes, kind, false)?;
+        Ok(Expected { count: None, lines: Arc::new([all.lines[0].clone(), Vec::new()]), ..all })
     }
 
     /// True where messages must be kept.
@@ -93,20 +120,34 @@ impl Expected {
     /// What is wrong with it.
     pub fn look(&self, came: &Came<'_>, (budget, random): (&Budget, u64)) -> Result<Taken, Trouble> {
         let of_metadata = |why| (FaultKind::WrongHeader, why);
-        let [head, trailers] = self.metadata(came.heard).map_err(of_metadata)?;
+        let [head, trailers] = self.metadata(came).map_err(of_metadata)?;
         let called = status::name(came.status);
         let (mut taken, answer) = (Taken::default(), Answer { called: &called, head, trailers, ..Answer::default() });
         let of_rest = self.captures.iter().filter(|(_, capture)| capture.part() != Part::Body);
         taken.add(of_rest, &answer, random).map_err(of_metadata)?;
+        if came.status == status::OK && self.miscounts(came) {
+            return Err((FaultKind::WrongBody, self.why_miscounted(came)));
+        }
         if came.status == status::OK && self.wants_messages() {
             self.look_at_messages(came, (budget, random), &mut taken).map_err(|why| (FaultKind::WrongBody, why))?;
         }
         Ok(taken)
     }
 
+    /// It has another number of messages than it must.
+    fn miscounts(&self, came: &Came<'_>) -> bool {
+        self.count.as_ref().is_some_and(|count| !count.contains(&u64::from(came.messages)))
+    }
+
+    #[cold]
+    fn why_miscounted(&self, came: &Came<'_>) -> String {
+        let expected = self.count.as_ref().map(span::told).unwrap_or_default();
+        format!("expected messages: {expected}, found {}", came.messages)
+    }
+
     /// The metadata, which has what it must.
-    fn metadata<'a>(&self, heard: &'a Heard) -> Result<[&'a [u8]; 2], String> {
-        let texts = [heard.metadata[0].text()?, heard.metadata[1].text()?];
+    fn metadata<'a>(&self, came: &Came<'a>) -> Result<[&'a [u8]; 2], String> {
+        let texts = [came.metadata[0].text()?, came.metadata[1].text()?];
         for ((lines, text), what) in self.lines.iter().zip(texts).zip(["header", "trailer"]) {
             if let Some(line) = lines.iter().find(|line| !line.holds(text)) {
                 return Err(line.why(what, text));
@@ -117,8 +158,8 @@ impl Expected {
 
     /// Which of the lines that its metadata must have are not there.
     #[cold]
-    pub fn without(&self, heard: &Heard) -> Vec<bool> {
-        let texts = heard.metadata.iter().map(|lines| lines.text().unwrap_or_default());
+    fn without(&self, came: &Came<'_>) -> Vec<bool> {
+        let texts = came.metadata.iter().map(|lines| lines.text().unwrap_or_default());
         self.lines.iter().zip(texts).flat_map(|(lines, text)| lines.iter().map(|line| !line.holds(text))).collect()
     }
 
@@ -128,49 +169,95 @@ impl Expected {
         (budget, random): (&Budget, u64),
         taken: &mut Taken,
     ) -> Result<(), String> {
-        let plain = compressed::undone(came.heard.body.kept()?, came.encoding)?;
+        let plain = compressed::undone(came.heard.kept()?, came.encoding)?;
         let messages = framing::messages(&plain);
         if messages.is_empty() {
             return Err("the response has no message".to_owned());
         }
         let mut texts = Vec::new();
         for message in &messages {
-            let text = self.checked(message, budget)?;
-            if !self.captures.is_empty() {
-                texts.push(text);
-            }
+            texts.push(self.written(message, budget)?);
         }
+        let whole = self.whole(&texts);
+        self.check(&texts, &whole)?;
         if self.captures.is_empty() {
             return Ok(());
         }
-        let whole = match &texts[..] {
-            [one] => one.clone(),
-            several => [b"[", &several.join(&b","[..])[..], b"]"].concat(),
-        };
         let of_body = self.captures.iter().filter(|(_, capture)| capture.part() == Part::Body);
         taken.add(of_body, &Answer { body: &whole, ..Answer::default() }, random)
     }
 
-    /// So many rules there are.
-    pub fn rules(&self) -> usize {
-        self.rules.len()
+    /// What rules and captures about the whole response look into: its message, or the list of them.
+    fn whole(&self, texts: &[Vec<u8>]) -> Vec<u8> {
+        match texts {
+            [one] if !self.streams => one.clone(),
+            several => [b"[", &several.join(&b","[..])[..], b"]"].concat(),
+        }
     }
 
-    /// Of a response that is not as it must be: which of the rules do not hold for all of its messages.
+    /// # Errors
+    /// The first rule that is broken, and what was there.
+    fn check(&self, texts: &[Vec<u8>], whole: &[u8]) -> Result<(), String> {
+        for rule in self.rules.iter() {
+            let alone = std::slice::from_ref(&whole);
+            let each: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+            for text in if self.is_of_list(rule) { alone } else { &each[..] } {
+                let Some(value) = places::whole(text) else { return Err(unwritten(text)) };
+                if !rule.holds(value) {
+                    return Err(rule.why(value));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_of_list(&self, rule: &Json) -> bool {
+        self.streams && of_list(rule.path())
+    }
+
+    /// Of a response that is not as it must be, in the order of its checks: which rules do not hold, whether its status is wrong, which
+    /// lines are not there, and whether its messages are as many as they must be.
     #[cold]
-    pub fn failed(&self, body: &Body, encoding: Encoding, budget: &Budget) -> Vec<bool> {
+    pub fn failed(&self, came: &Came<'_>, success: Statuses, budget: &Budget) -> Failed {
+        let looked = came.status == status::OK && success.has(status::OK);
+        let rules = if looked { self.broken(came, budget) } else { vec![true; self.rules.len()] };
+        Failed::default()
+            .all(rules)
+            .all(self.says_status.then(|| !success.has(came.status)))
+            .all(self.without(came))
+            .all(self.count.as_ref().map(|_| !looked || self.miscounts(came)))
+    }
+
+    /// All of its checks failed.
+    pub fn all_failed(&self) -> Failed {
+        let all = self.rules.len() + usize::from(self.says_status) + usize::from(self.count.is_some());
+        Failed::default().all(vec![true; all + self.lines.iter().map(Vec::len).sum::<usize>()])
+    }
+
+    /// What a message is to be like is about fields that it has.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn knows(&self, like: &Like) -> Result<(), String> {
+        if let Like::Json(rule) = like { known(rule, &self.kind, false) } else { Ok(()) }
+    }
+
+    /// Which of the rules do not hold.
+    #[cold]
+    fn broken(&self, came: &Came<'_>, budget: &Budget) -> Vec<bool> {
         let texts = || {
-            let plain = compressed::undone(body.kept()?, encoding)?;
-            framing::messages(&plain)
-                .iter()
-                .map(|message| self.written(message, budget))
-                .collect::<Result<Vec<_>, String>>()
+            let plain = compressed::undone(came.heard.kept()?, came.encoding)?;
+            let texts = framing::messages(&plain).into_iter().map(|message| self.written(message, budget));
+            texts.collect::<Result<Vec<_>, String>>()
         };
         let texts = texts().unwrap_or_default();
-        let read: Vec<_> = texts.iter().map(|text| places::whole(text)).collect();
-        let holds =
-            |rule: &Json| !read.is_empty() && read.iter().all(|value| value.is_some_and(|value| rule.holds(value)));
-        self.rules.iter().map(|rule| !holds(rule)).collect()
+        let whole = self.whole(&texts);
+        let holds = |rule: &Json, text: &[u8]| places::whole(text).is_some_and(|value| rule.holds(value));
+        let kept = |rule: &Json| match self.is_of_list(rule) {
+            true => holds(rule, &whole),
+            false => !texts.is_empty() && texts.iter().all(|text| holds(rule, text)),
+        };
+        self.rules.iter().map(|rule| !kept(rule)).collect()
     }
 
     /// True where something is taken out of responses.
@@ -178,18 +265,11 @@ impl Expected {
         !self.captures.is_empty()
     }
 
-    /// A message as JSON that keeps the rules.
-    fn checked(&self, message: &[u8], budget: &Budget) -> Result<Vec<u8>, String> {
-        let text = self.written(message, budget)?;
-        let Some(value) = places::whole(&text) else { return Err(unwritten(message)) };
-        match self.rules.iter().find(|rule| !rule.holds(value)) {
-            Some(rule) => Err(rule.why(value)),
-            None => Ok(text),
-        }
-    }
-
     /// A message as JSON.
-    fn written(&self, message: &[u8], budget: &Budget) -> Result<Vec<u8>, String> {
+    ///
+    /// # Errors
+    /// Why it cannot be had so.
+    pub fn written(&self, message: &[u8], budget: &Budget) -> Result<Vec<u8>, String> {
         let size = measure::format_bytes(message.len() as u64);
         if message.len() > DECODED_BOUND {
             let most = measure::format_bytes(DECODED_BOUND as u64);
@@ -220,10 +300,11 @@ pub struct Body {
 }
 
 /// Why a response is not kept.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 enum Missed {
     TooLong,
     NoRoom,
+    Because(String),
 }
 
 impl Body {
@@ -243,13 +324,23 @@ impl Body {
         }
     }
 
-    fn kept(&self) -> Result<&[u8], String> {
-        match self.missed {
+    /// A piece of it cannot be had as it was.
+    pub fn miss(&mut self, why: &str) {
+        self.missed.get_or_insert_with(|| Missed::Because(why.to_owned()));
+    }
+
+    /// All of it.
+    ///
+    /// # Errors
+    /// Why it was not kept.
+    pub fn kept(&self) -> Result<&[u8], String> {
+        match &self.missed {
             None => Ok(&self.bytes),
             Some(Missed::TooLong) => {
                 let bound = measure::format_bytes(KEPT_BOUND as u64);
                 Err(format!("the response is longer than {bound}, the most that is kept to be looked into"))
             }
+            Some(Missed::Because(why)) => Err(why.clone()),
             Some(Missed::NoRoom) => Err(format!("the response was not looked into: {NO_ROOM}")),
         }
     }
@@ -257,9 +348,12 @@ impl Body {
 
 /// Follows the names of a rule as far as the schema tells them; behind a map, a list of values or a type with a JSON of
 /// its own (`google.protobuf.Struct`) anything may stand.
-fn known(rule: &Json, kind: &MessageDescriptor) -> Result<(), String> {
+fn known(rule: &Json, kind: &MessageDescriptor, streams: bool) -> Result<(), String> {
     let mut at = Some(kind.clone());
     let mut steps = rule.path().iter();
+    if streams && of_list(rule.path()) {
+        steps.next();
+    }
     while let (Some(kind), Some(step)) = (at.take(), steps.next()) {
         if kind.full_name().starts_with("google.protobuf.") {
             return Ok(());

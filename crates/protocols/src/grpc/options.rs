@@ -1,5 +1,6 @@
 //! The options of gRPC and what was wished by them, checked before anything is sent.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use measure::Nanos;
@@ -12,6 +13,7 @@ use crate::file;
 use crate::http1::captured::CAPTURE;
 use crate::identity;
 use crate::marks::{Marks, NO_SLOTS};
+use crate::span;
 use crate::verify::header::Header;
 use crate::verify::json::Json;
 use crate::verify::lines;
@@ -66,6 +68,30 @@ pub const OPTIONS: &[OptionSpec] = &[
         "在双向流中，收到上一条消息的应答后才发送下一条",
     ),
     option(
+        "stream",
+        Takes::One("NAME"),
+        "At a step of a flow: the stream it is on, which its first step opens and which is held open over steps",
+        "流程步骤所在的流：由其首个步骤打开，并跨步骤保持",
+    ),
+    option(
+        "one-way",
+        Takes::Nothing,
+        "At a step on a stream: say the message, and await none",
+        "流上的步骤：只发送消息，不等待应答",
+    ),
+    option(
+        "await",
+        Takes::One("WHAT"),
+        "At a step of a flow: the message it awaits: any, json $.type == 1, regex PATTERN or text TEXT",
+        "流程步骤所等待的消息：any、json $.type == 1、regex 表达式、text 文本",
+    ),
+    option(
+        "finish",
+        Takes::Nothing,
+        "At a step on a stream: half-close it, and hear all to the end, where its status is",
+        "流上的步骤：半关闭该流，接收至其结束并检查状态",
+    ),
+    option(
         "compress",
         Takes::Nothing,
         "Send messages compressed by gzip (grpc-encoding)",
@@ -83,6 +109,12 @@ pub const OPTIONS: &[OptionSpec] = &[
         Takes::Many("RULE"),
         "Fail a call with status OK unless each message of its response, as JSON, keeps the rule: '$.reply.id == 7'",
         "状态为 OK 但响应消息（JSON 形式）不符合规则的调用计为失败：'$.reply.id == 7'",
+    ),
+    option(
+        "expect-messages",
+        Takes::One("N"),
+        "Fail a call with status OK unless its response has so many messages: 3, 1..5, 1..",
+        "状态为 OK 但响应消息数不符的调用计为失败：3、1..5、1..",
     ),
     option(
         "expect-header",
@@ -105,10 +137,15 @@ pub const OF_ONE_URL: &[&str] = &[
     "data",
     "data-file",
     "deadline",
+    "stream",
+    "one-way",
+    "await",
+    "finish",
     "lockstep",
     "compress",
     "expect-status",
     "expect-json",
+    "expect-messages",
     "expect-header",
     "expect-trailer",
     CAPTURE,
@@ -138,8 +175,12 @@ pub struct Wishes {
     pub streams: u32,
     /// What counts as a success.
     pub success: Statuses,
+    /// It was said.
+    pub says_status: bool,
     /// What the messages of responses must hold.
     pub expected: Arc<[Json]>,
+    /// How many of them there must be.
+    pub messages: Option<RangeInclusive<u64>>,
     /// What the metadata in front of them must, and that behind them.
     pub metadata_expected: Arc<[Vec<Header>; 2]>,
     /// What is taken out of them.
@@ -170,7 +211,9 @@ impl Wishes {
             compress: asked.switch("compress"),
             streams: asked.value("streams").map_or(Ok(1), streams)?,
             success: asked.value("expect-status").map_or(Ok(Statuses::USUAL), statuses)?,
+            says_status: asked.value("expect-status").is_some(),
             expected: rules(asked)?,
+            messages: span::wished(asked, "expect-messages", "messages")?,
             metadata_expected: Arc::new([lines(asked, "expect-header")?, lines(asked, "expect-trailer")?]),
             captures: capture::wished(asked, ("a response of gRPC", KNOWN))?.into(),
         })

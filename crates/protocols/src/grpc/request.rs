@@ -90,13 +90,23 @@ pub struct Request {
     pub(super) method: Option<MethodDescriptor>,
     /// What its slots are filled from, where it has any.
     pub(super) slots: Option<Box<Slots>>,
+    /// The number of the step on a stream that is held open; None: it makes a call of its own.
+    pub(super) held: Option<u32>,
+}
+
+impl Request {
+    /// What opens its call is another's from now on.
+    pub(super) fn opening(&mut self) -> (List, Option<Arc<http2::Filled>>) {
+        let head = self.slots.as_mut().and_then(|slots| slots.head.clone());
+        (std::mem::take(&mut self.list), head)
+    }
 }
 
 /// What a call with slots is made from.
 #[derive(Debug)]
 pub struct Slots {
     /// Its head, where metadata has slots; the list then holds the pseudo-fields.
-    pub(super) head: Option<http2::Filled>,
+    pub(super) head: Option<Arc<http2::Filled>>,
     /// Its messages; none where no slot stands in them.
     pub(super) messages: Vec<Message>,
 }
@@ -219,6 +229,7 @@ impl Maker {
             path: path.into(),
             method: None,
             slots,
+            held: None,
         })
     }
 
@@ -229,7 +240,7 @@ impl Maker {
         path: &str,
         wishes: &Wishes,
         marks: &mut Marks,
-    ) -> Result<(List, Option<http2::Filled>), Complaint> {
+    ) -> Result<(List, Option<Arc<http2::Filled>>), Complaint> {
         let host = wishes.metadata.iter().find(|(name, _)| name == "host").map(|(_, value)| value);
         let given = |name: &str| wishes.metadata.iter().any(|(n, _)| n == name);
         let mut fields = vec![
@@ -259,7 +270,7 @@ impl Maker {
         }
         let fields: Vec<(String, &str)> = fields.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
         let (list, head) = http2::Filled::new(&fields, b"", false, &mut self.lexicon, marks)?;
-        Ok((list, Some(head)))
+        Ok((list, Some(Arc::new(head))))
     }
 }
 

@@ -8,28 +8,44 @@ use super::compressed::Encoding;
 use super::framing::PREFIX;
 use super::request::Request;
 use super::status;
+use crate::http2::frames::PREFACE;
+use crate::http2::hpack::Decoder;
 use crate::http2::transcript::{self, Reader};
 
-/// Both directions, first what was sent.
-pub fn readable<'a>(requests: impl Iterator<Item = &'a Request>, sent: &[u8], received: &[u8]) -> [Vec<u8>; 2] {
-    let known = requests.filter_map(|request| Some((&*request.path, request.method.clone()?))).collect();
-    let mut calls = Calls { known, ..Calls::default() };
-    let sent = transcript::readable(sent, &mut calls);
-    calls.kept.clear();
-    calls.encodings.clear();
-    calls.answers = true;
-    [sent, transcript::readable(received, &mut calls)]
+/// What is remembered of a connection whose conversation is shown piece by piece, as steps go on with it.
+#[derive(Debug, Default)]
+pub struct Before {
+    methods: BTreeMap<u32, MethodDescriptor>,
+    encodings: BTreeMap<(bool, u32), Encoding>,
+    decoders: [Decoder; 2],
 }
 
-#[derive(Default)]
+/// Both directions, first what was sent.
+pub fn readable<'a>(
+    requests: impl Iterator<Item = &'a Request>,
+    (sent, received): (&[u8], &[u8]),
+    before: &mut Before,
+) -> [Vec<u8>; 2] {
+    if sent.starts_with(PREFACE) {
+        *before = Before::default();
+    }
+    let known = requests.filter_map(|request| Some((&*request.path, request.method.clone()?))).collect();
+    let Before { methods, encodings, decoders: [sending, receiving] } = before;
+    let mut calls = Calls { known, methods, encodings, kept: BTreeMap::new(), answers: false, status: None };
+    let sent = transcript::readable_on(sent, sending, &mut calls);
+    calls.kept.clear();
+    calls.answers = true;
+    [sent, transcript::readable_on(received, receiving, &mut calls)]
+}
+
 struct Calls<'a> {
     known: BTreeMap<&'a str, MethodDescriptor>,
     /// The method of each stream.
-    methods: BTreeMap<u32, MethodDescriptor>,
+    methods: &'a mut BTreeMap<u32, MethodDescriptor>,
     /// The beginning of a message.
     kept: BTreeMap<u32, Vec<u8>>,
-    /// How the messages of a stream may be compressed.
-    encodings: BTreeMap<u32, Encoding>,
+    /// How the messages of a stream may be compressed, those of answers and ours.
+    encodings: &'a mut BTreeMap<(bool, u32), Encoding>,
     answers: bool,
     status: Option<u32>,
 }
@@ -40,7 +56,7 @@ impl Reader for Calls<'_> {
             self.status = std::str::from_utf8(value).ok().and_then(|number| number.parse().ok());
         }
         if name == b"grpc-encoding" {
-            self.encodings.insert(stream, Encoding::of(value));
+            self.encodings.insert((self.answers, stream), Encoding::of(value));
         }
         if name == b":path"
             && let Ok(path) = std::str::from_utf8(value)
@@ -66,7 +82,7 @@ impl Reader for Calls<'_> {
             if kept.len() < end {
                 break;
             }
-            let encoding = self.encodings.get(&stream).copied().unwrap_or_default();
+            let encoding = self.encodings.get(&(self.answers, stream)).copied().unwrap_or_default();
             match (flag, encoding.undo(&kept[PREFIX..end])) {
                 (0, _) => text.extend(shown(kind.as_ref(), &kept[PREFIX..end])),
                 (_, Some(plain)) => text.extend(shown(kind.as_ref(), &plain)),

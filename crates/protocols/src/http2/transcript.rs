@@ -69,7 +69,12 @@ impl Reader for Plain {
 
 /// Everything one end said, from its first byte on.
 pub fn readable(bytes: &[u8], reader: &mut impl Reader) -> Vec<u8> {
-    let mut shown = Shown { text: Vec::new(), decoder: Decoder::default(), block: Vec::new(), reader };
+    readable_on(bytes, &mut Decoder::default(), reader)
+}
+
+/// What one end said next, on a connection whose header lists this has decoded so far.
+pub fn readable_on(bytes: &[u8], decoder: &mut Decoder, reader: &mut impl Reader) -> Vec<u8> {
+    let mut shown = Shown { text: Vec::new(), decoder, block: Vec::new(), reader };
     let mut rest = bytes;
     if let Some(more) = rest.strip_prefix(PREFACE) {
         shown.line("the preface of HTTP/2");
@@ -98,7 +103,7 @@ pub fn readable(bytes: &[u8], reader: &mut impl Reader) -> Vec<u8> {
 
 struct Shown<'a, R> {
     text: Vec<u8>,
-    decoder: Decoder,
+    decoder: &'a mut Decoder,
     /// The beginning of a header block.
     block: Vec<u8>,
     reader: &'a mut R,

@@ -4,6 +4,8 @@ use std::ops::RangeInclusive;
 
 use wire::{Asked, Complaint, OptionSpec, Takes, Text, option};
 
+use crate::span;
+
 /// How statements are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -90,17 +92,5 @@ pub fn other_rows(asked: &RangeInclusive<u64>, found: u64) -> String {
 /// # Errors
 /// It is no number and no span.
 pub fn rows(asked: &Asked) -> Result<Option<RangeInclusive<u64>>, Complaint> {
-    let Some(text) = asked.value("expect-rows") else { return Ok(None) };
-    let span = match text.split_once("..") {
-        None => text.parse().ok().map(|n| n..=n),
-        Some((low, "")) => low.parse().ok().map(|low| low..=u64::MAX),
-        Some((low, high)) => low.parse().ok().zip(high.parse().ok()).map(|(low, high)| low..=high),
-    };
-    match span.filter(|span| !span.is_empty()) {
-        Some(span) => Ok(Some(span)),
-        None => {
-            let trouble = format!("\"{text}\" is no number of rows; write 1, 1..5 or 1..");
-            Err(Complaint::new("--expect-rows", trouble))
-        }
-    }
+    span::wished(asked, "expect-rows", "rows")
 }

@@ -6,7 +6,7 @@ use crate::capture::source::short;
 use crate::kept::{Budget, Kept, NO_ROOM};
 
 /// One header line that is expected.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     name: String,
     /// The texts between stars, in order; None: any value.

@@ -32,6 +32,12 @@ impl Place {
         }
     }
 
+    /// The same in each item of a list, unless it names items of a list itself.
+    pub fn in_list(self) -> Place {
+        let each = (!of_list(&self.0)).then_some(Step::All);
+        Place(each.into_iter().chain(self.0).collect())
+    }
+
     /// Shows `seen` the values that stand there in a body.
     ///
     /// # Errors
@@ -58,6 +64,11 @@ pub fn oracle(place: &str, body: &[u8]) {
     let whole = places::whole(body);
     whole.into_iter().for_each(|whole| walk(whole, &place.0, &mut |value| expected.push(value.get())));
     assert_eq!((is_json, found), (whole.is_some(), expected));
+}
+
+/// True of a path that names items of a list first.
+pub fn of_list(path: &[Step]) -> bool {
+    matches!(path.first(), Some(Step::Index(_) | Step::All | Step::Where(_)))
 }
 
 /// One rule.

@@ -72,6 +72,69 @@ fn each_message_of_a_stream_must_keep_them_and_there_must_be_one() {
 }
 
 #[test]
+fn rules_about_the_list_of_a_streams_messages_name_its_places_and_their_number_is_a_rule_of_its_own() {
+    let three = answer(&[&payload("ab", 1), &payload("cd", 2), &payload("ef", 3)], "0");
+    assert_eq!(
+        judged(SERVER, &["$[0].text == ab", "$[-1].count == 3", "$[1].text == cd", "$[*].count == 2"], &three),
+        ["ok "]
+    );
+    assert_eq!(judged(SERVER, &["$[-1].text == ab"], &three), ["wrong_body expected $[-1].text == ab, found \"ef\""]);
+    assert_eq!(judged(SERVER, &["$[*].count == 4"], &three).len(), 1);
+    for (count, said) in [("3", "ok "), ("1..3", "ok "), ("4..", "wrong_body expected messages: 4 or more, found 3")] {
+        assert_eq!(judged_by(SERVER, &[("expect-messages", count)], &three), [said]);
+    }
+    let one = answer(&[&payload("ab", 1)], "0");
+    assert_eq!(judged(SERVER, &["$[0].text == ab", "$[-1].text == ab"], &one), ["ok "], "a list, however long");
+    let wrong = Grpc.prepare(&asked(SERVER, &[("expect-json", "$[0].txt == ab")])).expect_err("no such field");
+    assert!(wrong.to_string().contains("brunt.Payload has no field \"txt\"; write \"text\""), "{wrong}");
+    let wrong = Grpc.prepare(&asked(SERVER, &[("expect-messages", "many")])).expect_err("no number");
+    assert_eq!(wrong.to_string(), "--expect-messages: \"many\" is no number of messages; write 1, 1..5 or 1..");
+}
+
+/// What a call of a flow takes out of its response, as texts.
+fn of_stream(captures: &[&str], heard: &[u8]) -> Vec<String> {
+    let captures: Vec<_> = captures.iter().map(|capture| ("capture", *capture)).collect();
+    let mut asked = asked(SERVER, &captures);
+    asked.variables = vec!["v".to_owned()].into();
+    let mut talk = Talk::new(Grpc.prepare(&asked).expect("a good plan"));
+    talk.call(0);
+    talk.hear(&[settings(&[]), heard.to_vec()].concat()).unwrap();
+    let values = talk.done.events.drain(..).find_map(|event| match event {
+        Event::Learnt(_, lesson) => lesson.downcast::<crate::capture::Taken>().ok(),
+        _ => None,
+    });
+    values
+        .map(|taken| taken.0.iter().map(|(_, value)| String::from_utf8_lossy(value).into_owned()).collect())
+        .unwrap_or_default()
+}
+
+#[test]
+fn of_a_stream_the_first_the_last_the_nth_or_all_messages_are_captured() {
+    let three = answer(&[&payload("ab", 1), &payload("cd", 2), &payload("ef", 3)], "0");
+    let captures = [
+        "v json $.text",
+        "v json $.text | last",
+        "v json $.text | nth 2",
+        "v json $.text | all",
+        "v json $.text | count",
+        "v json $[1].count",
+    ];
+    assert_eq!(of_stream(&captures, &three), ["ab", "ef", "cd", "ab,cd,ef", "3", "2"]);
+    let one = answer(&[&payload("ab", 1)], "0");
+    assert_eq!(of_stream(&["v json $.text | last", "v json $[0].text"], &one), ["ab", "ab"]);
+}
+
+#[test]
+fn which_check_failed_is_told_in_the_order_of_the_checks() {
+    let both = [settings(&[]), answer(&[&payload("ab", 1), &payload("ab", 2)], "0")].concat();
+    let options = [("expect-json", "$.text == ab"), ("expect-trailer", "x-cost: 5"), ("expect-messages", "2")];
+    let mut talk = Talk::new(dialogue(SERVER, &options));
+    talk.call(0);
+    talk.hear(&both).unwrap();
+    assert_eq!(talk.done.take_failed(ExchangeId(0)), Some(0b010), "the trailer, which is the second");
+}
+
+#[test]
 fn only_responses_that_succeeded_are_looked_into() {
     let failed = headers(1, &[(":status", "200"), ("content-type", "application/grpc"), ("grpc-status", "5")], true);
     assert_eq!(judged(UNARY, &["$.text == ab"], &failed), ["wrong_status "]);

@@ -3,6 +3,7 @@
 mod answers;
 mod editions;
 mod expecting;
+mod holding;
 mod made;
 mod preparing;
 mod properties;

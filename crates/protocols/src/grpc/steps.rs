@@ -1,0 +1,249 @@
+//! Steps of a flow on a stream that is held open (`stream: chat`): what each says and awaits, read before the run.
+//!
+//! Steps that name the same stream speak on one call, which the first of them opens with its metadata. `await` and `one-way` mean what
+//! they mean on a WebSocket; `finish` half-closes and hears all to the end, where the status is.
+
+use std::sync::Arc;
+
+use wire::{Asked, Complaint};
+
+use super::expect::Expected;
+use super::options::Wishes;
+use super::request::{Request, STREAMS};
+use super::schema::shape;
+use super::status::Statuses;
+use crate::awaited::Await;
+use crate::http2;
+use crate::http2::hpack::List;
+
+/// What only steps on a stream have.
+const OF_STREAMS: [&str; 3] = ["await", "one-way", "finish"];
+/// What is about the opening of a stream.
+const OF_OPENING: [&str; 4] = ["header", "bearer", "deadline", "compress"];
+/// What is known once a stream has ended.
+const OF_END: [&str; 3] = ["expect-status", "expect-trailer", "expect-messages"];
+
+/// All streams that steps hold open, and all steps on them.
+#[derive(Debug, Default)]
+pub struct Holds {
+    pub streams: Vec<Opening>,
+    pub steps: Vec<Step>,
+}
+
+/// How a stream is opened.
+#[derive(Debug)]
+pub struct Opening {
+    name: String,
+    url: String,
+    /// The step that opens it.
+    first: usize,
+    /// Its head, and what fills that where it has slots.
+    pub list: List,
+    pub head: Option<Arc<http2::Filled>>,
+    /// What the session must know of it.
+    pub marks: u8,
+    /// It takes a stream of messages; one otherwise, behind which our half is closed.
+    pub takes: bool,
+    /// Metadata is looked into.
+    pub metadata: bool,
+}
+
+/// What a step does.
+#[derive(Debug)]
+pub struct Step {
+    /// The number of its stream.
+    pub stream: usize,
+    /// It may open it.
+    pub opens: bool,
+    /// It says a message.
+    pub says: bool,
+    pub one_way: bool,
+    pub finish: bool,
+    pub awaits: Await,
+    /// Which statuses count as success where the stream ends.
+    pub success: Statuses,
+    /// What is expected and taken.
+    pub expected: Expected,
+}
+
+/// The name of the stream that a step is on; None: it makes a call of its own.
+///
+/// # Errors
+/// It is outside of a flow, or what only steps on streams have stands without one.
+pub fn stream(asked: &Asked, index: usize) -> Result<Option<&str>, Complaint> {
+    let own = asked.own.get(index);
+    let place = |name: &str| format!("URL {}, {name}", index + 1);
+    // What stands beside a flow may be for steps of WebSocket.
+    let beside = if asked.steps { &["stream", "finish"][..] } else { &["stream", "finish", "await", "one-way"] };
+    let beside = beside.iter().find(|name| asked.options.contains_key(**name));
+    if let Some(name) = beside {
+        return Err(Complaint::new(format!("--{name}"), "is for one step of a flow; write it at that step"));
+    }
+    let name = own.and_then(|own| own.get("stream")?.last()).map(|name| name.trim());
+    let lonely = own.into_iter().flat_map(|own| own.keys()).find(|name| OF_STREAMS.contains(&name.as_str()));
+    match (name, lonely) {
+        (Some(_), _) if !asked.steps => Err(Complaint::new(place("stream"), "is for steps of a flow; leave it out")),
+        (Some(""), _) => Err(Complaint::new(place("stream"), "names no stream; write for instance `stream: chat`")),
+        (None, Some(lonely)) => {
+            let trouble = "is for steps on a stream that is held open; write `stream: NAME` beside it, or leave it out";
+            Err(Complaint::new(place(lonely), trouble))
+        }
+        (name, _) => Ok(name),
+    }
+}
+
+impl Holds {
+    /// Adds a step, whose call was made as that of any other: what opens the stream is taken from the first. What it does, in a word.
+    ///
+    /// # Errors
+    /// The first mistake, naming the step.
+    pub fn add(
+        &mut self,
+        (asked, index): (&Asked, usize),
+        name: &str,
+        wishes: &Wishes,
+        request: &mut Request,
+    ) -> Result<&'static str, Complaint> {
+        let place = |name: &str| format!("URL {}, {name}", index + 1);
+        let Some(method) = request.method.clone() else { return Ok("") };
+        let (takes, gives) = (method.is_client_streaming(), method.is_server_streaming());
+        if !takes && !gives {
+            let trouble =
+                format!("{} is {}: there is no stream to hold open; leave it out", method.name(), shape(&method));
+            return Err(Complaint::new(place("stream"), trouble));
+        }
+        let url = &asked.urls[index].url;
+        let known = self.streams.iter().position(|opening| opening.name == name);
+        let stream = match known {
+            Some(at) => at,
+            None => {
+                let (list, head) = request.opening();
+                let (name, url) = (name.to_owned(), url.clone());
+                let marks = request.marks | if gives { STREAMS } else { 0 };
+                self.streams.push(Opening { name, url, first: index, list, head, marks, takes, metadata: false });
+                self.streams.len() - 1
+            }
+        };
+        if let Some(at) = known {
+            self.agrees((asked, index), &self.streams[at], url)?;
+        }
+        let asks = |option: &str| asked.own.get(index).is_some_and(|own| own.contains_key(option));
+        let alone = asked.alone(index);
+        let alone = alone.as_ref().unwrap_or(asked);
+        let step = self.step((alone, &place), stream, known.is_none(), (takes, gives), wishes, &asks)?;
+        let kind = method.output();
+        let expected = if step.finish { Expected::of(wishes, kind, gives) } else { Expected::of_one(wishes, kind) };
+        let expected = expected.map_err(|trouble| Complaint::new(place("expect-json"), trouble))?;
+        if let Await::Like(like) = &step.awaits {
+            expected.knows(like).map_err(|trouble| Complaint::new(place("await"), trouble))?;
+        }
+        self.streams[stream].metadata |= expected.wants_metadata();
+        request.held = Some(self.steps.len() as u32);
+        let does = if step.finish {
+            "FINISH"
+        } else if step.says || step.one_way {
+            "SEND"
+        } else {
+            "AWAIT"
+        };
+        self.steps.push(step.with(expected));
+        Ok(does)
+    }
+
+    /// A step behind the one that opens the stream says nothing else of the opening.
+    fn agrees(&self, (asked, index): (&Asked, usize), opening: &Opening, url: &str) -> Result<(), Complaint> {
+        if opening.url != url {
+            let trouble = format!("`{}` is a stream of {} already; write another name", opening.name, opening.url);
+            return Err(Complaint::new(format!("URL {}, stream", index + 1), trouble));
+        }
+        let own = |at: usize, name: &str| asked.own.get(at).and_then(|own| own.get(name));
+        let other = OF_OPENING
+            .into_iter()
+            .find(|name| own(index, name).is_some_and(|values| own(opening.first, name) != Some(values)));
+        match other {
+            Some(name) => {
+                let trouble = "is about the opening of a stream that an earlier step opens; write it there";
+                Err(Complaint::new(format!("URL {}, {name}", index + 1), trouble))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn step(
+        &self,
+        (asked, place): (&Asked, &dyn Fn(&str) -> String),
+        stream: usize,
+        first: bool,
+        (takes, gives): (bool, bool),
+        wishes: &Wishes,
+        own: &dyn Fn(&str) -> bool,
+    ) -> Result<Reading, Complaint> {
+        let wrong = |name: &str, trouble: &str| Err(Complaint::new(place(name), trouble));
+        let (says, finish) = (!wishes.texts.is_empty(), asked.switch("finish"));
+        let awaits = asked.value("await").map(|text| Await::parse(text, &asked.variables));
+        let awaits = awaits.transpose().map_err(|complaint| Complaint::new(place("await"), complaint.trouble))?;
+        let hears = awaits.is_some() || !wishes.captures.is_empty() || own("expect-json") || own("expect-header");
+        let one_way = asked.switch("one-way");
+        if wishes.lockstep {
+            return wrong(
+                "lockstep",
+                "is about calls whose messages are all known; leave it out, a step awaits what it says",
+            );
+        }
+        if one_way && (hears || finish) {
+            return wrong("one-way", "awaits no message, so that nothing can be expected of it; leave out one-way");
+        }
+        if finish && awaits.is_some() {
+            return wrong("await", "stands beside `finish`, which hears all to the end of the stream; write two steps");
+        }
+        let does = says || finish || awaits.is_some() || one_way && first;
+        if !does {
+            return wrong(
+                "stream",
+                "neither says nor awaits anything here; write `data`, `await`, `finish: true`, or several of them",
+            );
+        }
+        if says && !first && !takes {
+            return wrong(
+                "data",
+                "is said on a stream that takes one message, which the step said that opens it; leave it out",
+            );
+        }
+        if !gives && !one_way && !finish {
+            return wrong(
+                "stream",
+                "answers once all was said: write `one-way: true` where something is said, and `finish: true` last",
+            );
+        }
+        if let Some(name) = OF_END.into_iter().find(|name| !finish && own(name)) {
+            return wrong(name, "is about the end of a stream; write it at the step with `finish: true`");
+        }
+        let of_end =
+            wishes.captures.iter().find(|(_, capture)| !finish && ["trailer", "status"].contains(&capture.kind()));
+        if let Some((_, capture)) = of_end {
+            let trouble =
+                format!("{} is known at the end of a stream; write it at the step with `finish: true`", capture.kind());
+            return wrong("capture", &trouble);
+        }
+        let (opens, success) = (first || says, wishes.success);
+        Ok(Reading { stream, opens, says, one_way, finish, awaits: awaits.unwrap_or(Await::Any), success })
+    }
+}
+
+/// A step of which what is expected is not read yet.
+struct Reading {
+    stream: usize,
+    opens: bool,
+    says: bool,
+    one_way: bool,
+    finish: bool,
+    awaits: Await,
+    success: Statuses,
+}
+
+impl Reading {
+    fn with(self, expected: Expected) -> Step {
+        let Reading { stream, opens, says, one_way, finish, awaits, success } = self;
+        Step { stream, opens, says, one_way, finish, awaits, success, expected }
+    }
+}
