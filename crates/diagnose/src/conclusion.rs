@@ -14,6 +14,8 @@ pub enum Outcome {
     NotReached,
     /// The number of users: hardly anybody waited for another.
     Users,
+    /// The most users of a rate: iterations were due while all of them were busy, and were dropped.
+    MaxUsers,
     /// Something; nothing that was counted shows what.
     Unknown,
     /// The run is too short or has no request to judge by.
@@ -27,6 +29,7 @@ impl Outcome {
             Outcome::Limit => "limit",
             Outcome::NotReached => "not_reached",
             Outcome::Users => "users",
+            Outcome::MaxUsers => "max_users",
             Outcome::Unknown => "unknown",
             Outcome::NothingToJudge => "nothing_to_judge",
         }
@@ -122,6 +125,8 @@ pub fn conclude(case: &Case) -> Conclusion {
         Outcome::NothingToJudge
     } else if run.failures.is_empty() && !run.is_open && alone(run) {
         Outcome::Users
+    } else if run.dropped_iterations {
+        Outcome::MaxUsers
     } else if run.is_pressed() || !run.failures.is_empty() {
         Outcome::Unknown
     } else {
@@ -148,6 +153,8 @@ mod tests {
             cores(0.4, &[("service.all.cpu", 0.0, 2e9), ("Tcp.OutSegs", 0.0, 1e5), ("Tcp.RetransSegs", 0.0, 2.0)]);
         let open = Run { is_open: true, ..run() };
         assert_eq!(concluded(open, calm.clone()), (Outcome::NotReached, vec![]));
+        let dropping = Run { is_open: true, dropped_iterations: true, ..run() };
+        assert_eq!(concluded(dropping, calm.clone()), (Outcome::MaxUsers, vec![]));
         assert_eq!(concluded(Run { has_pauses: true, ..run() }, calm.clone()), (Outcome::NotReached, vec![]));
         let changed = Run { is_open: true, was_changed: true, ..run() };
         assert_eq!(

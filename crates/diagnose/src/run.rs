@@ -127,6 +127,8 @@ pub struct Run {
     pub turned_away: u64,
     /// The server did not keep up with the rate of open load.
     pub is_overloaded: bool,
+    /// Iterations were dropped, as all users of a rate were busy when they were due.
+    pub dropped_iterations: bool,
     /// Arrivals that found every connection taken.
     pub waited_for_connection: u64,
     /// Mean of the requests in flight.
@@ -235,7 +237,7 @@ impl Run {
     /// More was asked for than came: users who never pause, or a rate that was not kept. Where a rate was kept nothing was at its
     /// limit.
     pub fn is_pressed(&self) -> bool {
-        if self.is_open { self.is_overloaded } else { !self.has_pauses }
+        if self.is_open { self.is_overloaded || self.dropped_iterations } else { !self.has_pauses }
     }
 
     /// Responses with one of these codes.

@@ -13,8 +13,8 @@ use crate::again::again;
 use crate::elsewhere::{elsewhere, has_service};
 use crate::finding::Grade;
 use crate::overload::Overload;
-use crate::rules::Rule;
 use crate::rules::outages::Outages;
+use crate::rules::{Rule, dropped};
 use crate::sentences as say;
 use crate::sentences::limits as words_of;
 use crate::sums::Sums;
@@ -197,6 +197,7 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
         per_connection: plan.and_then(streams).unwrap_or(1),
         turned_away: plan.filter(|plan| DATABASES.contains(&&*plan.protocol)).map_or(0, |_| turned_away(totals)),
         is_overloaded: Overload::of(sums).is_some(),
+        dropped_iterations: dropped::worst(sums).is_some(),
         waited_for_connection: totals.limited,
         in_flight: if sums.window == Nanos::ZERO { 0.0 } else { totals.in_flight_ns as f64 / sums.window.0 as f64 },
         received_per_s: sums.per_s(totals.bytes_in_window.received),
@@ -355,6 +356,7 @@ fn limits(conclusion: &Conclusion, lang: Lang) -> Vec<Told> {
             conclusion.found.iter().map(|found| told_of(found, lang)).collect()
         }
         (Outcome::Users, _) => alone(words_of::USERS),
+        (Outcome::MaxUsers, _) => alone(words_of::MAX_USERS),
         (Outcome::NotReached, _) => alone(words_of::NOT_REACHED),
         (Outcome::Unknown, Seen::Service) => alone(words_of::UNKNOWN_HERE),
         (Outcome::Unknown, Seen::Here) => alone(words_of::UNKNOWN_ELSEWHERE),

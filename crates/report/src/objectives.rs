@@ -13,8 +13,11 @@ use std::borrow::Cow;
 
 use measure::Nanos;
 use plan::quantity;
+use plan::scenarios::SpanName;
 use record::End;
 
+use crate::iterations::ScenarioRow;
+use crate::named::NamedTotals;
 use crate::ranked::{Figure, Ranked};
 use crate::show;
 use crate::sums::Sums;
@@ -65,6 +68,8 @@ pub struct Facts<'a> {
     pub failed: u64,
     /// Given up unfinished.
     pub censored: u64,
+    /// Iterations that were due and never began, for want of users.
+    pub dropped: u64,
     /// The run was stopped before its time, and what it cut off may have come in time.
     pub cut: bool,
     /// Successes.
@@ -171,6 +176,11 @@ impl Objective {
         matches!(self.metric, Metric::Failed(_))
     }
 
+    /// True where it is about throughput.
+    fn is_of_rate(&self) -> bool {
+        matches!(self.metric, Metric::Rate(_))
+    }
+
     /// Judges it.
     pub fn judge(&self, facts: &Facts<'_>) -> Judged {
         match &self.metric {
@@ -179,21 +189,22 @@ impl Objective {
             }
             Metric::Max(limit) => {
                 let (within, due) = (self.within(facts, *limit), self.due(facts, *limit));
-                let measured = format!("max {}", facts.latency.max().show());
+                let measured = format!("max {}{}", facts.latency.max().show(), facts.left());
                 self.judged(due > 0 && within == due, measured, Some((within, due)))
             }
             Metric::Mean(limit) => {
                 let mean = facts.latency.mean();
                 let met = mean.exact().is_some_and(|m| if self.strict { m < *limit } else { m <= *limit });
-                self.judged(met, format!("mean {}", mean.show()), None)
+                self.judged(met && facts.dropped == 0, format!("mean {}{}", mean.show(), facts.left()), None)
             }
             Metric::Failed(limit) => {
                 // What never ended may yet have failed.
                 let cut = if facts.cut { facts.censored } else { 0 };
-                let (bad, due) = (facts.failed + facts.censored - cut, facts.due.saturating_sub(cut));
+                let bad = facts.failed + facts.censored + facts.dropped - cut;
+                let due = facts.due.saturating_sub(cut);
                 let (bad_share, limit) = (bad as f64, limit * due as f64);
                 let met = due > 0 && if self.strict { bad_share < limit } else { bad_share <= limit };
-                let measured = format!("failed {}", show::percent(bad, due));
+                let measured = format!("failed {}{}", show::percent(bad, due), facts.left());
                 self.judged(met, measured, Some((due.saturating_sub(bad), due)))
             }
             Metric::Rate(limit) => {
@@ -208,7 +219,8 @@ impl Objective {
         let (within, due) = (self.within(facts, limit), self.due(facts, limit));
         let enough = u128::from(within) * u128::from(whole) >= u128::from(due) * u128::from(share);
         let figure = facts.latency.quantile(share as f64 / whole as f64).figure;
-        let mut judged = self.judged(due > 0 && enough, format!("{name} {}", figure.show()), Some((within, due)));
+        let measured = format!("{name} {}{}", figure.show(), facts.left());
+        let mut judged = self.judged(due > 0 && enough, measured, Some((within, due)));
         judged.few = figure == Figure::Withheld && due > 0;
         judged
     }
@@ -228,7 +240,8 @@ impl Objective {
     }
 
     fn judged(&self, met: bool, measured: String, counted: Option<(u64, u64)>) -> Judged {
-        let of_failures = self.of.is_none() && matches!(self.metric, Metric::Failed(_));
+        let all = self.of.as_ref().is_none_or(|of| of == SpanName::ITERATION);
+        let of_failures = all && matches!(self.metric, Metric::Failed(_));
         Judged { objective: self.text.clone(), met, measured, counted, few: false, of_failures }
     }
 }
@@ -261,6 +274,7 @@ impl<'a> Facts<'a> {
             due: run.totals.due,
             failed: run.totals.failed,
             censored: run.totals.censored,
+            dropped: 0,
             cut: run.end == End::Interrupted,
             finished: run.totals.finished,
             throughput_per_s: run.throughput_per_s(),
@@ -279,19 +293,36 @@ impl<'a> Facts<'a> {
         let of_span = || run.spans().find(|row| row.called() == name).map(|row| row.totals);
         // A group of one scenario among several needs no more than its name where no other has it.
         let of_group = || run.spans().find(|row| row.group == Some(name)).map(|row| row.totals);
-        let of_scenario = || run.scenarios().find(|row| row.called() == name).map(|row| row.totals);
-        let Some(totals) = of_name.or_else(of_span).or_else(of_group).or_else(of_scenario) else {
-            return Facts::of_check(run, name);
+        let of_scenario = || run.scenarios().find(|row| row.called() == name);
+        let Some(totals) = of_name.or_else(of_span).or_else(of_group) else {
+            return of_scenario().map(|row| Facts::of_scenario(run, &row)).or_else(|| Facts::of_check(run, name));
         };
-        Some(Facts {
+        Some(Facts::of_totals(run, totals))
+    }
+
+    fn of_totals(run: &Sums, totals: &'a NamedTotals) -> Facts<'a> {
+        Facts {
             due: totals.counts.due,
             failed: totals.counts.failed,
             censored: totals.counts.censored,
+            dropped: totals.counts.dropped,
             cut: run.end == End::Interrupted,
             finished: totals.counts.finished,
             throughput_per_s: run.per_s(totals.finished_in_window),
             latency: totals.ranked(),
-        })
+        }
+    }
+
+    /// What is said behind a figure of those that began.
+    fn left(&self) -> String {
+        if self.dropped > 0 { format!(" ({} dropped)", show::count(self.dropped)) } else { String::new() }
+    }
+
+    /// Requests of a scenario: of an iteration that was dropped the first was due, and never sent.
+    fn of_scenario(run: &Sums, row: &ScenarioRow<'a>) -> Facts<'a> {
+        let dropped = row.iterations.totals.counts.dropped;
+        let facts = Facts::of_totals(run, row.totals);
+        Facts { due: facts.due.saturating_add(dropped), dropped, ..facts }
     }
 }
 
@@ -303,6 +334,7 @@ impl<'a> Facts<'a> {
             due: row.passed.saturating_add(row.failed),
             failed: row.failed,
             censored: 0,
+            dropped: 0,
             cut: false,
             finished: row.passed,
             throughput_per_s: 0.0,

@@ -251,7 +251,7 @@ pub(crate) const NO_LATENCY_ONE_WAY: Text = text("One-way requests have no laten
 pub(crate) const OBJECTIVES: Text = text("Objectives", "指标");
 pub(crate) const MET: Text = text("met", "达到");
 pub(crate) const MISSED: Text = text("missed", "未达到");
-pub(crate) const WITHIN: Text = text("{n} of {due} scheduled requests met it", "计划的 {due} 个请求中 {n} 个符合");
+pub(crate) const WITHIN: Text = text("{n} of {due} met it", "{due} 个中有 {n} 个达标");
 pub(crate) const FEW: Text =
     text("too few requests to show the percentile; judged by counting", "请求太少，不显示该分位数，按计数判断");
 pub(crate) const TRUST: Text = text("Trust", "可信度");

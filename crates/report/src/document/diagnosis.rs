@@ -9,7 +9,7 @@ use crate::text::Lang;
 /// What limited the run.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Diagnosis {
-    /// `limit` (the first of `findings`), `not_reached` (what was asked for was kept), `users` (hardly anybody
+    /// `limit` (the first of `findings`), `not_reached` (what was asked for was kept), `max_users` (iterations were dropped), `users` (hardly anybody
     /// waited for another: more users bring more), `unknown`, or `nothing_to_judge`.
     outcome: &'static str,
     /// Whose counters there were to judge by: `nothing`, `generator` (the machine that made the load) or `service` (those of the

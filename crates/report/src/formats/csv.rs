@@ -17,7 +17,7 @@ use crate::summary::Summary;
 pub(super) struct Csv;
 
 /// The header, column by column, and what each holds.
-pub const COLUMNS: [(&str, &str); 32] = [
+pub const COLUMNS: [(&str, &str); 33] = [
     ("from_s", "beginning of the second since the start of the window; negative within the warm-up"),
     ("to_s", "its end"),
     ("part", "warmup, window or drain"),
@@ -54,8 +54,13 @@ pub const COLUMNS: [(&str, &str); 32] = [
     ("failures", "failures and counts: refused/connect/ECONNREFUSED:7"),
     (
         "name",
-        "empty: all requests; else the requests of this name in the second above, in a run of several names: what they have \
-         no figure of is empty",
+        "empty: all requests; else what the row is about, in a run of several names: what it has no figure of is empty",
+    ),
+    (
+        "kind",
+        "of a row with a name: request, iteration, group (both from when they were due to their end), iteration_active, \
+         group_active (without pauses, their successes alone) or scenario (all requests of it). Rows of requests add up to \
+         the run",
     ),
 ];
 
@@ -70,11 +75,12 @@ impl Format for Csv {
 
     fn write(&self, summary: &Summary, seconds: &dyn Seconds, _: Style, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", COLUMNS.map(|(name, _)| name).join(","))?;
+        let rows = rows(summary);
         for second in seconds.pass()? {
             let second = second?;
             writeln!(out, "{}", row(&second, summary.open).join(","))?;
             for named in &second.named {
-                writeln!(out, "{}", row_of_name(&second, named, summary).join(","))?;
+                writeln!(out, "{}", row_of_name(&second, named, &rows).join(","))?;
             }
         }
         Ok(())
@@ -122,11 +128,23 @@ fn row(s: &Second, open: bool) -> [String; COLUMNS.len()] {
         quoted(&status.join(" ")),
         quoted(&failures.join(" ")),
         String::new(),
+        String::new(),
     ]
 }
 
-/// What a second held of the requests of one name.
-fn row_of_name(s: &Second, named: &Named, summary: &Summary) -> [String; COLUMNS.len()] {
+/// What the rows behind a second are about, in the order of their numbers: name and kind.
+fn rows(summary: &Summary) -> Vec<(String, &'static str)> {
+    let requests = summary.names().iter().map(|name| (name.clone(), "request"));
+    let spans = summary.spans().flat_map(|row| {
+        let kinds = if row.group.is_some() { ["group", "group_active"] } else { ["iteration", "iteration_active"] };
+        kinds.map(|kind| (row.called(), kind))
+    });
+    let scenarios = summary.scenarios().map(|row| (row.name.to_owned(), "scenario"));
+    requests.chain(spans).chain(scenarios).collect()
+}
+
+/// What a second held of the requests of one name, or of what else is told by name.
+fn row_of_name(s: &Second, named: &Named, rows: &[(String, &'static str)]) -> [String; COLUMNS.len()] {
     let length_s = (s.to_ns - s.from_ns) as f64 / 1e9;
     let (mut finished, mut at_least) = (Histogram::new(), Histogram::new());
     named.latency.add_to(&mut finished);
@@ -135,7 +153,8 @@ fn row_of_name(s: &Second, named: &Named, summary: &Summary) -> [String; COLUMNS
     let counts = &named.counts;
     let ended = counts.finished + counts.finished_of_warmup;
     let status: Vec<String> = named.status.iter().map(|(code, n)| format!("{code}:{n}")).collect();
-    let name = summary.names().get(usize::from(named.name)).map_or_else(|| named.name.to_string(), Clone::clone);
+    // A record from elsewhere may number what its plan does not tell of.
+    let (name, kind) = rows.get(usize::from(named.name)).cloned().unwrap_or_else(|| (named.name.to_string(), ""));
     let quantile = |q| cell(ranked.quantile(q).figure);
     let figures = [
         ("from_s", (s.from_ns as f64 / 1e9).to_string()),
@@ -156,6 +175,7 @@ fn row_of_name(s: &Second, named: &Named, summary: &Summary) -> [String; COLUMNS
         ("max_us", cell(ranked.max())),
         ("status", quoted(&status.join(" "))),
         ("name", quoted(&name)),
+        ("kind", kind.into()),
     ];
     COLUMNS.map(|(column, _)| {
         figures.iter().find(|(known, _)| *known == column).map_or_else(String::new, |(_, figure)| figure.clone())

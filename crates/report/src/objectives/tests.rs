@@ -24,6 +24,7 @@ fn judged_over_all_due_requests() {
         due: 1000,
         failed: 5,
         censored: 0,
+        dropped: 0,
         cut: false,
         finished: 995,
         throughput_per_s: 1000.0,
@@ -51,7 +52,8 @@ fn judged_over_all_due_requests() {
 fn the_unfinished_cannot_meet_anything() {
     let (finished, hung) = (times(&[(1, 5)]), times(&[(5000, 5)]));
     let latency = Ranked::with(&finished, &hung);
-    let facts = Facts { due: 10, failed: 0, censored: 5, cut: false, finished: 5, throughput_per_s: 0.5, latency };
+    let facts =
+        Facts { due: 10, failed: 0, censored: 5, dropped: 0, cut: false, finished: 5, throughput_per_s: 0.5, latency };
     check("p50<50ms", &facts, "met: p50 ≥ 1.00 ms");
     check("p60<50ms", &facts, "missed: p60 ≥ 5.00 s");
     check("max<1h", &facts, "missed: max ≥ 5.00 s");
@@ -63,7 +65,16 @@ fn the_unfinished_cannot_meet_anything() {
 fn what_a_stop_cut_off_before_the_limit_had_passed_misses_nothing() {
     let (finished, cut_off) = (times(&[(1, 950)]), times(&[(20, 40), (5000, 10)]));
     let latency = Ranked::with(&finished, &cut_off);
-    let facts = Facts { due: 1000, failed: 0, censored: 50, cut: true, finished: 950, throughput_per_s: 95.0, latency };
+    let facts = Facts {
+        due: 1000,
+        failed: 0,
+        censored: 50,
+        dropped: 0,
+        cut: true,
+        finished: 950,
+        throughput_per_s: 95.0,
+        latency,
+    };
     check("p98<50ms", &facts, "met: p98 ≥ 20.0 ms");
     check("p99<50ms", &facts, "missed: p99 ≥ 20.0 ms");
     check("p98<10ms", &facts, "missed: p98 ≥ 20.0 ms");
@@ -80,6 +91,7 @@ fn a_withheld_quantile_is_judged_by_counting_and_says_so() {
         due: 20,
         failed: 0,
         censored: 0,
+        dropped: 0,
         cut: false,
         finished: 20,
         throughput_per_s: 2.0,
@@ -99,6 +111,7 @@ fn nothing_due_meets_nothing() {
         due: 0,
         failed: 0,
         censored: 0,
+        dropped: 0,
         cut: false,
         finished: 0,
         throughput_per_s: 0.0,

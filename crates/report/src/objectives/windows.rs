@@ -1,7 +1,7 @@
 //! Objectives about any stretch of a run: `p95<300ms for 10s`.
 //!
-//! Of each stretch those requests are judged that ended in it, and where requests were in flight and none ended, it is missed. Live and
-//! from a record alike.
+//! Of each stretch those requests are judged that ended in it, with the iterations that were dropped in it, and where requests were
+//! in flight and none ended, it is missed. Live and from a record alike.
 
 use std::collections::VecDeque;
 
@@ -169,7 +169,11 @@ fn judge(objective: &Objective, mut adding: Adding, under_way: bool) -> Option<J
     adding.add(&RunEvent::Ended(Ended { reason: End::Completed, ..Ended::default() }));
     let sums = adding.finish();
     let facts = Facts::of(&sums, objective)?;
-    let due = facts.finished + facts.failed + facts.censored;
+    let due = facts.finished + facts.failed + facts.censored + facts.dropped;
+    if objective.is_of_rate() {
+        // Nothing that came is a rate of 0.
+        return Some(objective.judge(&Facts { due, ..facts }));
+    }
     // Of a name nobody counts what is in flight, but what began.
     let hangs = if objective.name().is_some() { facts.due > 0 } else { under_way };
     // One that is due and did not come back.
@@ -232,6 +236,20 @@ mod tests {
         assert_eq!(judged("p50<1s for 2s", &hangs).map(|(met, _)| met), Some(false));
         assert_eq!(judged("p50<1s for 3s", &hangs).map(|(met, _)| met), Some(true));
         assert_eq!(judged("p50<1s for 30s", &hangs), None, "shorter than a stretch");
+    }
+
+    #[test]
+    fn a_stretch_in_which_nothing_came_misses_a_rate() {
+        let mut windows = Windows::default();
+        let text = "rate>=1/s for 1s";
+        windows.each = vec![Window::of(Objective::parse(text).expect("an objective")).expect("a stretch")];
+        for at in 0..4 {
+            let (from_ns, to_ns, n) = (at * S, (at + 1) * S, u64::from(at % 2 == 0));
+            let second = Second { from_ns, to_ns, part: Part::Window, due: n, finished: n, ..Second::default() };
+            windows.add(&RunEvent::Second(Box::new(second)));
+        }
+        let judged = windows.judged(text).map(|judged| (judged.met, judged.measured));
+        assert_eq!(judged, Some((false, "rate 0/s (1–2 s; 2/4)".into())));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod accounting;
 mod answers;
 mod clock;
+pub(crate) mod dropped;
 mod ending;
 mod failures;
 mod few_requests;
@@ -95,6 +96,7 @@ pub(crate) fn all() -> Vec<Box<dyn Rule>> {
         of_sums(unheard::judge),
         of_sums(pairing::judge),
         of_sums(split_limit::judge),
+        of_sums(dropped::judge),
         of_sums(generator::throttled),
         Box::new(generator::Absent::default()),
         of_sums(generator::starved),

@@ -15,6 +15,10 @@ pub(crate) const USERS: Text = text(
     "the number of users: the mean response is hardly longer than the shortest, so nothing was queueing, and more users (-c) would give more throughput",
     "用户数：平均响应与最短响应相差无几，没有请求在排队；增加用户（-c）即可提高吞吐量",
 );
+pub(crate) const MAX_USERS: Text = text(
+    "max-users: iterations were due while all users were busy, and were dropped; a higher max-users shows whether the service keeps up with the rate",
+    "max-users：迭代到点时所有用户都在忙，因而被放弃；提高 max-users 可看出服务能否跟上该速率",
+);
 pub(crate) const UNKNOWN_HERE: Text = text(
     "no counter of this machine or of the service shows the limit; doubling the load would show whether there is more",
     "本机与服务的计数器均未显示瓶颈；将负载翻倍可看出吞吐量是否还能上升",

@@ -1,0 +1,38 @@
+//! Iterations that were due while all users were busy: they were dropped, and the load was less than was asked for.
+
+use super::Evidence;
+use crate::finding::{Finding, Grade};
+use crate::iterations::SpanRow;
+use crate::show;
+use crate::sums::Sums;
+use crate::text::{Text, text};
+
+const DROPPED: Text = text(
+    "{dropped} of {due} iterations were dropped: all users were busy when they were due (max-users), so less load was sent than was scheduled, and the latency is that of the others",
+    "{due} 次迭代中有 {dropped} 次被放弃：到点时所有用户都在忙（max-users），因此实际负载低于计划，延迟只反映其余迭代",
+);
+const OF_SCENARIO: Text = text(
+    "{dropped} of {due} iterations of {scenario} were dropped: all of its users were busy when they were due (max-users), so less load was sent than was scheduled, and the latency is that of the others",
+    "{scenario} 的 {due} 次迭代中有 {dropped} 次被放弃：到点时它的所有用户都在忙（max-users），因此实际负载低于计划，延迟只反映其余迭代",
+);
+
+/// One that was dropped in so many is worth a word.
+const ONE_IN: u64 = 1000;
+
+/// The flow of which most iterations were dropped, where that were enough to be told.
+pub(crate) fn worst(run: &Sums) -> Option<SpanRow<'_>> {
+    let told = |row: &SpanRow<'_>| {
+        let counts = &row.totals.counts;
+        counts.dropped > 0 && counts.dropped.saturating_mul(ONE_IN) >= counts.due
+    };
+    run.spans().filter(|row| row.group.is_none()).filter(told).max_by_key(|row| row.totals.counts.dropped)
+}
+
+pub(super) fn judge(run: &Evidence<'_>) -> Option<Finding> {
+    let row = worst(run)?;
+    let counts = &row.totals.counts;
+    let [dropped, due] = [counts.dropped, counts.due].map(show::count);
+    let facts = [("dropped", dropped), ("due", due), ("scenario", row.scenario.unwrap_or_default().to_owned())];
+    let text = if row.scenario.is_some() { OF_SCENARIO } else { DROPPED };
+    Some(Finding::new("iterations_dropped", Grade::Warn, text, facts))
+}
