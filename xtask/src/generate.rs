@@ -26,9 +26,10 @@ const LIMITS: &str = "limits";
 /// what they depend on decides with which features the rest is compiled.
 pub const BUILD: [&str; 5] = ["build", "--workspace", "--bins", "--examples", "--tests"];
 
-const GENERATED: [Generated; 4] = [
+const GENERATED: [Generated; 5] = [
     Generated { file: "docs/schema/report.json", word: "report" },
     Generated { file: "docs/schema/record.json", word: "record" },
+    Generated { file: "docs/schema/comparison.json", word: "comparison" },
     Generated { file: "docs/schema/plan.json", word: PLAN },
     Generated { file: "docs/limits.md", word: LIMITS },
 ];

@@ -83,6 +83,7 @@ pub(crate) fn families(reading: &Reading) -> Vec<Family<'_>> {
     all.extend(connections(sums));
     all.extend(times(sums));
     all.extend(by_name(sums));
+    all.push(checks(sums));
     all.extend(spans(sums));
     all.extend(judged(reading));
     all.extend(generator(sums));
@@ -279,6 +280,24 @@ fn by_name(sums: &Sums) -> Vec<Family<'_>> {
         times = times.with([("name", OTHERS)], Value::Times(Cow::Owned(latency), COARSE));
     }
     vec![counts, codes, times]
+}
+
+/// How many responses passed and failed each check, the first of them each alone.
+fn checks(sums: &Sums) -> Family<'_> {
+    let family = family(
+        Kind::Counter,
+        ("checks", ""),
+        "Responses by check and by whether they passed it; the warm-up is left out.",
+    );
+    let rows: Vec<_> = sums.checks().collect();
+    let (own, rest) = rows.split_at(rows.len().min(NAMES));
+    let sum = |of: fn(&report::CheckRow<'_>) -> u64| rest.iter().map(of).sum();
+    let others = report::CheckRow { name: OTHERS, passed: sum(|row| row.passed), failed: sum(|row| row.failed) };
+    own.iter().copied().chain((!rest.is_empty()).then_some(others)).fold(family, |family, row| {
+        family
+            .with([("check", row.name), ("outcome", "passed")], Value::Count(row.passed))
+            .with([("check", row.name), ("outcome", "failed")], Value::Count(row.failed))
+    })
 }
 
 fn latency_of(totals: &NamedTotals) -> Value<'_> {

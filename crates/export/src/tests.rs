@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use measure::Nanos;
-use record::{Began, End, Ended, Failure, Listener, Named, NamedCounts, Part, RunEvent, Second, Started};
+use record::{Began, Checked, End, Ended, Failure, Listener, Named, NamedCounts, Part, RunEvent, Second, Started};
 
 use crate::catalogue::{NAMES, families};
 use crate::{Figures, Linger, Prometheus, text};
@@ -109,6 +109,27 @@ fn names_are_bounded_and_escaped_and_no_request_is_left_out() {
     assert_eq!(named.len(), 3 * (NAMES + 1));
     assert!(named[0].starts_with("brunt_named_requests_total{name=\"GET /0\\\"\\\\\\n\",outcome="), "{}", named[0]);
     assert!(named.contains(&"brunt_named_requests_total{name=\"(others)\",outcome=\"succeeded\"} 100"));
+}
+
+#[test]
+fn checks_are_counted_by_name_and_bounded_likewise() {
+    let checks = NAMES as u16 + 3;
+    let of = |part| {
+        let checks = (0..checks).map(|check| Checked { check, passed: 4, failed: 1 }).collect();
+        RunEvent::Second(Box::new(Second { checks, ..second(0, part) }))
+    };
+    let RunEvent::Started(mut begins) = started(1) else { panic!("it starts") };
+    begins.checks = (0..checks).map(|check| format!("has {check}")).collect();
+    let said = told(&run([RunEvent::Started(begins), of(Part::Warmup), of(Part::Window), of(Part::Drain)]));
+    for line in [
+        "brunt_checks_total{check=\"has 1\",outcome=\"passed\"} 8",
+        "brunt_checks_total{check=\"has 1\",outcome=\"failed\"} 2",
+        "brunt_checks_total{check=\"(others)\",outcome=\"passed\"} 24",
+        "brunt_checks_total{check=\"(others)\",outcome=\"failed\"} 6",
+    ] {
+        assert!(said.lines().any(|told| told == line), "{line} in\n{said}");
+    }
+    assert_eq!(said.lines().filter(|line| line.starts_with("brunt_checks_total{")).count(), 2 * (NAMES + 1));
 }
 
 #[test]

@@ -16,6 +16,12 @@ pub struct CheckRow<'a> {
 }
 
 impl CheckRow<'_> {
+    /// The share of responses that failed it; None where none was looked at.
+    pub fn failed_share(&self) -> Option<f64> {
+        let all = self.passed.saturating_add(self.failed);
+        (all > 0).then(|| self.failed as f64 / all as f64)
+    }
+
     /// What objectives call it.
     pub fn called(&self) -> String {
         format!("check {}", self.name)

@@ -4,9 +4,10 @@
 use std::io;
 
 use record::Started;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::contrast::{Contrast, MEASURES, Side, contrast};
+use crate::contrast::{Contrast, ContrastReport, MEASURES, Side, contrast};
 use crate::seconds::Seconds;
 use crate::summary::Summary;
 
@@ -56,10 +57,21 @@ pub fn comparison(runs: &[Compared<'_>]) -> io::Result<Vec<Against>> {
 
 impl Against {
     /// As documents have it.
-    pub fn document(&self) -> Value {
-        let figures: Vec<Value> = self.figures.iter().map(Contrast::document).collect();
-        json!({ "trusted": self.trusted, "differs": self.differs, "figures": figures })
+    pub fn document(&self) -> AgainstReport<'_> {
+        let figures = self.figures.iter().map(Contrast::document).collect();
+        AgainstReport { trusted: self.trusted, differs: &self.differs, figures }
     }
+}
+
+/// A run held against the first.
+#[derive(Serialize, JsonSchema)]
+pub struct AgainstReport<'a> {
+    /// Whether the figures of both can be trusted; where not, nothing is told of their differences.
+    trusted: bool,
+    /// What was not the same beside their figures: parts of the plan, `machine`, `brunt`.
+    differs: &'a [&'static str],
+    /// Figure by figure.
+    figures: Vec<ContrastReport>,
 }
 
 /// Parts of a plan that are compared, by their names in records.

@@ -8,7 +8,8 @@ use std::io;
 
 use measure::{Nanos, Rng};
 use record::{Part, Second};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::finding::Grade;
 use crate::ranked::headline;
@@ -102,18 +103,39 @@ pub struct Contrast {
 
 impl Contrast {
     /// As documents have it.
-    pub fn document(&self) -> Value {
-        json!({
-            "name": self.measure.name,
-            "more_is_better": self.measure.more_is_better,
-            "matters": self.measure.matters,
-            "is_share": self.measure.is_share,
-            "values": self.values,
-            "change": self.change,
-            "interval": self.interval,
-            "verdict": self.verdict.name(),
-        })
+    pub fn document(&self) -> ContrastReport {
+        ContrastReport {
+            name: self.measure.name,
+            more_is_better: self.measure.more_is_better,
+            matters: self.measure.matters,
+            is_share: self.measure.is_share,
+            values: self.values,
+            change: self.change,
+            interval: self.interval,
+            verdict: self.verdict.name(),
+        }
     }
+}
+
+/// A figure of two runs.
+#[derive(Serialize, JsonSchema)]
+pub struct ContrastReport {
+    /// What it is: `throughput_per_s`, `p99_us`, `failed_share`.
+    name: &'static str,
+    /// More of it is better.
+    more_is_better: bool,
+    /// A change that matters: a share of the first run's figure, or of shares a difference.
+    matters: f64,
+    /// It is a share, and `change` a difference.
+    is_share: bool,
+    /// Of the first run and of this one; null where it is withheld or only a lower bound.
+    values: [Option<f64>; 2],
+    /// The second divided by the first, or their difference.
+    change: Option<f64>,
+    /// Its 95 % interval.
+    interval: Option<[f64; 2]>,
+    /// What can be said: `better`, `same`, `worse` or `cannot_tell`.
+    verdict: &'static str,
 }
 
 /// A run to be compared: its figures, and what they are in blocks of its seconds.

@@ -39,6 +39,7 @@ mod terminal;
 mod totals;
 mod trust;
 
+pub use checks::CheckRow;
 pub use columns::wrapped;
 pub use document::schema_json;
 pub use exit::Exit;

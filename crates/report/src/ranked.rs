@@ -128,6 +128,19 @@ impl<'a> Ranked<'a> {
         if self.unfinished() == 0 { Figure::Is(mean) } else { Figure::AtLeast(mean) }
     }
 
+    /// The standard deviation, each taken as the middle of its bucket; withheld where something did not finish, as it has no lower bound.
+    pub fn deviation(&self) -> Figure {
+        let n = self.finished.count();
+        if n == 0 || self.unfinished() > 0 {
+            return Figure::Withheld;
+        }
+        let middles =
+            || self.finished.cells().map(|(low, width, count)| (low.0 as f64 + width.0 as f64 / 2.0, count as f64));
+        let mean = middles().map(|(at, count)| at * count).sum::<f64>() / n as f64;
+        let squares: f64 = middles().map(|(at, count)| count * (at - mean).powi(2)).sum();
+        Figure::Is(Nanos((squares / n as f64).sqrt().round() as u64))
+    }
+
     /// The longest; a lower bound where something did not finish.
     pub fn max(&self) -> Figure {
         let longest = Nanos(self.finished.max().max(self.at_least.map_or(0, Histogram::max)));

@@ -23,6 +23,7 @@ pub(crate) const RATE: Text = text("ok/s", "成功/秒");
 pub(crate) const MIN: Text = text("min", "最小");
 pub(crate) const MAX: Text = text("max", "最大");
 pub(crate) const MEAN: Text = text("mean", "平均");
+pub(crate) const DEVIATION: Text = text("stdev", "标准差");
 pub(crate) const MEGABYTES: Text = text("MB/s in", "接收MB/秒");
 pub(crate) const STATUS: Text = text("status", "状态码");
 pub(crate) const WARMUP: Text = text("warm-up: {n} {n|request|requests}", "预热：{n} 个请求");

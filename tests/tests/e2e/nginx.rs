@@ -33,6 +33,18 @@ fn nginx_counts_what_we_count_for_users_and_for_a_rate() {
         let (answered, _) = counts(&nginx.stop_and_read_log());
         assert_eq!(report.requests(), [answered, answered, 0, 0], "{report}");
     }
+    // Checks of a run without a flow: each passes or fails for as many responses as were sent.
+    let Some(nginx) = Nginx::start("", "", ONE_BYTE) else { return };
+    let checks = ["--expect-status", "200", "--expect-body", "no such text"];
+    let report = report(&[&["-c", "5", "-n", "500", "-w", "2"][..], &checks, &[&nginx.url()]].concat());
+    let (answered, _) = counts(&nginx.stop_and_read_log());
+    assert_eq!((report.requests(), answered), ([500, 0, 500, 0], 500), "{report}");
+    let rows = report.json["checks"].as_array().expect("checks");
+    let rows: Vec<_> =
+        rows.iter().map(|row| (row["name"].as_str(), row["passed"].as_u64(), row["failed"].as_u64())).collect();
+    let expected =
+        [(Some("status 200"), Some(answered), Some(0)), (Some("contains no such text"), Some(0), Some(answered))];
+    assert_eq!(rows, expected, "{report}");
 }
 
 #[test]

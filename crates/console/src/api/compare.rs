@@ -5,7 +5,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use record::RecordFile;
 use report::Replayed;
-use report::comparison::{Against, Compared, comparison};
+use report::comparison::{Compared, comparison};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -56,7 +56,8 @@ pub async fn compare(
             sides.map(|((run, summary, _), seconds)| Compared { name: &run.name, summary, seconds }).collect();
         let against = comparison(&sides).map_err(|error| Problem::unfit("record", error.to_string()))?;
         let told = |((run, ..), against): (&(crate::library::Run, _, _), _)| with_id(&run.id, against);
-        let compared: Vec<Value> = read.iter().skip(1).zip(against.iter().map(Against::document)).map(told).collect();
+        let compared: Vec<Value> =
+            read.iter().skip(1).zip(against.iter().map(|told| json!(told.document()))).map(told).collect();
         let runs: Vec<&crate::library::Run> = read.iter().map(|(run, ..)| run).collect();
         Ok(Json(json!({ "runs": runs, "base": ids[0], "compared": compared })))
     })

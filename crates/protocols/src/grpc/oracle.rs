@@ -6,15 +6,23 @@ use wire::{
 };
 
 use super::{Grpc, GrpcDialogue};
+use crate::capture::Taken;
 
 /// What looks into metadata.
 const BEHIND: (&str, &[(&str, &str)]) = ("Unary", &[("expect-header", "a: *"), ("expect-trailer", "b: c*")]);
 
+/// What takes values out of metadata, of messages and of the status.
+const TAKEN: [(&str, &[(&str, &str)]); 3] = [
+    ("Unary", &[("capture", "a header a | default -")]),
+    ("Unary", &[("capture", "a trailer b"), ("expect-status", "NOT_FOUND")]),
+    ("Bidi", &[("capture", "a json $[*].text | all")]),
+];
+
 /// Holds the client half against these bytes as what a server says, also cut at `at`.
 pub fn answer(bytes: &[u8], at: usize) {
-    for (method, options) in
-        [("Unary", &[][..]), ("Bidi", &[("lockstep", "")]), ("Unary", &[("expect-json", "$.text == a")]), BEHIND]
-    {
+    let plain: [(&str, &[(&str, &str)]); 4] =
+        [("Unary", &[]), ("Bidi", &[("lockstep", "")]), ("Unary", &[("expect-json", "$.text == a")]), BEHIND];
+    for (method, options) in plain.into_iter().chain(TAKEN) {
         let dialogue = dialogue(method, options);
         let (a, b) = bytes.split_at(at.min(bytes.len()));
         let whole = played(&dialogue, [bytes].into_iter());
@@ -24,7 +32,7 @@ pub fn answer(bytes: &[u8], at: usize) {
 }
 
 fn dialogue(method: &str, options: &[(&str, &str)]) -> GrpcDialogue {
-    let mut asked = Asked::default();
+    let mut asked = Asked { variables: ["a".to_owned()].into(), ..Asked::default() };
     asked.urls.push(AskedUrl { url: format!("grpc://h/brunt.Target/{method}"), weight: 1.0 });
     asked.options.insert("streams".into(), vec!["2".into()]);
     asked.options.insert("data".into(), vec!["{\"text\": \"a\"} {} {}".into()]);
@@ -60,13 +68,9 @@ fn played<'a>(dialogue: &GrpcDialogue, mut pieces: impl Iterator<Item = &'a [u8]
                 ends[id.0 as usize] += 1;
                 events.push(format!("{} refused", id.0));
             }
+            Event::Learnt(id, lesson) => events.push(format!("{} {:?}", id.0, lesson.downcast_ref::<Taken>())),
             Event::Word(word) => events.push(format!("word {word}")),
-            Event::Heartbeat
-            | Event::Unsolicited(_)
-            | Event::Owed
-            | Event::Stray(_)
-            | Event::Declined(_)
-            | Event::Learnt(..) => {
+            Event::Heartbeat | Event::Unsolicited(_) | Event::Owed | Event::Stray(_) | Event::Declined(_) => {
                 events.push("unasked".to_owned());
             }
         }

@@ -9,10 +9,10 @@ use wire::{
     Recalled, SHOWN, Trace, Weighted,
 };
 
-use super::captured::{CAPTURE, Lesson};
+use super::captured::Lesson;
 use super::filled::compiled;
 use super::judge::Judge;
-use super::options::{self, OF_ONE_URL, Wishes};
+use super::options::{self, OF_ONE_URL, OF_RESPONSE, Wishes};
 use super::request::{Checks, Encoder, Recipe, Request, Rules, encode_listed};
 use super::session::{EXPECTS, Http1Session, LAST, SECURE};
 use super::withheld;
@@ -341,17 +341,7 @@ impl Planned {
 
 /// True where the URL of this index has checks of its own.
 fn checked_apart(asked: &Asked, index: usize) -> bool {
-    let checks = [
-        "expect-status",
-        "expect-body",
-        "expect-header",
-        "expect-json",
-        "expect-trailer",
-        "redirects",
-        RESOURCES,
-        CAPTURE,
-    ];
-    asked.own.get(index).is_some_and(|own| own.keys().any(|name| checks.contains(&name.as_str())))
+    asked.own.get(index).is_some_and(|own| own.keys().any(|name| OF_RESPONSE.contains(&name.as_str())))
 }
 
 fn too_many() -> Complaint {

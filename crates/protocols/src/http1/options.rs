@@ -12,6 +12,7 @@ use super::bodies::content;
 use super::captured::{self, CAPTURE};
 use super::chunks;
 use super::codec::is_token;
+use super::judge;
 use super::multipart;
 use super::request::{Checks, Content, HeaderWish, Recipe, Rules};
 use super::status::Statuses;
@@ -140,7 +141,14 @@ pub const OPTIONS: &[OptionSpec] = &[
 ];
 
 /// The options that one URL of a run may have for itself: those that make its request.
-pub const OF_ONE_URL: &[&str] = &[
+pub const OF_ONE_URL: &[&str] =
+    &joined::<24>(&[OF_REQUEST, OF_RESPONSE, &["location", resources::FROM, resources::MAY_FAIL]]);
+
+/// Of these, those that say what its response must hold and what becomes of it: a URL that has one is judged apart from the others.
+pub const OF_RESPONSE: &[&str] = &joined::<8>(&[judge::CHECKS, &["redirects", resources::RESOURCES, CAPTURE]]);
+
+/// And those that make the request.
+const OF_REQUEST: &[&str] = &[
     "header",
     "method",
     "data",
@@ -154,18 +162,22 @@ pub const OF_ONE_URL: &[&str] = &[
     "bearer",
     "cookie",
     "expect-continue",
-    "expect-status",
-    "expect-body",
-    "expect-header",
-    "expect-json",
-    "expect-trailer",
-    "redirects",
-    "location",
-    resources::RESOURCES,
-    resources::FROM,
-    resources::MAY_FAIL,
-    CAPTURE,
 ];
+
+/// Lists one behind the other; `N`: how long they are together.
+const fn joined<const N: usize>(lists: &[&[&'static str]]) -> [&'static str; N] {
+    let (mut all, mut at, mut list) = ([""; N], 0, 0);
+    while list < lists.len() {
+        let mut next = 0;
+        while next < lists[list].len() {
+            all[at] = lists[list][next];
+            (at, next) = (at + 1, next + 1);
+        }
+        list += 1;
+    }
+    assert!(at == N, "as long as it says");
+    all
+}
 
 const fn option(
     name: &'static str,

@@ -8,6 +8,7 @@ use wire::{
 
 use super::codec::put_packet;
 use super::{Mysql, MysqlDialogue};
+use crate::capture::Taken;
 
 /// The account of these conversations.
 pub const URL: &str = "mysql://user:password@127.0.0.1/db";
@@ -28,6 +29,20 @@ pub fn answer(bytes: &[u8], at: usize) {
         let last = turns.len() - 1;
         assert_eq!(played(&dialogue, &turns, script, Cut::At(last, at.min(bytes.len()))), whole);
         assert_eq!(played(&dialogue, &turns, script, Cut::Everywhere), whole);
+    }
+}
+
+/// Holds rows that values are taken out of against these bytes as the answer to a statement, also cut at `at`: the same values come of them.
+pub fn captured(bytes: &[u8], at: usize) {
+    for capture in ["a column 1 | all", "a column id", "a rows"] {
+        let dialogue = dialogue(&[("sql", "SELECT id FROM t"), ("capture", capture)]);
+        let turns = vec![
+            [greeting("mysql_native_password", CAPABILITIES, 0), packet(2, &[0, 0, 0, 2, 0, 0, 0])].concat(),
+            bytes.to_vec(),
+        ];
+        let whole = played(&dialogue, &turns, 0, Cut::Nowhere);
+        assert_eq!(played(&dialogue, &turns, 0, Cut::At(1, at.min(bytes.len()))), whole);
+        assert_eq!(played(&dialogue, &turns, 0, Cut::Everywhere), whole);
     }
 }
 
@@ -60,7 +75,8 @@ impl Cut {
 /// # Panics
 /// Where they are not valid.
 pub fn dialogue(options: &[(&str, &str)]) -> MysqlDialogue {
-    let mut asked = Asked { urls: vec![AskedUrl { url: URL.to_owned(), weight: 1.0 }], ..Asked::default() };
+    let urls = vec![AskedUrl { url: URL.to_owned(), weight: 1.0 }];
+    let mut asked = Asked { urls, variables: ["a".to_owned()].into(), ..Asked::default() };
     for (name, value) in options {
         asked.options.entry((*name).to_owned()).or_default().push((*value).to_owned());
     }
@@ -143,6 +159,9 @@ pub fn played(dialogue: &MysqlDialogue, turns: &[Vec<u8>], first: usize, cut: Cu
             session.secured(&mut out);
         }
         for event in done.events.drain(..) {
+            if let Event::Learnt(id, lesson) = &event {
+                outcome.ended.push(format!("{} {:?}", id.0, lesson.downcast_ref::<Taken>()));
+            }
             if let Event::Ended(Ended { id, fault, code, payload, excerpt, .. }) = event {
                 let excerpt = String::from_utf8_lossy(excerpt.as_deref().unwrap_or_default()).into_owned();
                 outcome.ended.push(format!("{} {fault:?} {code} {payload} {excerpt}", id.0).trim_end().to_owned());

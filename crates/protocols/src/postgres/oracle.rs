@@ -6,6 +6,7 @@ use wire::{
 };
 
 use super::{Postgres, PostgresDialogue, PostgresSession};
+use crate::capture::Taken;
 
 /// What lets us in without a password.
 pub const WELCOME: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
@@ -23,10 +24,28 @@ pub fn answer(bytes: &[u8], at: usize) {
     }
 }
 
-fn dialogue(sql: &str, prepared: bool) -> PostgresDialogue {
+/// Holds rows that values are taken out of against these bytes as the answer to a query, also cut at `at`: the same values come of them.
+pub fn captured(bytes: &[u8], at: usize) {
+    for capture in ["a column 1 | all", "a column id", "a rows"] {
+        let mut asked = asked("SELECT id FROM t");
+        asked.options.insert("capture".to_owned(), vec![capture.to_owned()]);
+        let dialogue = Postgres.prepare(&asked).expect("a good plan");
+        let (a, b) = bytes.split_at(at.min(bytes.len()));
+        let whole = played(&dialogue, WELCOME, [bytes].into_iter());
+        assert_eq!(played(&dialogue, WELCOME, [a, b].into_iter()), whole);
+        assert_eq!(played(&dialogue, WELCOME, bytes.chunks(1)), whole);
+    }
+}
+
+fn asked(sql: &str) -> Asked {
     let url = AskedUrl { url: "postgres://me:pw@h/db".to_owned(), weight: 1.0 };
-    let mut asked = Asked { urls: vec![url], ..Asked::default() };
+    let mut asked = Asked { urls: vec![url], variables: ["a".to_owned()].into(), ..Asked::default() };
     asked.options.insert("sql".to_owned(), vec![sql.to_owned()]);
+    asked
+}
+
+fn dialogue(sql: &str, prepared: bool) -> PostgresDialogue {
+    let mut asked = asked(sql);
     asked.options.insert("expect-rows".to_owned(), vec!["1..".to_owned()]);
     if prepared {
         asked.options.insert("prepared".to_owned(), vec![String::new()]);
@@ -52,6 +71,7 @@ fn played<'a>(dialogue: &PostgresDialogue, welcome: &[u8], mut pieces: impl Iter
     let told = |event: &Event<_>| match event {
         Event::FirstByte(_) => None,
         Event::Stray(_) => Some("stray".to_owned()),
+        Event::Learnt(id, lesson) => Some(format!("{} {:?}", id.0, lesson.downcast_ref::<Taken>())),
         event => Some(format!("{event:?}")),
     };
     (done.events.iter().filter_map(told).collect(), broken, out.bytes().to_vec(), session.room())

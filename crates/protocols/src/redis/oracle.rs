@@ -6,13 +6,39 @@ use wire::{
     ServerSession, Session,
 };
 
-use super::{Redis, RedisDialogue, RedisServer};
+use super::{Redis, RedisDialogue, RedisServer, reply};
+use crate::capture::Taken;
 
 /// Holds the client half against these bytes as replies, also cut at `at`.
 pub fn replies(bytes: &[u8], at: usize) {
     for options in
         [&[("pipeline", "3")][..], &[("expect-body", "ab")], &[("command", "GET a; GET b")], &[("resp", "3")]]
     {
+        let dialogue = dialogue(options);
+        let (a, b) = bytes.split_at(at.min(bytes.len()));
+        let whole = played(&dialogue, [bytes].into_iter());
+        assert_eq!(played(&dialogue, [a, b].into_iter()), whole);
+        assert_eq!(played(&dialogue, bytes.chunks(1)), whole);
+    }
+}
+
+/// Holds what captures look into against these bytes as whole replies: aggregates are JSON, whatever stands in them. The same as replies that
+/// a session takes values out of, also cut at `at`.
+pub fn captured(bytes: &[u8], at: usize) {
+    for many in 1..=3 {
+        let Ok(said) = reply::said(bytes, many) else { continue };
+        let is_aggregate = many > 1 || matches!(bytes.first(), Some(b'*' | b'~' | b'%' | b'|'));
+        if is_aggregate {
+            let read = serde_json::from_slice::<&serde_json::value::RawValue>(&said.body);
+            assert!(read.is_ok(), "{read:?}: {}", String::from_utf8_lossy(&said.body));
+        }
+    }
+    for options in [
+        &[("capture", "a reply")][..],
+        &[("capture", "a element 2"), ("expect-body", "a")],
+        &[("capture", "a json $[*] | all"), ("command", "GET a; GET b")],
+        &[("capture", "a regex (.)b | default x"), ("resp", "3")],
+    ] {
         let dialogue = dialogue(options);
         let (a, b) = bytes.split_at(at.min(bytes.len()));
         let whole = played(&dialogue, [bytes].into_iter());
@@ -32,7 +58,9 @@ pub fn asking(bytes: &[u8], at: usize) {
 fn dialogue(options: &[(&str, &str)]) -> RedisDialogue {
     let url = AskedUrl { url: "redis://h".to_owned(), weight: 1.0 };
     let options = options.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect();
-    Redis.prepare(&Asked { urls: vec![url], options, ..Asked::default() }).expect("a good plan")
+    Redis
+        .prepare(&Asked { urls: vec![url], options, variables: ["a".to_owned()].into(), ..Asked::default() })
+        .expect("a good plan")
 }
 
 /// What pieces of replies come to, with as many exchanges in flight as there was room for at first.
@@ -51,6 +79,7 @@ fn played<'a>(dialogue: &RedisDialogue, mut pieces: impl Iterator<Item = &'a [u8
     let told = |event: &Event<_>| match event {
         Event::FirstByte(_) => None,
         Event::Stray(_) => Some("stray".to_owned()),
+        Event::Learnt(id, lesson) => Some(format!("{} {:?}", id.0, lesson.downcast_ref::<Taken>())),
         event => Some(format!("{event:?}")),
     };
     let mut told: Vec<String> = done.events.iter().filter_map(told).collect();

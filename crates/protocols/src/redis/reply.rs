@@ -88,11 +88,8 @@ fn value(rest: &mut &[u8], deep: usize, out: &mut Vec<u8>) -> Result<(), &'stati
                 return Ok(());
             };
             match kind {
-                b':' | b'(' => out.extend_from_slice(&text),
+                b':' | b'(' | b',' => number(&text, out),
                 b'#' => out.extend_from_slice(if text == b"t" { b"true" } else { b"false" }),
-                b',' if text.iter().all(|b| b.is_ascii_digit() || b"+-.eE".contains(b)) => {
-                    out.extend_from_slice(&text);
-                }
                 _ => string(&text, out),
             }
             Ok(())
@@ -133,6 +130,15 @@ fn map(rest: &mut &[u8], count: u64, deep: usize, out: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
+/// As it is where JSON writes it so; `+5` without its sign; and `007`, `1.` or `inf` as a text.
+fn number(text: &[u8], out: &mut Vec<u8>) {
+    let unsigned = text.strip_prefix(b"+").unwrap_or(text);
+    match serde_json::from_slice::<serde_json::Number>(unsigned) {
+        Ok(_) => out.extend_from_slice(unsigned),
+        Err(_) => string(text, out),
+    }
+}
+
 fn string(text: &[u8], out: &mut Vec<u8>) {
     let text = String::from_utf8_lossy(text);
     // A text is always a string of JSON.
@@ -156,6 +162,12 @@ mod tests {
         assert_eq!(shown("*3\r\n$1\r\na\r\n:2\r\n*1\r\n$-1\r\n", 1), "[\"a\",2,[null]]");
         assert_eq!(shown("%2\r\n+a\r\n#t\r\n:1\r\n,1.5\r\n", 1), "{\"a\":true,\"1\":1.5}");
         assert_eq!(shown("|1\r\n+ttl\r\n:3\r\n=7\r\ntxt:a\"b\r\n", 1), "\"a\\\"b\"");
+        let numbers = "*7\r\n:+5\r\n:007\r\n(-12345678901234567890123\r\n,1.\r\n,+2.5e3\r\n,.5\r\n:-0\r\n";
+        assert_eq!(
+            shown(numbers, 1),
+            "[5,\"007\",-12345678901234567890123,\"1.\",2.5e3,\".5\",-0]",
+            "JSON all the same"
+        );
         assert_eq!(shown("+OK\r\n$2\r\nab\r\n,inf\r\n", 3), "[\"OK\",\"ab\",\"inf\"]");
     }
 

@@ -14,10 +14,17 @@ pub struct CheckReport<'a> {
     passed: u64,
     /// Responses that did not.
     failed: u64,
+    /// The share of those that did not; null where none was looked at.
+    failed_share: Option<f64>,
 }
 
 /// What each comes to; None where nothing is checked by name.
 pub fn reports(summary: &Summary) -> Option<Vec<CheckReport<'_>>> {
-    let rows = summary.checks().map(|row| CheckReport { name: row.name, passed: row.passed, failed: row.failed });
+    let rows = summary.checks().map(|row| CheckReport {
+        name: row.name,
+        passed: row.passed,
+        failed: row.failed,
+        failed_share: row.failed_share(),
+    });
     Some(rows.collect::<Vec<_>>()).filter(|rows| !rows.is_empty())
 }

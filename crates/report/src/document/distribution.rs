@@ -21,6 +21,8 @@ pub struct Distribution<'a> {
     /// Lower bound of the mean, where something has no end.
     #[serde(skip_serializing_if = "Option::is_none")]
     mean_at_least_us: Option<f64>,
+    /// Standard deviation; null where something has no end.
+    standard_deviation_us: Option<f64>,
     /// The p50 quantile; null where it is withheld.
     p50_us: Option<f64>,
     /// Lower bound of the p50 quantile, where it is only that.
@@ -87,6 +89,7 @@ impl<'a> Distribution<'a> {
             min_us: us(ranked.min()),
             mean_us: us(mean.exact()),
             mean_at_least_us: us(mean.at_least()),
+            standard_deviation_us: us(ranked.deviation().exact()),
             p50_us: us(p50.figure.exact()),
             p50_at_least_us: us(p50.figure.at_least()),
             p50_ci_us: interval(p50),

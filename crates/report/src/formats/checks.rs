@@ -9,6 +9,7 @@ use crate::text::{Lang, Text, text};
 pub(super) const CHECKS: Text = text("Checks", "检查");
 const PASSED: Text = text("passed", "通过");
 const FAILED: Text = text("failed", "未通过");
+const SHARE: Text = text("share failed", "未通过占比");
 
 /// All rows with their heading; none where nothing is checked by name.
 pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
@@ -21,7 +22,7 @@ pub(super) fn rows(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     if rows.is_empty() {
         return rows;
     }
-    let heading = ["", lang.of(PASSED), lang.of(FAILED), ""].map(str::to_owned).to_vec();
+    let heading = ["", lang.of(PASSED), lang.of(FAILED), lang.of(SHARE)].map(str::to_owned).to_vec();
     std::iter::once(heading).chain(rows).collect()
 }
 

@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 
 use measure::plain;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::text::head;
 use super::{Style, html};
 use crate::columns::{Paint, table, wrapped};
-use crate::comparison::{Against, Compared, comparison};
+use crate::comparison::{Against, AgainstReport, Compared, comparison};
 use crate::contrast::{Contrast, Measure, Verdict};
 use crate::show;
 use crate::text::{Lang, Text, text};
@@ -76,17 +77,48 @@ fn letter(at: usize) -> String {
 fn in_json(runs: &[Compared<'_>], _: Style, out: &mut dyn Write) -> io::Result<()> {
     let run = |run: &Compared<'_>| {
         let started = run.summary.started.as_ref();
-        json!({
-            "name": plain::line(run.name),
-            "unix_ms": started.map(|started| started.unix_ms),
-            "target": started.map(|started| plain::line(&head::target(&started.plan, Lang::En)).into_owned()),
-            "trust": run.summary.trust.verdict().name(),
-        })
+        RunReport {
+            name: plain::line(run.name).into_owned(),
+            unix_ms: started.map(|started| started.unix_ms),
+            target: started.map(|started| plain::line(&head::target(&started.plan, Lang::En)).into_owned()),
+            trust: run.summary.trust.verdict().name(),
+        }
     };
-    let told: Vec<Value> = comparison(runs)?.iter().map(Against::document).collect();
-    let all: Vec<Value> = runs.iter().map(run).collect();
-    serde_json::to_writer_pretty(&mut *out, &json!({ "schema": SCHEMA, "runs": all, "compared": told }))?;
+    let told = comparison(runs)?;
+    let compared = told.iter().map(Against::document).collect();
+    let document = ComparisonReport { compared, runs: runs.iter().map(run).collect(), schema: SCHEMA };
+    serde_json::to_writer_pretty(&mut *out, &document)?;
     out.write_all(b"\n")
+}
+
+/// Runs beside each other: each but the first held against that.
+#[derive(Serialize, JsonSchema)]
+struct ComparisonReport<'a> {
+    /// Run by run but for the first: how it differs from that.
+    compared: Vec<AgainstReport<'a>>,
+    /// The runs, in the order they were named in.
+    runs: Vec<RunReport>,
+    /// `brunt-comparison/1`.
+    schema: &'static str,
+}
+
+/// A run beside others.
+#[derive(Serialize, JsonSchema)]
+struct RunReport {
+    /// The file of its record.
+    name: String,
+    /// When it started; null where the record does not say.
+    unix_ms: Option<u64>,
+    /// What it loaded.
+    target: Option<String>,
+    /// `trusted`, `caution` or `not_trusted`.
+    trust: &'static str,
+}
+
+/// JSON Schema of a comparison, generated from the types (`docs/schema/comparison.json`).
+pub fn schema_json() -> String {
+    let schema = schemars::schema_for!(ComparisonReport<'static>);
+    serde_json::to_string_pretty(&schema).expect("a schema is plain JSON") + "\n"
 }
 
 fn in_text(runs: &[Compared<'_>], style: Style, out: &mut dyn Write) -> io::Result<()> {

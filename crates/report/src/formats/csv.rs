@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 
 use measure::Histogram;
-use record::{Named, Part, Second};
+use record::{Checked, Named, Part, Second};
 
 use super::{Format, Style};
 use crate::ranked::{Figure, Ranked, headline};
@@ -59,8 +59,8 @@ pub const COLUMNS: [(&str, &str); 33] = [
     (
         "kind",
         "of a row with a name: request, iteration, group (both from when they were due to their end), iteration_active, \
-         group_active (without pauses, their successes alone) or scenario (all requests of it). Rows of requests add up to \
-         the run",
+         group_active (without pauses, their successes alone), scenario (all requests of it) or check (responses that passed \
+         it, as `succeeded`, and failed it). Rows of requests add up to the run",
     ),
 ];
 
@@ -81,6 +81,10 @@ impl Format for Csv {
             writeln!(out, "{}", row(&second, summary.open).join(","))?;
             for named in &second.named {
                 writeln!(out, "{}", row_of_name(&second, named, &rows).join(","))?;
+            }
+            // Those of the warm-up are in none.
+            for checked in second.checks.iter().filter(|_| second.part != Part::Warmup) {
+                writeln!(out, "{}", row_of_check(&second, checked, summary).join(","))?;
             }
         }
         Ok(())
@@ -177,6 +181,26 @@ fn row_of_name(s: &Second, named: &Named, rows: &[(String, &'static str)]) -> [S
         ("name", quoted(&name)),
         ("kind", kind.into()),
     ];
+    columns(&figures)
+}
+
+/// How many responses of a second passed and failed a check.
+fn row_of_check(s: &Second, checked: &Checked, summary: &Summary) -> [String; COLUMNS.len()] {
+    let names = summary.started.as_ref().map_or(&[][..], |started| &started.checks);
+    let name = names.get(usize::from(checked.check)).map_or_else(|| checked.check.to_string(), Clone::clone);
+    columns(&[
+        ("from_s", (s.from_ns as f64 / 1e9).to_string()),
+        ("to_s", (s.to_ns as f64 / 1e9).to_string()),
+        ("part", part(s.part).into()),
+        ("succeeded", checked.passed.to_string()),
+        ("failed", checked.failed.to_string()),
+        ("name", quoted(&name)),
+        ("kind", "check".into()),
+    ])
+}
+
+/// A row that has these figures and no others.
+fn columns(figures: &[(&str, String)]) -> [String; COLUMNS.len()] {
     COLUMNS.map(|(column, _)| {
         figures.iter().find(|(known, _)| *known == column).map_or_else(String::new, |(_, figure)| figure.clone())
     })

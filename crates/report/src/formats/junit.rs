@@ -72,13 +72,21 @@ fn write_case(to: &mut Writer<&mut dyn Write>, suite: &str, case: &Case) -> io::
     Ok(())
 }
 
-/// What each name comes to, where there are several.
+/// What each name comes to, where there are several, and each check.
 fn by_name(to: &mut Writer<&mut dyn Write>, summary: &Summary, lang: Lang) -> io::Result<()> {
-    if summary.by_name().next().is_none() {
-        return Ok(());
+    let mut lines = Vec::new();
+    if summary.by_name().next().is_some() {
+        lines.extend(crate::columns::table(&super::named::rows(summary, lang)));
     }
-    let rows = crate::columns::table(&super::named::rows(summary, lang));
-    to.create_element("system-out").write_text_content(BytesText::new(&visible(&rows.join("\n"))))?;
+    let checks = super::checks::lines(summary, lang);
+    if !checks.is_empty() {
+        lines.extend((!lines.is_empty()).then(String::new));
+        lines.push(lang.of(super::checks::CHECKS).to_owned());
+        lines.extend(checks);
+    }
+    if !lines.is_empty() {
+        to.create_element("system-out").write_text_content(BytesText::new(&visible(&lines.join("\n"))))?;
+    }
     Ok(())
 }
 

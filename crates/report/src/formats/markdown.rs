@@ -211,6 +211,7 @@ fn latency(page: &mut Page, summary: &Summary) {
     }));
     rows.push(vec![page.say(say::MAX), ranked.max().show(), String::new()]);
     rows.push(vec![page.say(say::MEAN), ranked.mean().show(), String::new()]);
+    rows.push(vec![page.say(say::DEVIATION), ranked.deviation().show(), String::new()]);
     page.table("lrl", &rows);
     if figures::lacks_intervals(&ranked) {
         page.block(&escaped(lang.of(say::NO_INTERVALS)));

@@ -27,8 +27,23 @@ fn checks_have_a_row_in_every_format_and_the_warm_up_is_in_none() {
     }
     assert!(checked().written("text", Lang::Zh).contains("未通过"));
     let json = checked().json();
-    assert_eq!(json["checks"][1], serde_json::json!({"name": "has {id}", "passed": 147, "failed": 2}));
-    assert_eq!(json["checks"][0]["passed"], 0);
+    assert_eq!(
+        json["checks"][1],
+        serde_json::json!({"name": "has {id}", "passed": 147, "failed": 2, "failed_share": 2.0 / 149.0})
+    );
+    assert_eq!(
+        (&json["checks"][0]["passed"], &json["checks"][0]["failed_share"]),
+        (&0.into(), &serde_json::Value::Null)
+    );
+    let csv = checked().written("csv", Lang::En);
+    let of_check = csv.lines().filter(|line| line.ends_with(",has {id},check"));
+    let counts: Vec<Vec<&str>> = of_check.map(|line| line.split(',').collect()).collect();
+    let counts: Vec<[&str; 3]> = counts.iter().map(|row| [row[2], row[5], row[6]]).collect();
+    assert_eq!(counts, [["window", "49", "1"], ["window", "49", "0"], ["drain", "49", "1"]]);
+    let junit = checked().written("junit", Lang::En);
+    let (_, table) = junit.split_once("Checks").unwrap_or_else(|| panic!("{junit}"));
+    assert!(table.contains("share failed") && table.contains("has {id}") && table.contains("147"), "{junit}");
+    assert!(!closed(1, 1).second(second(0)).written("junit", Lang::En).contains("Checks"));
     assert!(closed(1, 1).second(second(0)).json().get("checks").is_none());
 }
 

@@ -1,7 +1,10 @@
 //! Documents for machines: JSON against its schema, CSV, JUnit, Markdown.
 
 use measure::{Histogram, Nanos};
-use report::{FORMATS, Lang, schema_json};
+use record::Second;
+use report::comparison::Compared;
+use report::formats::compared::writer;
+use report::{FORMATS, Lang, Style, schema_json};
 use serde_json::Value;
 
 use crate::made_up::{Filled, Run, closed, ms, open, second};
@@ -55,6 +58,33 @@ fn json_holds_what_its_schema_says() {
     for run in [mixed(), closed(3, 1).second(second(0).answered(3, ms(1))), open(1.0, 1).ended(None)] {
         conforms(&run.json(), &schema, &schema, "report");
     }
+}
+
+#[test]
+fn the_standard_deviation_is_that_of_what_is_ranked_and_of_nothing_that_did_not_end() {
+    let two = |more: Second| closed(2, 1).second(more.answered(100, ms(100)).answered(100, ms(300)));
+    let of = |run: &Run| run.json()["latency"]["service"]["standard_deviation_us"].as_f64();
+    let deviation = of(&two(second(0))).expect("a figure");
+    assert!((deviation - 100_000.0).abs() < 500.0, "{deviation}");
+    assert_eq!(of(&two(second(0).timed_out(1, ms(500)))), None);
+    let text = two(second(0)).written("text", Lang::En);
+    assert!(text.lines().any(|line| line.split_whitespace().eq(["stdev", "100", "ms"])), "{text}");
+}
+
+#[test]
+fn a_comparison_holds_what_its_schema_says() {
+    let runs = [mixed(), mixed(), closed(3, 1).second(second(0).answered(3, ms(1)))];
+    let (summaries, seconds) = (runs.each_ref().map(Run::summary), runs.each_ref().map(Run::seconds));
+    let all = summaries.iter().zip(&seconds).zip(["a.zst", "b.zst", "c.zst"]);
+    let all: Vec<Compared<'_>> = all.map(|((summary, seconds), name)| Compared { name, summary, seconds }).collect();
+    let mut written = Vec::new();
+    writer("json").expect("JSON")(&all, Style::default(), &mut written).expect("written");
+    let json: Value = serde_json::from_slice(&written).expect("JSON");
+    let schema: Value = serde_json::from_str(&report::formats::compared::schema_json()).expect("a schema");
+    conforms(&json, &schema, &schema, "comparison");
+    assert_eq!((json["runs"].as_array().map(Vec::len), json["compared"].as_array().map(Vec::len)), (Some(3), Some(2)));
+    assert_eq!((&json["schema"], &json["compared"][1]["differs"][0]), (&"brunt-comparison/1".into(), &"load".into()));
+    assert!(json["compared"][0]["figures"].as_array().is_some_and(|figures| figures.len() > 3), "{json}");
 }
 
 #[test]

@@ -37,10 +37,12 @@ proptest! {
             bytes[place] = byte;
         }
         oracle::answer(&bytes, at.index(bytes.len() + 1));
+        oracle::captured(&bytes, at.index(bytes.len() + 1));
     }
 
     #[test]
     fn noise(noise in prop::collection::vec(any::<u8>(), 0..200), at in any::<prop::sample::Index>()) {
         oracle::answer(&noise, at.index(noise.len() + 1));
+        oracle::captured(&noise, at.index(noise.len() + 1));
     }
 }

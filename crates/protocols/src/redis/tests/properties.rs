@@ -54,6 +54,7 @@ proptest! {
         }
         let at = at.index(text.len() + 1);
         oracle::replies(&text, at);
+        oracle::captured(&text, at);
         oracle::asking(&text, at);
     }
 
@@ -61,6 +62,7 @@ proptest! {
     fn noise(noise in prop::collection::vec(any::<u8>(), 0..200), at in any::<prop::sample::Index>()) {
         let at = at.index(noise.len() + 1);
         oracle::replies(&noise, at);
+        oracle::captured(&noise, at);
         oracle::asking(&noise, at);
     }
 }

@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use self::drawing::Drawing;
 use self::grain::Grain;
 use super::{Format, Style};
-use crate::comparison::{Against, Compared, comparison};
+use crate::comparison::{Compared, comparison};
 use crate::seconds::Seconds;
 use crate::summary::Summary;
 
@@ -57,7 +57,7 @@ pub fn compare(runs: &[Compared<'_>], style: Style, out: &mut dyn Write) -> io::
     web::fill(web::REPORT, lang, &title, out, |out| {
         let text = base64::write::EncoderWriter::new(out, &base64::engine::general_purpose::STANDARD);
         let mut packed = ZlibEncoder::new(text, Compression::new(7));
-        let against: Vec<Value> = comparison(runs)?.iter().map(Against::document).collect();
+        let against: Vec<Value> = comparison(runs)?.iter().map(|told| json!(told.document())).collect();
         if !against.is_empty() {
             line(&mut packed, &json!({ "compared": against }))?;
         }

@@ -55,6 +55,7 @@ fn quantiles(page: &mut Page, ranked: &Ranked<'_>) {
     }
     rows.push(vec![page.say(say::MAX).into(), ranked.max().show()]);
     rows.push(vec![page.say(say::MEAN).into(), ranked.mean().show()]);
+    rows.push(vec![page.say(say::DEVIATION).into(), ranked.deviation().show()]);
     table(&rows).iter().for_each(|line| page.inner(line));
     footnotes(page, ranked);
 }

@@ -1,0 +1,12 @@
+//! Any bytes as rows of MySQL and of PostgreSQL that values are taken out of; the first byte says where they are also cut.
+//! `cargo +nightly fuzz run sql_rows fuzz/corpus/sql_rows fuzz/seeds/sql_rows`
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Some((at, text)) = bytes.split_first() {
+        let at = usize::from(*at) * text.len() / 255;
+        protocols::mysql::oracle::captured(text, at);
+        protocols::postgres::oracle::captured(text, at);
+    }
+});
