@@ -12,7 +12,8 @@ use wire::{
 use super::captured::Lesson;
 use super::filled::compiled;
 use super::judge::Judge;
-use super::options::{self, OF_ONE_URL, OF_RESPONSE, Wishes};
+use super::of_one_url::{OF_ONE_URL, OF_RESPONSE};
+use super::options::{self, Wishes};
 use super::request::{Checks, Encoder, Recipe, Request, Rules, encode_listed};
 use super::session::{EXPECTS, Http1Session, LAST, SECURE};
 use super::withheld;

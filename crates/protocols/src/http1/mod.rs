@@ -15,6 +15,7 @@ pub(crate) mod filled;
 mod flags;
 pub(crate) mod judge;
 mod multipart;
+mod of_one_url;
 pub(crate) mod options;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;

@@ -9,10 +9,9 @@ use url::Url;
 use wire::{Asked, Complaint, OptionSpec, Proxies, Takes, Text};
 
 use super::bodies::content;
-use super::captured::{self, CAPTURE};
+use super::captured;
 use super::chunks;
 use super::codec::is_token;
-use super::judge;
 use super::multipart;
 use super::request::{Checks, Content, HeaderWish, Recipe, Rules};
 use super::status::Statuses;
@@ -139,45 +138,6 @@ pub const OPTIONS: &[OptionSpec] = &[
     resources::OPTIONS[2],
     cache::OPTION,
 ];
-
-/// The options that one URL of a run may have for itself: those that make its request.
-pub const OF_ONE_URL: &[&str] =
-    &joined::<24>(&[OF_REQUEST, OF_RESPONSE, &["location", resources::FROM, resources::MAY_FAIL]]);
-
-/// Of these, those that say what its response must hold and what becomes of it: a URL that has one is judged apart from the others.
-pub const OF_RESPONSE: &[&str] = &joined::<8>(&[judge::CHECKS, &["redirects", resources::RESOURCES, CAPTURE]]);
-
-/// And those that make the request.
-const OF_REQUEST: &[&str] = &[
-    "header",
-    "method",
-    "data",
-    "data-raw",
-    "data-file",
-    "json",
-    "form",
-    "form-string",
-    "request-target",
-    "user",
-    "bearer",
-    "cookie",
-    "expect-continue",
-];
-
-/// Lists one behind the other; `N`: how long they are together.
-const fn joined<const N: usize>(lists: &[&[&'static str]]) -> [&'static str; N] {
-    let (mut all, mut at, mut list) = ([""; N], 0, 0);
-    while list < lists.len() {
-        let mut next = 0;
-        while next < lists[list].len() {
-            all[at] = lists[list][next];
-            (at, next) = (at + 1, next + 1);
-        }
-        list += 1;
-    }
-    assert!(at == N, "as long as it says");
-    all
-}
 
 const fn option(
     name: &'static str,
