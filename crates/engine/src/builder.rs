@@ -25,7 +25,7 @@ use crate::pool::{Group, Pools};
 use crate::source::{self, Bounds, Source};
 use crate::sources::{Sources, first_user};
 use crate::virtual_users::VirtualUsers;
-use crate::worker::{Belongings, CommonStart, Heartbeats, HeldConnections, Parts, Spinning, Worker};
+use crate::worker::{Anew, Belongings, CommonStart, Heartbeats, HeldConnections, Parts, Spinning, Worker};
 use crate::{Setup, Stop};
 
 /// So many arrivals of a run may wait for a connection (some hundred bytes each), and so many of each worker in any case.
@@ -265,6 +265,7 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
                 .tracing(tracing, plan.trace),
             checks: self.checks,
             belongings: plan.has_flows().then(|| Belongings::of(&*self.dialogue, plan.flows().count())).flatten(),
+            anew: Anew::of(plan, &*self.dialogue),
             heeding: Heeding::new(self.setup.control.clone()),
             spinning: self.spinning,
             dialogue: self.dialogue,

@@ -149,6 +149,11 @@ impl Pools {
         &mut self.all
     }
 
+    /// The scenario whose connections a pool has.
+    pub fn scenario(&self, pool: u32) -> usize {
+        self.get(pool).group
+    }
+
     /// The other pools of the same scenario.
     pub fn beside(&self, origin: u32) -> impl Iterator<Item = u32> + '_ {
         let group = self.get(origin).group;

@@ -96,6 +96,14 @@ impl<'a, D: Dialogue> Way<'a, D> {
         self.pages.map(RefCell::take).unwrap_or_default()
     }
 
+    /// Its own connections to such origins are closed.
+    pub fn leave(&self, meant: &dyn Fn(&Origin) -> bool) {
+        let (gone, stay) = self.own.take().into_iter().partition(|(origin, _)| meant(origin));
+        *self.own.borrow_mut() = stay;
+        let gone: Vec<(&Origin, Kept<'a, D>)> = gone;
+        gone.into_iter().for_each(|(_, kept)| kept.end());
+    }
+
     /// Its end: its own connections are closed.
     pub fn end(&self) {
         self.own.take().into_iter().for_each(|(_, kept)| kept.end());

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use measure::{Clock, Nanos};
 use plan::flow::{Flow, Known, OnFailure};
 use scenario::{Act, ENDLESS, News, Program};
-use wire::{Dialogue, FaultKind, Memory, Values};
+use wire::{Dialogue, FaultKind, Memory, Origin, Values};
 
 use crate::conversation::Pages;
 use crate::probe::{Way, beginning, probe_of};
 use crate::uses::{Used, used};
+use crate::worker::origins_of;
 use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop};
 
 pub use pages::{LeftOut, Resource};
@@ -168,12 +169,15 @@ impl<D: Dialogue> Walk<'_, D> {
     /// Goes through steps once, telling each; pauses last as long as `told` says.
     fn through(&mut self, steps: &Flow, most: Option<usize>, told: &mut dyn FnMut(Walked) -> Nanos) {
         // Its conditions were read when the plan was checked.
-        let program = Program::of(steps).unwrap_or_default();
-        let mut user = scenario::Flow::new(Arc::new(program), self.seed);
+        let program = Arc::new(Program::of(steps).unwrap_or_default());
+        let mut user = scenario::Flow::new(Arc::clone(&program), self.seed);
         let mut now = Clock.now();
         user.hear(0, News::Begin, now);
         while !self.stop.requested() {
             let act = user.next(0, now, &mut self.way.memory.borrow_mut().values);
+            while let Some(which) = user.closing() {
+                self.goes_away(&program.closes()[which]);
+            }
             match act {
                 Act::Send(_) if most == Some(self.sent) => {
                     told(Walked::TooFar(self.sent));
@@ -218,6 +222,16 @@ impl<D: Dialogue> Walk<'_, D> {
         let used = used(self.way.plan(), request, &before);
         told(Walked::Sent { request, outcome: outcome.map(Box::new), captured, used });
         fault
+    }
+
+    /// Its own connections to these servers are closed; all others are of one request each.
+    fn goes_away(&self, servers: &[String]) {
+        let origins = origins_of(servers, self.way.plan(), &**self.dialogue);
+        let all = self.dialogue.origins();
+        let meant = |origin: &Origin| {
+            origins.as_ref().is_none_or(|origins| origins.iter().any(|at| all.get(*at as usize) == Some(origin)))
+        };
+        self.way.leave(&meant);
     }
 
     /// Sleeps, and wakes early where a stop is asked for.

@@ -6,6 +6,7 @@
 //! what, and when), [`Links`] (connections and bytes), [`Pools`] (which connection), [`Flights`] (requests that are not
 //! over), [`Books`] (what is counted). The files below `worker` hold what happens off that path.
 
+mod anew;
 mod answers;
 mod backlog;
 mod batching;
@@ -57,6 +58,7 @@ use self::one_way::OneWay;
 use self::pages::Pages;
 use self::spin::Spin;
 
+pub(crate) use self::anew::{Anew, origins_of};
 pub(crate) use self::belonging::Belongings;
 pub(crate) use self::common_start::CommonStart;
 pub(crate) use self::failing::EXAMPLES_BY_NAME;
@@ -97,6 +99,7 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     /// Where users of a flow have connections of their own.
     belongings: Option<Belongings>,
     own_of_one: Vec<u32>,
+    anew: Option<Anew>,
     /// Where users keep something of answers.
     memories: Option<Memories>,
     /// Users keep answers, and do not ask again as long as those are good.
@@ -136,6 +139,7 @@ pub(crate) struct Parts<N: Network, D: Dialogue> {
     pub spinning: Spinning,
     /// What users of a flow have of their own.
     pub belongings: Option<Belongings>,
+    pub anew: Option<Anew>,
     /// What users keep, where they keep anything.
     pub memories: Option<Memories>,
 }
@@ -165,6 +169,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             withheld: Withheld::default(),
             belongings: parts.belongings,
             own_of_one: Vec::new(),
+            anew: parts.anew,
             memories: parts.memories,
             recalls: dialogue.recalls(),
             lesson: None,
@@ -305,7 +310,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     /// 4. A connection with room, or one opened for it, or the queue.
     #[inline]
     fn place(&mut self, id: ExchangeId, origin: u32) {
-        if self.belongings.is_some() && self.place_on_own(id, origin) {
+        if (self.belongings.is_some() || self.anew.is_some()) && self.place_apart(id, origin) {
             return;
         }
         let user = self.flights.get(id).user;
@@ -484,6 +489,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         while self.links.conn(conn).idle_at != NONE {
             let Some(id) = self.pools.get_mut(origin).waiting.pop_front() else { return self.grow_others(origin) };
+            if self.anew.is_some() && self.takes_none_of_others(id, conn) {
+                return self.grow_others(origin);
+            }
             let ready = self.flights.get(id).intended.max(self.heard);
             self.submit(id, conn, ready);
         }

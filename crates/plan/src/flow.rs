@@ -124,6 +124,12 @@ pub enum Step {
         /// Its steps.
         steps: Vec<Step>,
     },
+    /// The user goes away: its connections are closed, and its next request opens another.
+    Close {
+        /// The servers it goes away from, each as a URL of it; empty: all.
+        #[serde(default)]
+        servers: Vec<String>,
+    },
     /// Waits until so long after the iteration began (nanoseconds); no longer where that is over.
     Pace(Nanos),
     /// Steps for each element of a list.
@@ -143,6 +149,14 @@ pub enum Step {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         with: BTreeMap<String, String>,
     },
+}
+
+/// The server that a URL leads to: its scheme, its host and its port, as they are written.
+pub fn server_of(url: &str) -> String {
+    let (scheme, behind) = url.split_once("://").unwrap_or(("http", url));
+    let authority = behind.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    format!("{scheme}://{host}").to_ascii_lowercase()
 }
 
 /// What is gone over, element by element.
@@ -405,7 +419,12 @@ pub fn each<'a>(steps: &'a [Step], hear: &mut impl FnMut(&'a Step)) {
                 each(otherwise, hear);
             }
             Step::Choose { ways } => ways.iter().for_each(|way| each(&way.steps, hear)),
-            Step::Request { .. } | Step::Batch { .. } | Step::Pause(_) | Step::Pace(_) | Step::Call { .. } => {}
+            Step::Request { .. }
+            | Step::Batch { .. }
+            | Step::Pause(_)
+            | Step::Pace(_)
+            | Step::Close { .. }
+            | Step::Call { .. } => {}
         }
     }
 }

@@ -52,6 +52,8 @@ pub struct Flow {
     /// By request: when those may be sent that wait for a turn; empty where none does.
     turns: Vec<Option<Turns>>,
     stops: Stops,
+    /// From which servers the user goes away who was last asked what it does, before it does that: which `close` of the flow.
+    closing: Vec<usize>,
     /// A text that is being put together.
     text: Vec<u8>,
 }
@@ -69,6 +71,7 @@ impl Flow {
             rng,
             turns: Vec::new(),
             stops: Stops::default(),
+            closing: Vec::new(),
             text: Vec::new(),
         }
     }
@@ -82,6 +85,12 @@ impl Flow {
     #[inline]
     pub fn stops(&mut self) -> Stops {
         std::mem::take(&mut self.stops)
+    }
+
+    /// A `close` that the user has come to who was last asked what it does, before it does that; None: no further one.
+    #[inline]
+    pub fn closing(&mut self) -> Option<usize> {
+        self.closing.pop()
     }
 
     /// What began and ended since this was last asked; the vector is given back by [`Flow::give_back`].
@@ -269,12 +278,20 @@ impl Flow {
                         return self.pause(user, left);
                     }
                 }
+                Op::Close(which) => self.closes(*which),
                 Op::Begin(span) => self.spans_of(user)[usize::from(*span)] = Span { began: SOON, ..NOT_BEGUN },
                 Op::End(span) => self.group_ends(user, *span),
                 op => self.turns(user, op, values),
             }
         }
         Act::Busy(self.players[user as usize].busy + 1)
+    }
+
+    /// A loop may come to the same one again.
+    fn closes(&mut self, which: usize) {
+        if !self.closing.contains(&which) {
+            self.closing.push(which);
+        }
     }
 
     /// How long a user waits before it sends this, which is its turn afterwards; None: it may.

@@ -43,6 +43,8 @@ pub(crate) enum Op {
     Call(u32, u32),
     /// Goes on where it was called.
     Return(u32),
+    /// The user goes away from some servers: which `close` of the flow it is.
+    Close(usize),
 }
 
 /// A text with the user's values in it.
@@ -121,6 +123,8 @@ pub struct Program {
     /// Where users begin who have something to do before their first iteration, and where those who have after their last.
     pub(crate) start: Option<u32>,
     pub(crate) end: Option<u32>,
+    /// The servers that each [`Op::Close`] is about; none: all.
+    pub(crate) closes: Vec<Vec<String>>,
     /// What [`Op::Element`] goes over.
     pub(crate) lists: Vec<Elements>,
     /// Counters of a user.
@@ -130,6 +134,11 @@ pub struct Program {
 }
 
 impl Program {
+    /// The servers that each `close` of the flow is about, as URLs of theirs; none: all.
+    pub fn closes(&self) -> &[Vec<String>] {
+        &self.closes
+    }
+
     /// The program of a flow.
     ///
     /// # Errors
@@ -232,6 +241,10 @@ impl<'a> Compiler<'a> {
             }
             Step::Pause(pause) => _ = self.push(Op::Pause(*pause)),
             Step::Pace(pace) => _ = self.push(Op::Pace(*pace)),
+            Step::Close { servers } => {
+                self.program.closes.push(servers.clone());
+                self.push(Op::Close(self.program.closes.len() - 1));
+            }
             Step::Group { name, steps } => {
                 let span = self.groups.iter().position(|group| group == name).map_or(0, |at| at as u16 + 1);
                 self.push(Op::Begin(span));

@@ -1,6 +1,6 @@
 //! Steps of a flow that others stand for: `for-each` element of a list, and the flows that are called by name.
 
-use plan::flow::{Called, Flow, List, Piece, Step, each, pieces};
+use plan::flow::{Called, Flow, List, Piece, Step, each, pieces, server_of};
 use plan::yaml::{At, Node, Value};
 use scenario::Condition;
 use serde_json::json;
@@ -26,6 +26,8 @@ pub(super) enum Later {
     Text(String),
     /// A flow that is called is written here.
     Called(String),
+    /// A server that steps go to.
+    Server(String),
 }
 
 impl Reader<'_> {
@@ -54,6 +56,28 @@ impl Reader<'_> {
         };
         let steps = self.steps_beside("for-each", at, &rest, within)?;
         Ok(Step::ForEach { name, list, steps })
+    }
+
+    /// `close: all`, `close: http://localhost:8080`, or several of them.
+    pub(super) fn close(&mut self, node: &Node) -> Result<Step, Complaint> {
+        let items = match &node.value {
+            Value::List(items) => &items[..],
+            _ => std::slice::from_ref(node),
+        };
+        let mut servers = Vec::new();
+        for item in items {
+            let server = self.scalar("close", item)?;
+            match server.as_str() {
+                "all" if items.len() == 1 => return Ok(Step::Close { servers: Vec::new() }),
+                "all" => return self.wrong(item.at, "close", "names all and others; write `close: all`"),
+                _ => self.later.push((Later::Server(server.clone()), item.at)),
+            }
+            servers.push(server);
+        }
+        match servers.is_empty() {
+            true => self.wrong(node.at, "close", "names no server; write `close: all`, or the URL of one"),
+            false => Ok(Step::Close { servers }),
+        }
     }
 
     /// `call: NAME`, `with`.
@@ -110,6 +134,16 @@ impl Reader<'_> {
         Ok(text)
     }
 
+    fn unknown_server(&self, server: &str) -> Option<String> {
+        let mut known: Vec<String> = self.given.urls.iter().map(|url| server_of(&url.url)).collect();
+        if known.contains(&server_of(server)) {
+            return None;
+        }
+        known.sort_unstable();
+        known.dedup();
+        Some(format!("no step sends anything to `{server}`; write all, or {}", known.join(", ")))
+    }
+
     /// What can be checked now that all of a flow is known.
     pub(super) fn check_flow(&self, flow: &Flow) -> Result<(), Complaint> {
         for (later, at) in &self.later {
@@ -118,6 +152,7 @@ impl Reader<'_> {
                 Later::List(name) => ("in", unknown_list(name, flow)),
                 Later::Call(name) => ("call", unknown_flow(name, flow)),
                 Later::Text(text) => ("with", slot_in(text)),
+                Later::Server(server) => ("close", self.unknown_server(server)),
                 Later::Called(_) => continue,
             };
             if let Some(trouble) = trouble {
@@ -133,6 +168,14 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// The schema of `close`.
+pub(super) fn schema_of_close() -> serde_json::Value {
+    let server = json!({"type": "string", "examples": ["all", "http://localhost:8080"]});
+    let servers = json!({"anyOf": [server, {"type": "array", "items": {"type": "string"}}],
+        "description": "Closes the user's connections, all or those to a server: its next request there opens another"});
+    json!({"type": "object", "properties": {"close": servers}, "required": ["close"], "additionalProperties": false})
 }
 
 fn unknown_list(name: &str, flow: &Flow) -> Option<String> {

@@ -17,8 +17,8 @@ use super::keys::nearest;
 use super::matched::Matched;
 
 /// What a step may be, by the key that says so.
-pub(super) const KINDS: [&str; 12] =
-    ["url", "batch", "pause", "pace", "group", "repeat", "while", "for-each", "if", "choose", "once", "call"];
+pub(super) const KINDS: [&str; 13] =
+    ["url", "batch", "pause", "pace", "close", "group", "repeat", "while", "for-each", "if", "choose", "once", "call"];
 /// Steps within steps go no deeper.
 const DEEPEST: usize = 32;
 /// A loop is gone through no more often.
@@ -113,6 +113,7 @@ impl Reader<'_> {
             "batch" => self.alone(&rest).and_then(|()| self.batch(node)),
             "pause" => self.alone(&rest).and_then(|()| self.pause(node)).map(Step::Pause),
             "pace" => self.alone(&rest).and_then(|()| self.time("pace", node)).map(Step::Pace),
+            "close" => self.alone(&rest).and_then(|()| self.close(node)),
             "group" => self.group((at, node), &rest, within),
             "repeat" => {
                 let times = quantity::bounded_count(text_of(node), "times", MOST_TIMES);
@@ -470,6 +471,7 @@ pub(super) fn schema(url: &serde_json::Value) -> serde_json::Value {
             super::flow_beside::schema_of_batch(&request),
             object(json!({"pause": time}), &["pause"]),
             object(json!({"pace": {"type": "string"}}), &["pace"]),
+            super::flow_called::schema_of_close(),
             object(json!({"group": {"type": "string"}, "steps": steps}), &["group", "steps"]),
             object(json!({"repeat": {"type": ["integer", "string"]}, "steps": steps}), &["repeat", "steps"]),
             super::flow_called::schema_of_each(&steps),

@@ -44,6 +44,9 @@ flow:
       requests: [h/x, {url: h/y, capture: {y: status}, expect-status: 201, on-failure: next-iteration}]
   - batch: [h/z]
   - pace: 10s
+  - close: all
+  - close: http://h/x
+  - close: [h, http://H]
 setup: [{url: h/setup, capture: {all: status}}]
 teardown: [{url: h/teardown, method: DELETE}]
 start: [h/start]
@@ -136,6 +139,12 @@ fn mistakes_are_named_where_they_stand() {
             "p.yaml line 4 column 6 (pause)",
             "is not a request, and a batch has only requests",
         ),
+        (
+            "flow:\n - h/a\n - close: http://g",
+            "p.yaml line 3 column 11 (close)",
+            "no step sends anything to `http://g`; write all, or http://h",
+        ),
+        ("flow:\n - h/a\n - close: [all, h]", "p.yaml line 3 column 12 (close)", "names all and others"),
         ("vus: 3\nflow: [h]", "p.yaml line 1 column 1 (vus)", "has another name here; write `users: 10`"),
         (
             "clear-cookies: true\nflow: [h]",

@@ -118,7 +118,7 @@ impl<'a> Values<'a> {
             }
             Step::ForEach { name, list, steps } => return self.for_each(name, list, steps),
             Step::Call { flow, with } => return self.call(flow, with),
-            Step::Pause(_) | Step::Pace(_) => {}
+            Step::Pause(_) | Step::Pace(_) | Step::Close { .. } => {}
         }
         true
     }
@@ -339,7 +339,7 @@ fn takes_time(flow: &Flow, steps: &[Step]) -> bool {
         Step::ForEach { list: List::Fixed(texts), steps, .. } => !texts.is_empty() && sure(steps),
         // None calls itself.
         Step::Call { flow: name, .. } => flow.called(name).is_some_and(|called| sure(&called.steps)),
-        Step::ForEach { .. } | Step::While { .. } | Step::Once { .. } | Step::Pace(_) => false,
+        Step::ForEach { .. } | Step::While { .. } | Step::Once { .. } | Step::Pace(_) | Step::Close { .. } => false,
     })
 }
 

@@ -77,6 +77,21 @@ impl Belongings {
         conns.get_mut(at)
     }
 
+    /// The connection that a user has to an origin.
+    pub fn has(&mut self, user: u32, origin: u32) -> Option<u32> {
+        match self.own(user, origin) {
+            Some(Own::Is(conn)) => Some(*conn),
+            _ => None,
+        }
+    }
+
+    /// A user has nothing to an origin any more, nor has it lost anything.
+    pub fn leaves(&mut self, user: u32, origin: u32) {
+        if let Some(own) = self.own(user, origin) {
+            *own = Own::None;
+        }
+    }
+
     /// All that a user has, which is its own no longer.
     fn take(&mut self, user: u32, all: &mut Vec<u32>) {
         let from = within(user) as usize * self.each;

@@ -56,6 +56,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             let Some(flow) = self.source.of(user).flow() else { return };
             let act = flow.next(within(user), due, values);
             let batch = flow.batch(within(user));
+            if self.anew.is_some() {
+                self.goes_away_from_all(user);
+            }
             self.hear_flow(scenario_of(user));
             if let Act::Send(request) = act
                 && self.recalls
@@ -79,6 +82,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 (Act::Leave, _) if source.flow().is_some_and(|flow| flow.ends(within(user), due)) => {}
                 (Act::Done | Act::Leave | Act::Hold, _) => return self.user_ends(user),
             }
+        }
+    }
+
+    /// What the user came to that closes connections, before what it does next.
+    #[cold]
+    fn goes_away_from_all(&mut self, user: u32) {
+        while let Some(which) = self.source.of(user).flow().and_then(|flow| flow.closing()) {
+            self.goes_away(user, which);
         }
     }
 

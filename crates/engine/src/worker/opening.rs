@@ -132,7 +132,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     /// At the bound of connections: an idle one to another origin makes room.
-    fn spare_one(&mut self, origin: u32) -> bool {
+    pub(super) fn spare_one(&mut self, origin: u32) -> bool {
         let other = self.pools.beside(origin).find(|other| !self.pools.get(*other).idle.is_empty());
         match other.and_then(|other| self.pools.get(other).idle.first().copied()) {
             Some(conn) => {

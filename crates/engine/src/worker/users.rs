@@ -126,6 +126,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if let Some(memories) = &mut self.memories {
             memories.forget(user);
         }
+        if self.anew.is_some() {
+            self.comes_no_more(user);
+        }
         if conn != NONE && self.links.conn(conn).in_flight == 0 && !self.is_kept_for_final_read(conn) {
             self.let_go(conn);
         }

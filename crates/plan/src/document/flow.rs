@@ -60,6 +60,11 @@ fn one(page: &mut Page, plan: &Plan, step: &Step) {
         Step::Batch { at_most, urls, on_failure, own } => batch(page, plan, (*at_most, *on_failure), (urls, own)),
         Step::Pause(pause) => first(page, "pause", &quoted(&pause_of(*pause))),
         Step::Pace(pace) => first(page, "pace", &time(*pace)),
+        Step::Close { servers } => match &servers[..] {
+            [] => first(page, "close", "all"),
+            [server] => first(page, "close", &quoted(server)),
+            several => first(page, "close", &listed(&List::Fixed(several.to_vec()))),
+        },
         Step::Group { name, steps } => {
             first(page, "group", &quoted(name));
             below(page, plan, steps);

@@ -45,7 +45,7 @@ fn around(steps: &mut Vec<Step>, all: (&[WeightedUrl], &Options), within: &mut V
                 around(otherwise, all, within);
             }
             Step::Choose { ways } => ways.iter_mut().for_each(|way| around(&mut way.steps, all, within)),
-            Step::Batch { .. } | Step::Pause(_) | Step::Pace(_) | Step::Call { .. } => {}
+            Step::Batch { .. } | Step::Pause(_) | Step::Pace(_) | Step::Close { .. } | Step::Call { .. } => {}
         }
     }
 }

@@ -77,7 +77,7 @@ fn renumber(steps: &mut [Step], number: &mut impl FnMut(&mut u32)) {
                 renumber(otherwise, number);
             }
             Step::Choose { ways } => ways.iter_mut().for_each(|way| renumber(&mut way.steps, number)),
-            Step::Pause(_) | Step::Pace(_) | Step::Call { .. } => {}
+            Step::Pause(_) | Step::Pace(_) | Step::Close { .. } | Step::Call { .. } => {}
         }
     }
 }

@@ -1,0 +1,183 @@
+//! Users who go away and come back (`close` in a flow): what they had is closed, and their next request to each server goes out on a
+//! connection that is opened for it.
+//!
+//! Where connections are a user's own, that is all. Where they are nobody's, the user is marked instead: the connection that it would have used
+//! next, which is the one used last, is closed, and its next request takes none that others left. So each `close` costs a
+//! connect, as it does those who come back in reality, and the pool stays as large as it was.
+
+use plan::Plan;
+use plan::flow::server_of;
+use scenario::Program;
+use wire::{Dialogue, ExchangeId, Network};
+
+use super::Worker;
+use crate::exchange::NONE;
+use crate::sources::{scenario_of, within};
+
+/// Who is to open connections anew.
+#[derive(Debug)]
+pub(crate) struct Anew {
+    /// By scenario, by `close` of its flow: which origins it is about; None: all.
+    closes: Vec<Vec<Option<Vec<u32>>>>,
+    /// By pool, by user: how the two stand.
+    stands: Vec<Vec<Stand>>,
+    /// The pools of one `close`; memory that is used again.
+    pools: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stand {
+    #[default]
+    Nothing,
+    /// It sent something there.
+    Uses,
+    /// Its next request there is to open a connection.
+    ComesAnew,
+}
+
+/// Which origins of a run a `close` is about, by the servers it names; None: all of them.
+pub(crate) fn origins_of<D: Dialogue>(servers: &[String], plan: &Plan, dialogue: &D) -> Option<Vec<u32>> {
+    let meant = |url: &str| servers.iter().any(|server| server_of(server) == server_of(url));
+    let urls = plan.urls.iter().zip(dialogue.requests());
+    let mut origins: Vec<u32> =
+        urls.filter(|(url, _)| meant(&url.url)).map(|(_, request)| request.origin as u32).collect();
+    origins.sort_unstable();
+    origins.dedup();
+    (!servers.is_empty()).then_some(origins)
+}
+
+impl Anew {
+    /// Of the flows of a plan; None where none of them closes anything.
+    pub fn of<D: Dialogue>(plan: &Plan, dialogue: &D) -> Option<Anew> {
+        let of_flow = |(_, flow)| {
+            let program = Program::of(flow).unwrap_or_default();
+            program.closes().iter().map(|servers| origins_of(servers, plan, dialogue)).collect()
+        };
+        let closes: Vec<Vec<_>> = plan.flows().map(of_flow).collect();
+        let any = closes.iter().any(|closes: &Vec<_>| !closes.is_empty());
+        any.then(|| Anew { closes, stands: Vec::new(), pools: Vec::new() })
+    }
+
+    fn stand(&mut self, pool: u32, user: u32) -> &mut Stand {
+        let (pool, user) = (pool as usize, within(user) as usize);
+        if self.stands.len() <= pool {
+            self.stands.resize(pool + 1, Vec::new());
+        }
+        let users = &mut self.stands[pool];
+        if users.len() <= user {
+            users.resize(user + 1, Stand::Nothing);
+        }
+        &mut users[user]
+    }
+}
+
+impl<N: Network, D: Dialogue> Worker<N, D> {
+    /// A user goes away from the servers that a `close` of its flow is about.
+    #[cold]
+    pub(super) fn goes_away(&mut self, user: u32, which: usize) {
+        let Some(anew) = &mut self.anew else { return };
+        let (scenario, mut pools) = (scenario_of(user), std::mem::take(&mut anew.pools));
+        match anew.closes.get(scenario).and_then(|closes| closes.get(which)) {
+            Some(Some(origins)) => pools.extend(origins.iter().map(|origin| self.pools.of(scenario, *origin))),
+            Some(None) => pools.extend(self.pools.numbers().filter(|pool| self.pools.scenario(*pool) == scenario)),
+            None => {}
+        }
+        for pool in pools.drain(..) {
+            self.goes_away_from(user, pool);
+        }
+        if let Some(anew) = &mut self.anew {
+            anew.pools = pools;
+        }
+    }
+
+    fn goes_away_from(&mut self, user: u32, pool: u32) {
+        let Some(anew) = &mut self.anew else { return };
+        let used = std::mem::replace(anew.stand(pool, user), Stand::ComesAnew) == Stand::Uses;
+        let own = self.belongings.as_mut().and_then(|belongings| belongings.has(user, pool));
+        let of_user = self.source.of(user).users().conn(user);
+        let of_user = Some(of_user).filter(|conn| *conn != NONE && self.links.conn(*conn).origin == pool);
+        let last = || if used { self.pools.get(pool).idle.last().copied() } else { None };
+        let conn = own.or(of_user).or_else(last).filter(|conn| self.links.conn(*conn).in_flight == 0);
+        let Some(conn) = conn.filter(|conn| !self.is_kept_for_final_read(*conn)) else { return };
+        if own.is_some() {
+            self.links.conn_mut(conn).user = NONE;
+        }
+        if let Some(belongings) = &mut self.belongings {
+            belongings.leaves(user, pool);
+        }
+        self.let_go(conn);
+    }
+
+    /// Finds the connection for a request where users of a flow have some of their own, or open them anew. False: it takes one that is free.
+    #[cold]
+    pub(super) fn place_apart(&mut self, id: ExchangeId, pool: u32) -> bool {
+        self.anew.is_some() && self.opens_anew(id, pool) || self.belongings.is_some() && self.place_on_own(id, pool)
+    }
+
+    /// A request of a user who went away before opens a connection. False: it takes one as any other does.
+    #[cold]
+    fn opens_anew(&mut self, id: ExchangeId, pool: u32) -> bool {
+        let x = *self.flights.get(id);
+        let Some(anew) = self.anew.as_mut().filter(|_| x.user != NONE) else { return false };
+        let stand = anew.stand(pool, x.user);
+        if *stand != Stand::ComesAnew {
+            *stand = Stand::Uses;
+            return false;
+        }
+        if self.pools.get(pool).places.is_empty() {
+            return false;
+        }
+        let full = |pools: &crate::pool::Pools| pools.group(pool).open && pools.group(pool).is_full();
+        if full(&self.pools) {
+            // One goes for the one that comes.
+            let idle = self.pools.get(pool).idle.last().copied().filter(|conn| self.links.conn(*conn).in_flight == 0);
+            match idle {
+                Some(conn) => self.say_goodbye(conn),
+                None => _ = self.spare_one(pool),
+            }
+        }
+        if full(&self.pools) {
+            return false;
+        }
+        self.has_come_anew(pool, x.user);
+        self.dial_for(id, pool, if x.is_held_back() { self.stamp } else { x.intended });
+        true
+    }
+
+    fn has_come_anew(&mut self, pool: u32, user: u32) {
+        if let Some(anew) = &mut self.anew {
+            *anew.stand(pool, user) = Stand::Uses;
+        }
+    }
+
+    /// A request that waited is to have a connection which others used, and its user went away before: that one is closed, and another opened
+    /// in its place. False: it has it.
+    #[cold]
+    pub(super) fn takes_none_of_others(&mut self, id: ExchangeId, conn: u32) -> bool {
+        let (user, c) = (self.flights.get(id).user, self.links.conn(conn));
+        let (pool, served, in_flight) = (c.origin, c.served, c.in_flight);
+        let Some(anew) = self.anew.as_mut().filter(|_| user != NONE) else { return false };
+        let comes = std::mem::replace(anew.stand(pool, user), Stand::Uses) == Stand::ComesAnew;
+        if !comes || !served || in_flight > 0 {
+            return false;
+        }
+        self.say_goodbye(conn);
+        let ready = self.flights.get(id).intended.max(self.heard);
+        self.dial_for(id, pool, ready);
+        true
+    }
+
+    /// Somebody else may have the number of a user next.
+    #[cold]
+    pub(super) fn comes_no_more(&mut self, user: u32) {
+        let Some(anew) = &mut self.anew else { return };
+        let (scenario, user) = (scenario_of(user), within(user) as usize);
+        for (pool, users) in anew.stands.iter_mut().enumerate() {
+            if self.pools.scenario(pool as u32) == scenario
+                && let Some(stand) = users.get_mut(user)
+            {
+                *stand = Stand::Nothing;
+            }
+        }
+    }
+}
