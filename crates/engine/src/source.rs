@@ -18,7 +18,7 @@ const CATCH_UP: Nanos = Nanos::from_millis(100);
 pub(crate) struct Bounds {
     /// Requests (in a flow: iterations) to start, warm-up not counted.
     pub quota: Option<u64>,
-    /// Iterations of each user.
+    /// Iterations of each user, warm-up not counted.
     pub each: Option<u32>,
     /// Users started, or connections begun, per second.
     pub start_rate: Option<f64>,
@@ -51,7 +51,7 @@ pub(crate) struct Source {
     /// Requests started since the window began.
     started: u64,
     bounds: Bounds,
-    /// Iterations of each user so far, where that bounds them.
+    /// Iterations of each user since the window began, where that bounds them.
     done: Vec<u32>,
     /// When the next connection may be begun, where they are begun at a rate.
     next_start: Nanos,
@@ -168,10 +168,10 @@ impl Source {
         self.done.get(within(user) as usize).is_none_or(|done| *done < each)
     }
 
-    /// A user begins an iteration.
+    /// A user begins an iteration; the warm-up's are not counted, as they are not of a number of all.
     #[inline]
-    pub fn begins_another(&mut self, user: u32) {
-        if self.bounds.each.is_none() {
+    pub fn begins_another(&mut self, user: u32, limits: &Limits, now: Nanos) {
+        if self.bounds.each.is_none() || now < limits.window {
             return;
         }
         let user = within(user) as usize;
@@ -190,6 +190,19 @@ impl Source {
     pub fn is_cut(&mut self, now: Nanos) -> bool {
         let cut = self.bounds.course.as_mut().filter(|course| course.cut_at <= now);
         cut.is_some_and(|course| std::mem::replace(&mut course.cut_at, Nanos::MAX) <= now)
+    }
+
+    /// As many users are to be there as the profile says for now. Where they start at a rate, those of all workers come one by one.
+    pub fn change_users(&mut self, limits: &Limits, now: Nanos) {
+        let (at, waited) = (self.users.next_change(), self.users.any_to_start());
+        self.users.change(now - limits.start, limits.start);
+        if let Some(rate) = self.bounds.start_rate
+            && !waited
+            && self.users.any_to_start()
+        {
+            let later = Nanos::from_secs_f64(self.users.part_before(at - limits.start) / rate);
+            self.next_start = self.next_start.max(at.saturating_add(later));
+        }
     }
 
     /// True where users are to be started.
@@ -259,7 +272,8 @@ impl Source {
         }
         let no_more = self.users.next_change() == Nanos::MAX && !self.paused;
         let all_have = self.bounds.each.is_some() && self.users.have_all_begun();
-        self.users.alive() == 0 && (no_more || all_have || self.quota_spent(limits, now))
+        let nobody_comes = no_more && !self.users.any_to_start();
+        self.users.alive() == 0 && (nobody_comes || all_have || self.quota_spent(limits, now))
     }
 
     /// Users have further steps to go.
@@ -370,7 +384,10 @@ mod tests {
         assert_eq!([1, 2, 3].map(|now| source.come(Nanos(now))), [Some(0), Some(1), None]);
         source.users().end(0, Nanos(4));
         assert_eq!((source.come(Nanos(9)), source.users().take_area(Nanos(10))), (Some(0), 1 + 2 + 2 + 5 + 2));
-        let left = [1, 1, 1, 1].map(|user| (source.has_another(user), source.begins_another(user)).0);
+        let limits = limits();
+        (0..9).for_each(|_| source.begins_another(1, &limits, Nanos(99)));
+        let mut begins = |user| (source.has_another(user), source.begins_another(user, &limits, Nanos(100))).0;
+        let left = [1, 1, 1, 1].map(&mut begins);
         assert_eq!((left, source.has_another(0)), ([true, true, true, false], true));
     }
 

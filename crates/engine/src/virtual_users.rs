@@ -12,6 +12,7 @@ use crate::sources::within;
 /// One user.
 #[derive(Clone, Copy, Debug)]
 struct User {
+    /// It was started, or is to be.
     running: bool,
     /// The connection that is its own.
     conn: u32,
@@ -76,7 +77,7 @@ impl VirtualUsers {
         self.profile.as_ref().map_or(0, Users::peak)
     }
 
-    /// Running ones.
+    /// Running ones: not those who are still to be started.
     pub fn alive(&self) -> u32 {
         self.alive
     }
@@ -123,9 +124,19 @@ impl VirtualUsers {
     }
 
     /// It changes no more: whoever was about to start does not.
-    pub fn begin_no_more(&mut self) -> Vec<u32> {
+    pub fn begin_no_more(&mut self) {
         self.next_change = Nanos::MAX;
-        std::mem::take(&mut self.starting).into_iter().map(|user| self.base | user).collect()
+        self.start_none_from(0);
+    }
+
+    /// Those from this one on who were about to start do not.
+    fn start_none_from(&mut self, first: u32) {
+        let all = &mut self.all;
+        self.starting.retain(|user| {
+            let starts = *user < first;
+            all[*user as usize].running &= starts;
+            starts
+        });
     }
 
     /// From `at` on (since the start of the run) another number; `now` is the time since `start`.
@@ -148,13 +159,18 @@ impl VirtualUsers {
         if self.all.len() < self.target as usize {
             self.all.resize(self.target as usize, AWAY);
         }
-        let before = self.starting.len();
+        self.start_none_from(self.target);
         for user in (0..self.target).rev() {
             if !std::mem::replace(&mut self.all[user as usize].running, true) {
                 self.starting.push(user);
             }
         }
-        self.alive += (self.starting.len() - before) as u32;
+    }
+
+    /// Where many come at a moment since the start of the run, dealt to the workers in turn: how many of a round come before the first of
+    /// this worker, as a part of the round.
+    pub fn part_before(&self, since_start: Nanos) -> f64 {
+        self.profile.as_ref().map_or(0.0, |profile| profile.part_before(since_start))
     }
 
     /// True where some are to be started.
@@ -162,9 +178,12 @@ impl VirtualUsers {
         !self.starting.is_empty()
     }
 
-    /// The next one to start.
-    pub fn start(&mut self) -> Option<u32> {
-        self.starting.pop().map(|user| self.base | user)
+    /// The next one starts.
+    pub fn start(&mut self, now: Nanos) -> Option<u32> {
+        let user = self.starting.pop()?;
+        self.lapse(now);
+        self.alive += 1;
+        Some(self.base | user)
     }
 
     /// The first have been told to start, and none is left to.
@@ -254,7 +273,9 @@ mod tests {
     fn a_profile_starts_users_in_order_and_retires_the_last_ones() {
         let mut users = closed(3.0, 1.0);
         users.change(Nanos::ZERO, Nanos::ZERO);
-        assert_eq!([users.start(), users.start(), users.start(), users.start()], [Some(0), Some(1), Some(2), None]);
+        assert_eq!(users.alive(), 0, "nobody has started");
+        let started = [0, 10, 30, 40].map(|now| users.start(Nanos(now)));
+        assert_eq!((started, users.take_area(Nanos(50))), ([Some(0), Some(1), Some(2), None], 50 + 40 + 20));
         assert!(users.have_all_begun() && users.alive() == 3);
         users.change(Nanos::from_secs(10), Nanos::ZERO);
         assert!(users.may_go_on(0) && !users.may_go_on(1));
@@ -269,10 +290,13 @@ mod tests {
         users.replan(Nanos::ZERO, Change::Users(2), (Nanos::ZERO, Nanos(5)));
         assert_eq!(users.next_change(), Nanos(5), "the run has not begun");
         users.change(Nanos::ZERO, Nanos(5));
+        let start_all = |users: &mut VirtualUsers| while users.start(Nanos(5)).is_some() {};
+        start_all(&mut users);
         assert_eq!(users.alive(), 2);
         users.replan(Nanos(100), Change::Users(6), (Nanos(10), Nanos(5)));
         assert_eq!(users.next_change(), Nanos(105));
         users.change(Nanos(100), Nanos(5));
+        start_all(&mut users);
         assert_eq!((users.alive(), users.next_change()), (6, Nanos::MAX));
         users.replan(Nanos(120), Change::Pause, (Nanos(150), Nanos(5)));
         assert_eq!(users.next_change(), Nanos(155), "heard of too late: at once");
@@ -286,7 +310,17 @@ mod tests {
         users.begin_at(Nanos(7));
         assert_eq!(users.next_change(), Nanos(7));
         users.change(Nanos::ZERO, Nanos::ZERO);
-        assert_eq!(users.start(), Some(0));
-        assert_eq!((users.begin_no_more(), users.next_change()), (vec![3, 2, 1], Nanos::MAX));
+        assert_eq!(users.start(Nanos(8)), Some(0));
+        users.begin_no_more();
+        assert_eq!((users.start(Nanos(9)), users.running(), users.next_change()), (None, vec![0], Nanos::MAX));
+    }
+
+    #[test]
+    fn who_is_retired_before_its_start_is_not_started() {
+        let mut users = closed(4.0, 1.0);
+        users.change(Nanos::ZERO, Nanos::ZERO);
+        assert_eq!(users.start(Nanos::ZERO), Some(0));
+        users.change(Nanos::from_secs(10), Nanos::ZERO);
+        assert_eq!((users.start(Nanos::from_secs(10)), users.alive(), users.running()), (None, 1, vec![0]));
     }
 }

@@ -125,8 +125,21 @@ impl Users {
 
     /// How many users of this share should be alive at a time since the start of the run.
     pub fn at(&self, time: Nanos) -> u32 {
+        self.share_of(self.level_at(time))
+    }
+
+    /// How many of all shares.
+    fn level_at(&self, time: Nanos) -> f64 {
         let stretch = self.stretches.iter().find(|s| time < s.end).or(self.stretches.last());
-        stretch.map_or(0, |s| self.share_of(s.level(time)))
+        stretch.map_or(0.0, |s| s.level(time))
+    }
+
+    /// Users who come at that time are dealt to the shares in turn: how many of a round come before the first of this share, as a part
+    /// of the round.
+    pub fn part_before(&self, time: Nanos) -> f64 {
+        let there = if time == Nanos::ZERO { 0 } else { self.level_at(time - Nanos(1)).round() as u64 };
+        let (index, of) = (u64::from(self.share.index), u64::from(self.share.of));
+        ((index + of - there % of) % of) as f64 / of as f64
     }
 
     /// The earliest time after `time` at which [`Users::at`] is another number; None where it never is.

@@ -234,13 +234,45 @@ fn each_user_has_so_many_iterations_and_they_come_at_a_rate() {
         spawn_rate: Some(10.0),
         ..scenario("each", users(6, Nanos::from_secs(86_400)), vec![send(0)])
     };
-    for workers in [1, 2] {
+    for workers in [1, 2, 3] {
         let played = scene(vec![each.clone()]).with(|plan| plan.workers = workers).play(|| after(MS));
         let came = came(&played, 0, 1);
         assert_eq!(came.iterations, [24, 24, 0, 0, 0]);
-        // Ten a second, of which the first tenth of a second is made up for at once.
-        let last = played.asks.iter().map(|(at, _)| since_start(*at)).max().unwrap_or(0);
-        assert!((300..500).contains(&last), "{last} ms, with {workers} workers");
+        // One every tenth of a second, whichever worker it is of, who is there until its four are over.
+        let tenths = played.asks.iter().fold([0; 7], |mut tenths, (at, _)| {
+            tenths[(since_start(*at) as usize / 100).min(6)] += 1;
+            tenths
+        });
+        assert_eq!(tenths, [4, 4, 4, 4, 4, 4, 0], "{workers} workers");
+        assert!((20_000_000..40_000_000).contains(&came.users_ns), "{} with {workers} workers", came.users_ns);
+    }
+}
+
+#[test]
+fn users_are_counted_from_when_they_start() {
+    let four = Nanos::from_secs(4);
+    let slow = Scenario { spawn_rate: Some(4.0), ..scenario("slow", users(10, four), vec![send(0), pause(50)]) };
+    for workers in [1, 3] {
+        let played = scene(vec![slow.clone()]).with(|plan| plan.workers = workers).play(|| after(MS));
+        // A quarter of a second after each other: 4 + 3.75 + … + 1.75 user-seconds, and what is under way at the end.
+        let users_ns = came(&played, 0, 1).users_ns as f64 / 1e9;
+        assert!((28.7..29.4).contains(&users_ns), "{users_ns} user-seconds with {workers} workers");
+    }
+}
+
+#[test]
+fn the_iterations_of_the_warm_up_are_in_no_number_of_iterations() {
+    let all_day = Nanos::from_secs(86_400);
+    let begun =
+        |name, url| Scenario { duration: None, ..scenario(name, users(3, all_day), vec![send(url), pause(19)]) };
+    let each = Scenario { iterations_per_user: Some(20), ..begun("each", 0) };
+    let all = Scenario { iterations: Some(60), ..begun("all", 1) };
+    for workers in [1, 2] {
+        let scene = scene(vec![each.clone(), all.clone()]);
+        let played = scene.with(|plan| (plan.workers, plan.warmup) = (workers, SECOND)).play(|| after(MS));
+        let [each, all] = [0, 1].map(|number| came(&played, number, 2));
+        assert_eq!((each.iterations, all.iterations), ([60, 60, 0, 0, 0], [60, 60, 0, 0, 0]), "{workers} workers");
+        assert!(heard(&played, "/a") > 180, "as many again before, and more");
     }
 }
 

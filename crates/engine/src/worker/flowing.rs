@@ -118,7 +118,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         let source = self.source.of(user);
         if !source.users().arrive() {
-            source.begins_another(user);
+            source.begins_another(user, &self.limits, self.stamp);
             source.start_request(&self.limits, self.stamp);
         }
         if let Some(memories) = &mut self.memories {
@@ -192,6 +192,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
         }
         self.source.all_mut()[scenario].pauses().clear();
+        self.source.all_mut()[scenario].users().begin_no_more();
         for user in self.source.all_mut()[scenario].users().running() {
             self.user_ends(user);
         }

@@ -300,11 +300,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.user_ends(user);
         }
         self.let_holders_go();
-        let sources = self.source.all_mut().iter_mut();
-        let waiting: Vec<u32> = sources.flat_map(|source| source.users().begin_no_more()).collect();
-        for user in waiting {
-            self.user_ends(user);
-        }
+        self.source.all_mut().iter_mut().for_each(|source| source.users().begin_no_more());
     }
 
     /// The end: what is unfinished is censored, arrivals that were due until then and not sent too, and everything counted is handed over.

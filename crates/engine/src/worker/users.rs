@@ -76,12 +76,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Starts and retires users as the profile says.
     pub(super) fn change_users(&mut self) {
-        let (stamp, start) = (self.stamp, self.limits.start);
-        let closing = self.closing;
         for scenario in 0..self.source.all().len() {
-            let users = self.source.all_mut()[scenario].users();
-            if stamp >= users.next_change() && !closing {
-                users.change(stamp - start, start);
+            let source = &mut self.source.all_mut()[scenario];
+            if self.stamp >= source.users().next_change() && !self.closing {
+                source.change_users(&self.limits, self.stamp);
             }
             self.start_users(scenario);
         }
@@ -94,7 +92,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 break;
             }
             let source = &mut self.source.all_mut()[scenario];
-            let Some(user) = source.users().start() else { break };
+            let Some(user) = source.users().start(self.stamp) else { break };
             // Who has a connection of its own spends it when that is begun.
             let _ = self.held.is_some() || source.pace_allows(self.stamp);
             self.ask(user, self.stamp, News::Begin);

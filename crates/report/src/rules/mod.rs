@@ -20,6 +20,7 @@ mod lower_bound;
 pub(crate) mod outages;
 mod pairing;
 mod reference;
+mod scenarios;
 mod split_limit;
 mod steady;
 mod unheard;
@@ -91,6 +92,7 @@ pub(crate) fn all() -> Vec<Box<dyn Rule>> {
         of_sums(users::stuck),
         of_sums(users::left),
         of_sums(users::endless),
+        of_sums(scenarios::idle),
         Box::new(steady::Steady::default()),
         of_sums(local_limit::judge),
         of_sums(unheard::judge),

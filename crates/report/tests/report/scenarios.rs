@@ -172,6 +172,29 @@ fn csv_has_a_kind_for_each_row_and_those_of_requests_add_up_to_the_run() {
 }
 
 #[test]
+fn a_scenario_of_which_nothing_was_measured_is_told() {
+    let idle = |run: Run| {
+        let trust = run.json()["trust"]["reasons"].as_array().expect("reasons").clone();
+        trust.iter().find(|reason| reason["code"] == "scenario_idle").map(|reason| reason["sentence"].to_string())
+    };
+    assert_eq!(idle(side_by_side()), None);
+    let without_staff = || {
+        let mut run = side_by_side();
+        run.events.iter_mut().for_each(|event| {
+            if let record::RunEvent::Second(second) = event {
+                second.named.retain(|row| ![1, 6, 9].contains(&row.name));
+            }
+        });
+        run
+    };
+    let told = idle(without_staff()).expect("a reason");
+    assert!(told.contains("nothing was measured of scenario staff"), "{told}");
+    let mut later = without_staff();
+    later.plan.scenarios[1].start = Nanos::from_secs(9);
+    assert_eq!(idle(later), None, "the run had not come to it");
+}
+
+#[test]
 fn a_page_has_each_scenario_second_by_second_as_the_json_report_has() {
     let run = side_by_side();
     let all = crate::html::lines(&run.written("html", Lang::En));
