@@ -57,10 +57,16 @@ impl Checked {
     /// Those of a request, in the order in which its session tells of them.
     #[inline]
     pub fn set(&self, x: &Exchange) -> &[u16] {
-        let set = match self.checks.of_url.get(x.request as usize) {
+        self.set_of(x.request, x.name)
+    }
+
+    /// The same of a prepared request, or of one of which no more than its name is known ([`crate::exchange::NONE`]).
+    #[inline]
+    pub fn set_of(&self, request: u32, name: u16) -> &[u16] {
+        let set = match self.checks.of_url.get(request as usize) {
             Some(set) => Some(*set),
             None if self.checks.of_url.is_empty() => Some(0),
-            None => self.of_name.get(usize::from(x.name)).copied().flatten(),
+            None => self.of_name.get(usize::from(name)).copied().flatten(),
         };
         set.and_then(|set| self.checks.sets.get(usize::from(set))).map_or(&[], |set| set)
     }

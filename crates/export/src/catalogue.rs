@@ -176,6 +176,11 @@ fn requests(sums: &Sums) -> Vec<Family<'_>> {
         counter("requests.scheduled", totals.due, "Requests that became due; the warm-up is left out."),
         counter("requests.sent", totals.sent, "Requests whose first write happened."),
         counter("requests.warmup", totals.warmup, "Requests of the warm-up; in no other count."),
+        counter(
+            "requests.from_cache",
+            totals.from_cache,
+            "Responses that users had in their caches: no requests, and in no other count.",
+        ),
         counter("requests.resent", totals.resent, "Requests that the peer did not touch and that were sent once more."),
         outcome.counts("outcome", outcomes(totals.finished, totals.failed, totals.censored)),
         counter(
@@ -236,8 +241,10 @@ fn times(sums: &Sums) -> Vec<Family<'_>> {
                 "Lower bounds of response of requests that did not finish.",
             ),
             of("wait_conn", &latency.wait_conn, "How long requests waited for a connection."),
-            of("gen_late", &latency.gen_late, "How late the generator itself was."),
         ]);
+    }
+    if sums.open || latency.gen_late.count() > 0 {
+        all.push(of("gen_late", &latency.gen_late, "How late the generator itself was."));
     }
     let phase = family(Kind::Histogram, ("phase", "s"), "Where the time of requests went.");
     let phases = [
@@ -259,12 +266,18 @@ fn times(sums: &Sums) -> Vec<Family<'_>> {
 fn by_name(sums: &Sums) -> Vec<Family<'_>> {
     let mut counts = family(Kind::Counter, ("named.requests", ""), "Requests by name and by what became of them.");
     let mut codes = family(Kind::Counter, ("named.responses", ""), "Responses by name and status code.");
+    let mut cached = family(
+        Kind::Counter,
+        ("named.from_cache", ""),
+        "Responses by name that users had in their caches: no requests.",
+    );
     let mut times =
         family(Kind::Histogram, ("named.latency", "s"), "Latency by name: response in open load, else service.");
     let rows: Vec<_> = sums.by_name().collect();
     let (own, rest) = rows.split_at(rows.len().min(NAMES));
     for row in own {
         counts = add_outcomes(counts, ("name", row.name), &row.totals.counts);
+        cached = add_cached(cached, row.name, &row.totals.counts);
         for (code, n) in &row.totals.status {
             codes = codes.with([("name", row.name), ("code", code)], Value::Count(*n));
         }
@@ -277,9 +290,15 @@ fn by_name(sums: &Sums) -> Vec<Family<'_>> {
             latency.merge(row.totals.ranked().finished);
         }
         counts = add_outcomes(counts, ("name", OTHERS), &others);
+        cached = add_cached(cached, OTHERS, &others);
         times = times.with([("name", OTHERS)], Value::Times(Cow::Owned(latency), COARSE));
     }
-    vec![counts, codes, times]
+    vec![counts, cached, codes, times]
+}
+
+/// Names of which nothing ever came from a cache have no such row.
+fn add_cached<'a>(family: Family<'a>, name: &'a str, c: &NamedCounts) -> Family<'a> {
+    if c.from_cache == 0 { family } else { family.with([("name", name)], Value::Count(c.from_cache)) }
 }
 
 /// How many responses passed and failed each check, the first of them each alone.

@@ -80,6 +80,7 @@ fn counts_are_those_of_the_window_and_what_is_open_is_neither_lost_nor_doubted()
         "brunt_requests_total{outcome=\"succeeded\"} 6",
         "brunt_requests_total{outcome=\"failed\"} 2",
         "brunt_requests_total{outcome=\"unfinished\"} 0",
+        "brunt_requests_from_cache_total 0",
         "brunt_failures_total{kind=\"closed\",phase=\"transfer\",errno=\"\"} 2",
         "brunt_responses_total{code=\"200\"} 6",
         "brunt_service_seconds_bucket{le=\"0.001\"} 0",
@@ -101,7 +102,7 @@ fn counts_are_those_of_the_window_and_what_is_open_is_neither_lost_nor_doubted()
 #[test]
 fn names_are_bounded_and_escaped_and_no_request_is_left_out() {
     let mut second = second(0, Part::Window);
-    let counts = NamedCounts { finished: 2, ..NamedCounts::default() };
+    let counts = NamedCounts { finished: 2, from_cache: 3, ..NamedCounts::default() };
     let names = NAMES as u16 + 50;
     second.named = (0..names).map(|name| Named { name, counts, ..Named::default() }).collect();
     let said = told(&run([started(names.into()), RunEvent::Second(Box::new(second))]));
@@ -109,6 +110,9 @@ fn names_are_bounded_and_escaped_and_no_request_is_left_out() {
     assert_eq!(named.len(), 3 * (NAMES + 1));
     assert!(named[0].starts_with("brunt_named_requests_total{name=\"GET /0\\\"\\\\\\n\",outcome="), "{}", named[0]);
     assert!(named.contains(&"brunt_named_requests_total{name=\"(others)\",outcome=\"succeeded\"} 100"));
+    let cached = said.lines().filter(|line| line.starts_with("brunt_named_from_cache_total{"));
+    assert_eq!(cached.clone().count(), NAMES + 1);
+    assert_eq!(cached.last(), Some("brunt_named_from_cache_total{name=\"(others)\"} 150"));
 }
 
 #[test]

@@ -28,7 +28,7 @@ export interface Mark {
 }
 
 /** What a block of seconds held of a name: `[name, scheduled, succeeded, failed, unfinished, succeeded within the window, payload, latency, bounds, dropped]`. */
-export type NamedRow = [number, number, number, number, number, number, number, Numbers, Numbers, number?];
+export type NamedRow = [number, number, number, number, number, number, number, Numbers, Numbers, number?, number?];
 
 /** What a second has of a flow, in the order of its line; of several each has a row. */
 export const FLOW = ['users', 'due', 'finished', 'failed', 'started', 'succeeded', 'unsuccessful', 'dropped', 'usersMs'] as const;

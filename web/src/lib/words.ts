@@ -84,6 +84,7 @@ export const W = {
   failedShare: t('Failed', '失败'),
   failedOf: t('{n} of {all} scheduled', '{n} / 计划 {all}'),
   unfinished: t('unfinished', '未结束'),
+  fromCache: t('from cache', '来自缓存'),
   unfinishedN: t('{n} unfinished', '{n} 个未结束'),
   scheduled: t('scheduled', '计划'),
   sent: t('sent', '已发送'),

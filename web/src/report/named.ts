@@ -10,6 +10,8 @@ export interface NamedFigures {
   succeeded: number;
   failed: number;
   unfinished: number;
+  /** Responses that users had in their caches: no requests. */
+  fromCache: number;
   perS: number | null;
   payload: number;
   status: Record<string, number>;
@@ -91,12 +93,13 @@ export function rowOverTime(run: Run, index: number): RowOverTime {
 export function merged(run: Run, index: number, indices: readonly number[]): { counts: number[]; ranked: Ranked } {
   const grouping = run.head.grain.names;
   const ranked = new Ranked(new Histogram(grouping), new Histogram(grouping));
-  const counts = [0, 0, 0, 0, 0, 0, 0];
+  const counts = [0, 0, 0, 0, 0, 0, 0, 0];
   for (const i of indices) {
     const row = run.blocks[i].rows.find((one) => one[0] === index);
     if (!row) continue;
     for (let c = 0; c < 6; c++) counts[c] += row[c + 1] as number;
     counts[6] += row[9] ?? 0;
+    counts[7] += row[10] ?? 0;
     ranked.finished.add(row[7]);
     ranked.atLeast.add(row[8]);
   }
@@ -132,6 +135,7 @@ interface Reported {
   unfinished: number;
   throughput_per_s: number;
   payload: number;
+  from_cache?: number;
   status: Record<string, number>;
   latency: Dist;
 }
@@ -158,12 +162,12 @@ export function namedFigures(run: Run, span: Span | null): NamedFigures[] {
     const told = !isPart(run, span) || known.has(index) || run.head.live || of.scheduled === 0;
     const whole = { index, name: of.name, curve, status: of.status, told };
     if (!isPart(run, span)) {
-      const { scheduled, succeeded, failed, unfinished, payload } = of;
-      return { ...whole, scheduled, succeeded, failed, unfinished, payload, perS: of.throughput_per_s, quantile: (key) => quantileOf(of.latency, key) };
+      const { scheduled, succeeded, failed, unfinished, payload, from_cache: fromCache = 0 } = of;
+      return { ...whole, scheduled, succeeded, failed, unfinished, payload, fromCache, perS: of.throughput_per_s, quantile: (key) => quantileOf(of.latency, key) };
     }
     const { counts, ranked } = merged(run, index, blocks.indices);
-    const [scheduled, succeeded, failed, unfinished, inWindow, payload] = counts;
+    const [scheduled, succeeded, failed, unfinished, inWindow, payload, , fromCache] = counts;
     const quantile = (key: string): Quantity => (key === 'max' ? ranked.max() : key === 'mean' ? ranked.mean() : ranked.quantile(SHARE[key]));
-    return { ...whole, scheduled, succeeded, failed, unfinished, payload, perS: length > 0 ? inWindow / length : null, quantile };
+    return { ...whole, scheduled, succeeded, failed, unfinished, payload, fromCache, perS: length > 0 ? inWindow / length : null, quantile };
   });
 }

@@ -6,9 +6,9 @@ import { quantileOf, type Dist, type Run, type Span } from '../lib/run.svelte';
 import { W } from '../lib/words';
 import { blocksIn, isPart, stretches, type Blocks } from './named';
 
-/** Parts in the order of a request's way; those of `open` load have no meaning in closed. */
+/** Parts in the order of a request's way; those of `open` load have no meaning in closed. Flows have the generator's lateness in both. */
 const PARTS: { key: string; label: Text; open?: boolean; indent?: boolean; of: 'latency' | 'phases'; color: string }[] = [
-  { key: 'gen_late', label: W.gen_late, open: true, of: 'latency', color: 'failed' },
+  { key: 'gen_late', label: W.gen_late, of: 'latency', color: 'failed' },
   { key: 'wait_conn', label: W.wait_conn, open: true, of: 'latency', color: 'users' },
   { key: 'service', label: W.servicePart, of: 'latency', color: 'scheduled' },
   { key: 'first_byte', label: W.first_byte, indent: true, of: 'phases', color: 'succeeded' },

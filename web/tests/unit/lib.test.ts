@@ -192,8 +192,8 @@ describe('lines', () => {
     const report = { mode: 'open', by_name: [], iterations: [{ ...none, scenario: 'shop' }, { ...none, scenario: 'shop', name: 'basket' }, { ...none, scenario: 'staff' }], scenarios: [{ name: 'shop' }, { name: 'staff' }] };
     const run = new Run({ ...head, live: true, names: ['page'], flows: ['shop', 'staff'], report });
     run.add([{ ...second(0, 1, 5), x: [[4, 5, 5, 0, 3, 2, 0, 7, 4000], [2, 0, 0, 0, 0, 0, 0, 0, 1000]] }, second(1, 1, 0)]);
-    run.add([{ n: 0, r: [[0, 5, 5, 0, 0, 5, 0, [5, 5, 0, 5, 5], [], 0], [1, 10, 2, 0, 1, 2, 0, [9, 9, 0, 9, 2], [], 7], [7, 5, 5, 0, 0, 4, 0, [5, 5, 0, 5, 5], [], 0]] }]);
-    expect(namedFigures(run, null)[0]).toMatchObject({ scheduled: 5, told: true });
+    run.add([{ n: 0, r: [[0, 5, 5, 0, 0, 5, 0, [5, 5, 0, 5, 5], [], 0, 6], [1, 10, 2, 0, 1, 2, 0, [9, 9, 0, 9, 2], [], 7], [7, 5, 5, 0, 0, 4, 0, [5, 5, 0, 5, 5], [], 0]] }]);
+    expect(namedFigures(run, null)[0]).toMatchObject({ scheduled: 5, fromCache: 6, told: true });
     const [shop, staff] = scenarioRows(run, null);
     expect(shop).toMatchObject({ name: 'shop', scheduled: 5, users: 2, perS: 2, iterations: { started: 3, dropped: 7, succeeded: 2, cut: 1 } });
     expect(staff).toMatchObject({ name: 'staff', scheduled: 0, iterations: { scenario: 'staff', group: null, started: 0 } });

@@ -97,6 +97,12 @@ fn judge(played: &Played, empty: u64) {
     let saved = HTML.len() as u64 + 20 + 10 + 1 + 10;
     assert_eq!(sum(played, |second| second.cache_bytes), saved * (all - empty));
     assert_eq!(sum(played, |second| second.not_cached), 0);
+    // Of the page its status was looked at, of the other what is in it, wherever they came from.
+    let checks = |check: u16| {
+        let all = played.seconds.iter().flat_map(|second| &second.checks).filter(|told| told.check == check);
+        all.fold((0, 0), |(passed, failed), told| (passed + told.passed, failed + told.failed))
+    };
+    assert_eq!([checks(0), checks(1)], [(all, 0); 2]);
     let code = |code: &str| sum(played, |second| second.status.get(code).copied().unwrap_or(0));
     assert_eq!((code("304"), code("200")), (2 * (all - empty), played.heard - 2 * (all - empty)));
     assert_eq!((played.sum.due, played.sum.finished), (played.heard, played.heard));

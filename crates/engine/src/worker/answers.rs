@@ -96,7 +96,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             };
             // What a redirect asks for is looked at in its place; what a page names has no checks.
             if let Some(failed) = failed.filter(|_| ended.follow.is_none() && !self.pages.has(x.user)) {
-                self.books.checked(&x, checks.set(&x), failed);
+                self.books.checked(x.warmup, checks.set(&x), failed);
             }
         }
         match ended.fault {

@@ -7,6 +7,7 @@ use measure::Nanos;
 use scenario::News;
 use wire::{Dialogue, Fill, Follow, Found, Network};
 
+use crate::exchange::NONE;
 use crate::sources::within;
 
 use super::{Next, Worker};
@@ -19,6 +20,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let (name, prepared) = (dialogue.names().of(request as usize), &dialogue.requests()[request as usize].request);
         let fill = self.flights.would_fill(user, true, self.stamp);
         let Some(found) = self.recalled((user, name), due, (prepared, &fill)) else { return false };
+        self.checks_passed(request, name, due);
         match found.filter(|_| self.loads_pages(user)) {
             Some(page) => {
                 let within = self.flights.timeout_of(request);
@@ -42,6 +44,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.resource_is_over(user, News::Recalled, false);
             return true;
         }
+        self.checks_passed(NONE, next.name, due);
         match found.filter(|_| self.loads_pages(user)) {
             Some(page) => self.pages.hears((user, due), next.within, News::Recalled, page),
             None => self.ask(user, due, News::Recalled),
@@ -54,6 +57,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub(super) fn resource_is_there(&mut self, (user, name): (u32, u16), due: Nanos, request: &D::Request) -> bool {
         let fill = self.flights.would_fill(user, false, self.stamp);
         self.recalled((user, name), due, (request, &fill)).is_some()
+    }
+
+    /// What a user has and its step takes holds all that is checked of it: one that does not is asked about.
+    fn checks_passed(&mut self, request: u32, name: u16, due: Nanos) {
+        if let Some(checks) = &self.checks {
+            self.books.checked(due < self.limits.window, checks.set_of(request, name), 0);
+        }
     }
 
     /// A user has the answer: it is counted, and what it holds is learnt. What comes back finds what it names beside, where it is a page.

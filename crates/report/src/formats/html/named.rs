@@ -75,7 +75,7 @@ impl Row {
         }
     }
 
-    /// `[name, scheduled, succeeded, failed, unfinished, succeeded within the window, payload, latency, lower bounds, dropped (of iterations)]`.
+    /// `[name, scheduled, succeeded, failed, unfinished, succeeded within the window, payload, latency, lower bounds, dropped (of iterations), from caches]`.
     fn told(&self, name: u16) -> Value {
         let c = &self.counts;
         json!([
@@ -89,6 +89,7 @@ impl Row {
             self.latency.numbers(),
             self.at_least.numbers(),
             c.dropped,
+            c.from_cache,
         ])
     }
 }
