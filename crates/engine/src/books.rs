@@ -22,6 +22,8 @@ use crate::tally::{Counts, InFlight, Sort, Tally, encode};
 pub(crate) struct Books {
     /// Latency counts from when a request was due.
     open: bool,
+    /// Requests are due at moments that brunt may miss: arrivals, and steps of flows.
+    blames: bool,
     tally: Tally,
     in_flight: InFlight,
     second_from: Nanos,
@@ -55,6 +57,7 @@ impl Books {
     ) -> Books {
         Books {
             open: limits.open,
+            blames: limits.open || limits.flows,
             tally: Tally::of(names, scenarios),
             in_flight: InFlight::begin(now),
             second_from: limits.start,
@@ -104,9 +107,11 @@ impl Books {
     pub fn started(&mut self, x: &mut Exchange, ready: Nanos, now: Nanos) {
         x.started = now;
         self.in_flight.start(now);
-        if self.open && !x.warmup {
+        if self.blames && !x.warmup {
             let (wait, late) = x.blame(ready);
-            self.tally.latency.wait_conn.record(wait);
+            if self.open {
+                self.tally.latency.wait_conn.record(wait);
+            }
             self.tally.latency.gen_late.record(late);
         }
     }

@@ -77,6 +77,7 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
         let ends = ends.filter(|_| !by_iterations).or_else(|| load::run_ends(plan));
         Limits {
             open: plan.load.is_open(),
+            flows: plan.has_flows(),
             start: self.start,
             window,
             end: ends.filter(|_| plan.hold.is_none()).map(|since_start| self.start + since_start),

@@ -9,6 +9,8 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Limits {
     pub open: bool,
+    /// Users go through flows: in closed load, too, a step is due at a moment that brunt may miss.
+    pub flows: bool,
     /// When the run began.
     pub start: Nanos,
     /// When the window begins: the end of the warm-up.

@@ -315,7 +315,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         let user = self.flights.get(id).user;
         if let Some(conn) = self.own_connection(user, origin) {
-            return self.submit(id, conn, self.stamp);
+            let ready = self.free_for(id, conn);
+            return self.submit(id, conn, ready);
         }
         match self.pools.get_mut(origin).choose(self.held.is_some()) {
             Some(conn) => {
@@ -327,6 +328,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             }
             None => self.open_for(id, origin),
         }
+    }
+
+    /// When a request could have left on a connection that is its user's own: when it was due, unless that was busy then.
+    #[inline]
+    fn free_for(&mut self, id: ExchangeId, conn: u32) -> Nanos {
+        let x = self.flights.get(id);
+        if x.is_held_back() { self.stamp } else { x.intended.max(self.links.conn(conn).free_since) }
     }
 
     /// 5. The session appends its bytes; a connection was permitted at `ready`.

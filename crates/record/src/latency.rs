@@ -14,7 +14,7 @@ pub struct Latency {
     pub service: Histogram,
     /// The server (or the bound of connections) made the request wait (open load only).
     pub wait_conn: Histogram,
-    /// The generator was late (open load only).
+    /// The generator was late (open load, and steps of flows).
     pub gen_late: Histogram,
     /// Opening of connections.
     pub connect: Histogram,

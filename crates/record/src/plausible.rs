@@ -138,7 +138,8 @@ fn near(moments: [Option<i64>; 2]) -> Result<(), String> {
 /// Everything that is counted in a second, added up.
 fn counted(s: &Second) -> u128 {
     let mut counts = s.counts();
-    (counts.cpu_ns, counts.spun_ns, counts.unanswered_ns, counts.kept_out_ns) = (0, 0, 0, 0);
+    (counts.cpu_ns, counts.spun_ns, counts.unanswered_ns) = (0, 0, 0);
+    (counts.kept_out_ns, counts.woken_late_ns) = (0, 0);
     let (mut connections, mut heartbeats) = (s.connections, s.heartbeats);
     let plain = sum(counts.each_mut()) + sum(connections.each_mut()) + sum(heartbeats.each_mut());
     let listed = s.failures.iter().map(|f| f.count).chain(s.losses.iter().chain(&s.unopened).map(|loss| loss.count));

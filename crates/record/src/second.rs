@@ -75,6 +75,10 @@ second! {
         /// (nanoseconds).
         #[serde(default)]
         kept_out_ns,
+        /// Time of the window by which the pauses of users of flows in closed load lasted longer than asked for, because brunt woke them
+        /// late (nanoseconds).
+        #[serde(default)]
+        woken_late_ns,
         /// Failures of steps of a flow that are to end the run (`on-failure: stop-run`).
         #[serde(default)]
         run_stops,

@@ -15,7 +15,7 @@ const AND: Text = text("{verdict}, and {overload}", "{verdict}；{overload}");
 const AND_ALSO: Text = text("{verdict}; and {overload}", "{verdict}；{overload}");
 
 /// What helps, where the sentence of a check does not say it by itself.
-const ADVICE: [(&str, Text); 15] = [
+const ADVICE: [(&str, Text); 16] = [
     ("little", text("brunt's own counters disagree: please report it", "brunt 自身的计数不一致：请报告此问题")),
     (
         "lower_bound",
@@ -99,6 +99,10 @@ const ADVICE: [(&str, Text); 15] = [
     (
         "generator_late",
         text("an idle machine, more workers (-w) or a lower rate", "换用空闲的机器、增加工作线程（-w）或降低速率"),
+    ),
+    (
+        "generator_woke_late",
+        text("an idle machine, more workers (-w) or fewer users", "换用空闲的机器、增加工作线程（-w）或减少用户"),
     ),
 ];
 

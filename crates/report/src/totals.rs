@@ -56,6 +56,10 @@ pub struct Totals {
     pub heartbeats: Heartbeats,
     /// Most users at the end of any second.
     pub users: u32,
+    /// User-nanoseconds of the window: of each second the larger number of users, at its beginning or its end.
+    pub users_ns: u128,
+    /// Users at the end of the second before.
+    users_before: u32,
     /// Histograms of the run.
     pub latency: Latency,
     /// Response and service by blocks of seconds: how much requests resemble their neighbours.
@@ -89,6 +93,7 @@ impl Totals {
         let length = s.length();
         self.elapsed = self.elapsed.saturating_add(length);
         self.users = self.users.max(s.users);
+        let users = s.users.max(std::mem::replace(&mut self.users_before, s.users));
         self.connections.open = s.connections.open;
         self.stand = self.stand.saturating_add(s.connections.opened).saturating_sub(s.connections.lost);
         self.standing = self.standing.max(self.stand.min(u64::from(s.connections.open)));
@@ -119,6 +124,7 @@ impl Totals {
             self.finished_in_window = self.finished_in_window.saturating_add(s.successes());
             self.window = self.window.saturating_add(length);
             self.in_flight_ns = self.in_flight_ns.saturating_add(s.in_flight_ns);
+            self.users_ns = self.users_ns.saturating_add(u128::from(users) * u128::from(length.0));
             self.bytes_in_window.add(&s.bytes);
             self.backlog.add(s);
             self.generator.add(s);

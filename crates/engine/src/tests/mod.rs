@@ -37,3 +37,4 @@ mod traced;
 mod truth;
 mod used;
 mod watched;
+mod woken;

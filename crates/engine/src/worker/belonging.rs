@@ -124,7 +124,10 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 let room = self.links.session(conn).map_or(0, |session| session.room());
                 let busy = self.links.conn(conn).in_flight > 0;
                 match belongs {
-                    _ if room > 0 => self.submit(id, conn, self.stamp),
+                    _ if room > 0 => {
+                        let ready = self.free_for(id, conn);
+                        self.submit(id, conn, ready);
+                    }
                     // Several at once: the others take what is free, which is nobody's afterwards.
                     Belongs::ForIteration if busy => return false,
                     _ => {

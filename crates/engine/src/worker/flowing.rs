@@ -77,7 +77,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 (Act::Busy(turns), _) => return self.goes_on_later(user, due, turns),
                 (Act::Pause(pause), _) => return self.source.pause(user, due.saturating_add(pause)),
                 (Act::Done, _) if !source.users().arrive() => {
-                    return self.ask_in_flow(user, self.stamp, News::Begin);
+                    // The next begins when this one was over, however late we are.
+                    return self.ask_in_flow(user, due, News::Begin);
                 }
                 (Act::Leave, _) if source.flow().is_some_and(|flow| flow.ends(within(user), due)) => {}
                 (Act::Done | Act::Leave | Act::Hold, _) => return self.user_ends(user),

@@ -105,6 +105,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     pub(super) fn wake_users(&mut self) {
         let (flows, began) = (self.source.has_flows(), self.stamp);
         while let Some((until, user)) = self.source.awake(self.stamp) {
+            if flows && !self.source.of(user).users().arrive() {
+                self.books.counts().woken_late_ns += self.limits.in_window(until, self.stamp).0;
+            }
             // The next step of a flow is due when its pause is over, however late we are.
             self.ask(user, if flows { until } else { self.stamp }, News::Awake);
             self.go_on_without();

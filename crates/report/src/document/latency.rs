@@ -17,7 +17,7 @@ pub struct LatencyReport<'a> {
     service: Distribution<'a>,
     /// Waited for a connection (open mode).
     wait_conn: Distribution<'a>,
-    /// The generator was late (open mode).
+    /// The generator was late (open mode, and steps of flows).
     gen_late: Distribution<'a>,
     /// Failures, to the failure.
     failed: Distribution<'a>,

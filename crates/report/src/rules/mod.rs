@@ -86,6 +86,7 @@ pub(crate) fn all() -> Vec<Box<dyn Rule>> {
         of_sums(answers::judge),
         of_sums(lower_bound::judge),
         of_sums(users::kept_out),
+        of_sums(users::woken_late),
         of_sums(failures::judge),
         of_sums(few_requests::judge),
         Box::new(outages::Outages::default()),

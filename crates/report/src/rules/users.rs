@@ -4,6 +4,7 @@ use record::End;
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
+use crate::ranked::Ranked;
 use crate::show;
 use crate::text::{Text, text};
 
@@ -16,6 +17,10 @@ const KEPT_OUT: Text = text(
     "有用户被拒之门外：用户有 {share} 的时间没有可用的连接，实际负载低于所要求的负载",
 );
 
+const WOKEN_LATE: Text = text(
+    "brunt woke users late from their pauses: {share} of their time, and their requests left {late} late on average, so the load was lower than asked for",
+    "brunt 唤醒暂停中的用户过晚：占用户时间的 {share}，其请求平均晚发 {late}，实际负载低于所要求的负载",
+);
 const LEFT: Text = text(
     "{n} {n|user|users} left for good because a step failed (`on-failure: stop-user`), so the load was lower from then on",
     "有 {n} 个用户因步骤失败而永久离开（`on-failure: stop-user`），此后的负载低于所要求的负载",
@@ -29,9 +34,12 @@ const ENDLESS: Text = text(
 const OK: f64 = 0.01;
 const FAIL: f64 = 0.05;
 
+fn grade(share: f64) -> Option<Grade> {
+    (share > OK).then_some(if share > FAIL { Grade::Fail } else { Grade::Warn })
+}
+
 fn found(code: &'static str, text: Text, share: f64) -> Option<Finding> {
-    let grade = if share > FAIL { Grade::Fail } else { Grade::Warn };
-    (share > OK).then(|| Finding::new(code, grade, text, [("share", show::share(share))]))
+    grade(share).map(|grade| Finding::new(code, grade, text, [("share", show::share(share))]))
 }
 
 /// A user that waits for an answer that never comes sends nothing else: its requests are few among those of the others,
@@ -54,6 +62,19 @@ pub(super) fn kept_out(run: &Evidence<'_>) -> Option<Finding> {
     found("users_kept_out", KEPT_OUT, out / (out + run.totals.in_flight_ns as f64))
 }
 
+/// Users of flows who rest longer than they were asked to ask for less. What steps are late by is in no latency of closed load, so that only this
+/// tells of it; a millisecond in pauses of seconds is nothing to speak of.
+pub(super) fn woken_late(run: &Evidence<'_>) -> Option<Finding> {
+    let totals = &run.totals;
+    if run.open || totals.users_ns == 0 {
+        return None;
+    }
+    let share = totals.woken_late_ns as f64 / totals.users_ns as f64;
+    let late = Ranked::plain(&totals.latency.gen_late).mean();
+    let facts = [("share", show::share(share.min(1.0))), ("late", late.show())];
+    grade(share).map(|grade| Finding::new("generator_woke_late", grade, WOKEN_LATE, facts))
+}
+
 /// Users whom a failed step ended send nothing more, and nobody takes their place.
 pub(super) fn left(run: &Evidence<'_>) -> Option<Finding> {
     let left = run.totals.user_stops;
@@ -69,6 +90,7 @@ pub(super) fn endless(run: &Evidence<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
+    use measure::Nanos;
     use record::Second;
 
     use super::left as left_of;
@@ -88,6 +110,25 @@ mod tests {
         let judged = |ns| of_second(kept_out, second(ns), End::Completed).map(|found| found.grade);
         let grades = [0, 50_000_000, 300_000_000, 9_000_000_000].map(judged);
         assert_eq!(grades, [None, None, Some(Grade::Warn), Some(Grade::Fail)]);
+    }
+
+    #[test]
+    fn users_who_were_woken_late_cost_trust_by_what_they_lost_of_their_time() {
+        // A second of a hundred users, who send half as many steps.
+        let second = |late: u64| {
+            let woken_late_ns = 50 * late;
+            let mut s = Second { users: 100, woken_late_ns, finished: 50, due: 50, ..Second::default() };
+            (s.part, s.to_ns) = (record::Part::Window, 1_000_000_000);
+            s.latency.service.record_n(Nanos::from_millis(2), 50);
+            s.latency.gen_late.record_n(Nanos(late), 50);
+            s
+        };
+        let judged = |late| of_second(woken_late, second(late), End::Completed);
+        // A millisecond is healthy; 30 ms are 1.5 % of a second of all, 200 ms are 10 %.
+        let grades = [1_000_000, 10_000_000, 30_000_000, 200_000_000].map(|late| judged(late).map(|found| found.grade));
+        assert_eq!(grades, [None, None, Some(Grade::Warn), Some(Grade::Fail)]);
+        let said = judged(30_000_000).expect("a finding").sentence(Lang::En);
+        assert!(said.contains("1.5 % of their time") && said.contains("left 30.0 ms late"), "{said}");
     }
 
     #[test]

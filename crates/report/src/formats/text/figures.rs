@@ -278,8 +278,10 @@ pub(crate) fn parts(summary: &Summary, lang: Lang) -> Vec<Vec<String>> {
     let l = &summary.totals.latency;
     let waited = Ranked::with(&l.wait_conn, &l.wait_conn_at_least);
     let served = Ranked::with(&l.service, &l.service_at_least);
+    // Steps of flows are due at moments that brunt may miss, in closed load too.
+    let late = summary.open || summary.started.as_ref().is_some_and(|started| started.plan.has_flows());
     let parts = [
-        (say::GEN_LATE, Ranked::plain(&l.gen_late), summary.open),
+        (say::GEN_LATE, Ranked::plain(&l.gen_late), late),
         (say::WAIT_CONN, waited, summary.open),
         (say::SERVICE, served, summary.open),
         (say::CONNECT, Ranked::plain(&l.connect), true),
