@@ -116,15 +116,6 @@ impl Books {
         }
     }
 
-    /// What of a page is not fetched.
-    pub fn left_out(&mut self, warmup: bool, elsewhere: u64, beyond: u64, cut: bool) {
-        if !warmup {
-            self.tally.counts.resources_elsewhere += elsewhere;
-            self.tally.counts.resources_beyond += beyond;
-            self.tally.counts.pages_cut += u64::from(cut);
-        }
-    }
-
     /// Its bytes were handed over; `reused`: on a connection that had carried a request before.
     #[inline]
     pub fn sent(&mut self, x: &Exchange, reused: bool) {

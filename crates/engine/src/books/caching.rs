@@ -1,4 +1,4 @@
-//! Caches of users: what was there, and what answers came to in them.
+//! What came from caches, what came into them, and what of pages was not fetched.
 
 use wire::Saved;
 
@@ -6,6 +6,15 @@ use super::Books;
 use crate::exchange::Exchange;
 
 impl Books {
+    /// What of a page is not fetched.
+    pub fn left_out(&mut self, warmup: bool, elsewhere: u64, beyond: u64, cut: bool) {
+        if !warmup {
+            self.tally.counts.resources_elsewhere += elsewhere;
+            self.tally.counts.resources_beyond += beyond;
+            self.tally.counts.pages_cut += u64::from(cut);
+        }
+    }
+
     /// An answer that its user had already, of so many bytes: no request, and in no other count.
     pub fn recalled(&mut self, (name, user): (u16, u32), bytes: u64, warmup: bool) {
         if warmup {
