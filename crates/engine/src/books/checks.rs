@@ -2,7 +2,6 @@
 
 use super::Books;
 use crate::checked::CheckCounts;
-use crate::exchange::Exchange;
 
 impl Books {
     /// There are so many checks.
