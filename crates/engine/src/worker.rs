@@ -330,13 +330,6 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
     }
 
-    /// When a request could have left on a connection that is its user's own: when it was due, unless that was busy then.
-    #[inline]
-    fn free_for(&mut self, id: ExchangeId, conn: u32) -> Nanos {
-        let x = self.flights.get(id);
-        if x.is_held_back() { self.stamp } else { x.intended.max(self.links.conn(conn).free_since) }
-    }
-
     /// 5. The session appends its bytes; a connection was permitted at `ready`.
     #[inline]
     fn submit(&mut self, id: ExchangeId, conn: u32, ready: Nanos) {

@@ -111,6 +111,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         self.belongings.as_ref().map_or(Belongs::ToNobody, |belongings| belongings.belongs(origin))
     }
 
+    /// When a request could have left on a connection that is its user's own: when it was due, unless that was busy then.
+    #[inline]
+    pub(super) fn free_for(&mut self, id: ExchangeId, conn: u32) -> Nanos {
+        let x = self.flights.get(id);
+        if x.is_held_back() { self.stamp } else { x.intended.max(self.links.conn(conn).free_since) }
+    }
+
     /// Finds the connection for a request to an origin where its user has one of its own, or opens that. False: it takes one that is
     /// free, which is then its own.
     #[cold]
