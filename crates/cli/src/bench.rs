@@ -18,7 +18,6 @@ use report::{Summary, Summing};
 use wire::{Complaint, FaultKind};
 
 use crate::arguments::{Intent, Watching};
-use crate::checks::{self, ends_with_its_data};
 use crate::guard::Guard;
 use crate::journal::Journal;
 use crate::observed::{self, Observed};
@@ -27,7 +26,7 @@ use crate::reference::Client;
 use crate::resolver::SystemResolver;
 use crate::through::{self, Through};
 use crate::worker::{Again, briefing};
-use crate::{before, inquiry, named};
+use crate::{before, checks, data_end, inquiry, named};
 
 /// A plan whose requests are encoded.
 pub struct Bench {
@@ -43,6 +42,8 @@ pub struct Bench {
     watching: Watching,
     /// Nobody could be talked to already before the requests were prepared.
     refused: Option<Box<ProbeFailure>>,
+    /// Of each scenario: the iterations that its data is enough for.
+    rows: Vec<Option<u64>>,
     first: Option<FirstAnswer>,
     /// The `setup` of its flow is done.
     is_set_up: bool,
@@ -88,6 +89,7 @@ impl Bench {
         bundle.check().map_err(|trouble| Complaint::new("--processes", trouble))?;
         intent.plan.requests = bench.setup.plan.requests;
         intent.shown.requests = intent.plan.requests;
+        [&mut intent.plan, &mut intent.shown].into_iter().for_each(|plan| data_end::end(plan, &bench.rows));
         bench.setup.shown = intent.shown.clone();
         bench.setup.command = intent.command.clone();
         bench.redaction = intent.redaction.clone();
@@ -128,8 +130,14 @@ impl Bench {
         }
         through::check(plan, prepared.origins())?;
         let requests = can_be_measured(plan, &*prepared)?;
-        Arc::make_mut(&mut setup.plan).requests = requests;
-        setup.shown.requests = requests;
+        let rows = match refused {
+            None => data_end::iterations(plan, protocol, &asked, &*prepared)?,
+            Some(_) => Vec::new(),
+        };
+        for plan in [Arc::make_mut(&mut setup.plan), &mut setup.shown] {
+            plan.requests = requests;
+            data_end::end(plan, &rows);
+        }
         let redaction = Redaction::default();
         let watching = Watching::default();
         Ok(Bench {
@@ -141,6 +149,7 @@ impl Bench {
             redaction,
             watching,
             refused,
+            rows,
             first: None,
             is_set_up: false,
         })
@@ -340,8 +349,7 @@ impl Bench {
             (Subject::Insecure, plan.tls.insecure && tls),
             (Subject::NoKeepalive, plan.options.contains_key("no-keepalive")),
         ];
-        let ends = prepared.requests_at_most().filter(|rows| plan.requests == Some(*rows));
-        let ends = ends.map(|rows| Notice::new(Subject::DataEnd, [("requests", report::show::count(rows))]));
+        let ends = data_end::notices(plan, &**prepared, &self.rows);
         let through =
             (!plan.proxies.is_none()).then(|| Notice::new(Subject::Proxy, [("proxy", before::shown_proxies(plan))]));
         off.into_iter()
@@ -370,7 +378,7 @@ impl Bench {
 fn can_be_measured(plan: &Plan, prepared: &dyn PreparedRun) -> Result<Option<u64>, Complaint> {
     checks::something_to_say(plan, prepared)?;
     checks::reference(plan, prepared)?;
-    let requests = ends_with_its_data(plan, prepared)?;
+    let requests = data_end::requests(plan, prepared)?;
     checks::descriptors(plan, prepared)?;
     Ok(requests)
 }

@@ -11,7 +11,7 @@ use report::show;
 use wire::{Asked, AskedUrl, Complaint};
 
 use crate::arguments::Intent;
-use crate::{host, named, through};
+use crate::{data_end, host, named, through};
 
 /// What a plan asks of its protocol, with its URLs: all of them, of which nobody else should have a share, for they are not
 /// copied then.
@@ -53,7 +53,8 @@ pub fn check(intent: &mut Intent, protocol: &dyn Runner) -> Result<u32, Complain
         Some(_) => Ok(engine::worker_count(&intent.plan)),
         None => {
             let prepared = protocol.prepare(&asked)?;
-            ends_with_its_data(&intent.plan, &*prepared)?;
+            data_end::requests(&intent.plan, &*prepared)?;
+            data_end::iterations(&intent.plan, protocol, &asked, &*prepared)?;
             something_to_say(&intent.plan, &*prepared)?;
             reference(&intent.plan, &*prepared)?;
             through::check(&intent.plan, prepared.origins())?;
@@ -61,16 +62,6 @@ pub fn check(intent: &mut Intent, protocol: &dyn Runner) -> Result<u32, Complain
             Ok(prepared.workers(&intent.plan))
         }
     }
-}
-
-/// The number of requests after which the run ends: at the latest where its data does.
-pub fn ends_with_its_data(plan: &Plan, prepared: &dyn PreparedRun) -> Result<Option<u64>, Complaint> {
-    let Some(rows) = prepared.requests_at_most() else { return Ok(plan.requests) };
-    if plan.warmup > measure::Nanos::ZERO {
-        let trouble = "needs rows of a data file that gives each row only once; leave it out, or let the file recycle";
-        return Err(Complaint::new("--warmup", trouble));
-    }
-    Ok(Some(plan.requests.map_or(rows, |requests| requests.min(rows))))
 }
 
 /// Where nothing is said no number of requests is ever reached, and none is due.

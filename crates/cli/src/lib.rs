@@ -8,6 +8,7 @@ mod checks;
 mod compare;
 mod cores;
 mod curl;
+mod data_end;
 mod debug;
 mod demo;
 mod doctor;

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use load::{Course, Users};
+use load::{Course, Numbers, Users};
 use measure::Nanos;
 use measure::random::Rng;
 use plan::{Load, Plan, Scenario, Share};
@@ -193,6 +193,7 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
         let cut_at = course.ends().map(|end| since_start(end.saturating_add(scenario.graceful_stop)));
         let bounds = Bounds {
             quota: course.iterations(),
+            rows_once: self.dialogue.requests_at_most().is_some(),
             each: scenario.iterations_per_user,
             start_rate: scenario.spawn_rate.map(|rate| rate / f64::from(self.share.of)),
             most: scenario.max_users.map(|most| course.share().of_total(u64::from(most)) as u32),
@@ -215,7 +216,8 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
             false => Users::new(load, *warmup, self.share).of_requests(total),
         });
         let start_rate = self.setup.plan.connect_rate.map(|rate| rate / f64::from(self.share.of));
-        let bounds = Bounds { quota, start_rate, ..Bounds::default() };
+        let rows_once = self.dialogue.requests_at_most().is_some();
+        let bounds = Bounds { quota, start_rate, rows_once, ..Bounds::default() };
         Source::new(schedule, VirtualUsers::new(profile, 0), self.scenario(seed), bounds)
     }
 
@@ -228,11 +230,11 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
 
     fn fills(&self, limits: &Limits, seed: u64) -> FillSource {
         let plan = &self.setup.plan;
-        let dealt = load::dealt_before(plan, self.share);
-        let fills = FillSource::new(self.share, limits.per_user, (seed, plan.seed), dealt, self.dialogue.has_slots());
+        let numbers = load::numbers(plan, self.share);
+        let fills = FillSource::new(self.share, limits.per_user, (seed, plan.seed), numbers, self.dialogue.has_slots());
         let course = |number| Course::of(plan, number, self.share);
         let courses = (0..plan.scenarios.len()).filter_map(course);
-        let scenarios: Vec<_> = courses.map(|course| (course.share(), course.dealt_before())).collect();
+        let scenarios: Vec<_> = courses.map(|course| (course.share(), course.numbers())).collect();
         if plan.has_flows() { fills.by_iteration(&scenarios) } else { fills }
     }
 
@@ -244,7 +246,8 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
         let users = source.only().users().peak();
         let (dialogue, security) = (Arc::clone(&self.dialogue), Arc::clone(&self.setup.security));
         // Connections have numbers of their own.
-        let fills = FillSource::new(self.share, limits.per_user, (!seed, plan.seed), None, true);
+        let fills =
+            FillSource::new(self.share, limits.per_user, (!seed, plan.seed), Numbers::in_turn(self.share), true);
         let links = Links::new(net, dialogue, security, limits.connect_timeout, (Rng::new(seed).fork(3), fills));
         let held = || HeldConnections::new(plan.hold, self.share.of, Arc::clone(&self.barriers[1]));
         let rows = self.rows();

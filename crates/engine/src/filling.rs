@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use load::Numbers;
 use measure::random::{Rng, mixed};
 use measure::{Clock, Nanos};
 use plan::Share;
@@ -10,12 +11,10 @@ use wire::Fill;
 use crate::exchange::{Exchange, NONE};
 use crate::sources::{scenario_of, within};
 
-/// The slots of one worker: of T workers, worker k counts k, k + T, k + 2T …
+/// The slots of one worker.
 #[derive(Debug)]
 pub(crate) struct FillSource {
-    next: u64,
-    /// From one number of this worker to its next.
-    step: u64,
+    numbers: Numbers,
     /// Of users: that of each scenario.
     shares: Vec<Share>,
     /// Requests that each user keeps in flight: the engine drives each as a user of its own.
@@ -38,46 +37,33 @@ pub(crate) struct FillSource {
 struct Iterations {
     /// Of each user.
     of_users: Vec<u64>,
-    /// The next to be taken, and from one to the next.
-    next: u64,
-    step: u64,
+    numbers: Numbers,
 }
 
 impl Iterations {
-    fn of(share: Share, dealt: Option<u64>) -> Iterations {
-        let (next, step) = first_and_step(share, dealt);
-        Iterations { of_users: Vec::new(), next, step }
-    }
-}
-
-/// The first number of a share, and from one of its numbers to the next.
-fn first_and_step(share: Share, dealt: Option<u64>) -> (u64, u64) {
-    match dealt {
-        Some(before) => (before + 1, 1),
-        None => (u64::from(share.index) + 1, u64::from(share.of)),
+    fn of(numbers: Numbers) -> Iterations {
+        Iterations { of_users: Vec::new(), numbers }
     }
 }
 
 impl FillSource {
-    /// Those of the worker that takes this share. `dealt`: so many requests fall to the workers before this one, and their numbers are theirs alone.
-    pub fn new(share: Share, per_user: u32, (seed, run): (u64, u64), dealt: Option<u64>, fills: bool) -> FillSource {
+    /// Those of the worker that takes this share, whose requests have these numbers.
+    pub fn new(share: Share, per_user: u32, (seed, run): (u64, u64), numbers: Numbers, fills: bool) -> FillSource {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i128;
         let unix = since_1970 - i128::from(Clock.now().0);
         // 0 is the probe's.
         let random = Rng::new(seed).fork(2).next_u64();
-        let (next, step) = first_and_step(share, dealt);
         let (shares, iterations, fresh) = (vec![share], Vec::new(), Vec::new());
-        FillSource { next, step, shares, per_user, random, run, iterations, fresh, fills, unix }
+        FillSource { numbers, shares, per_user, random, run, iterations, fresh, fills, unix }
     }
 
     /// All requests of an iteration have one number. Of several scenarios each numbers its users and its iterations from the
-    /// beginning; of each the share, and how many iterations are dealt to those before it.
-    pub fn by_iteration(self, scenarios: &[(Share, Option<u64>)]) -> FillSource {
+    /// beginning: the share of each, and its numbers.
+    pub fn by_iteration(self, scenarios: &[(Share, Numbers)]) -> FillSource {
         if scenarios.is_empty() {
-            let alone = Iterations { of_users: Vec::new(), next: self.next, step: self.step };
-            return FillSource { iterations: vec![alone], ..self };
+            return FillSource { iterations: vec![Iterations::of(self.numbers)], ..self };
         }
-        let iterations = scenarios.iter().map(|(share, dealt)| Iterations::of(*share, *dealt)).collect();
+        let iterations = scenarios.iter().map(|(_, numbers)| Iterations::of(*numbers)).collect();
         FillSource { iterations, shares: scenarios.iter().map(|(share, _)| *share).collect(), ..self }
     }
 
@@ -97,18 +83,17 @@ impl FillSource {
 
     /// A user begins another iteration.
     pub fn iteration_begins(&mut self, user: u32) {
-        let Some(Iterations { of_users, next, step }) = self.iterations.get_mut(scenario_of(user)) else { return };
+        let Some(Iterations { of_users, numbers }) = self.iterations.get_mut(scenario_of(user)) else { return };
         let user = within(user) as usize;
         if of_users.len() <= user {
             of_users.resize(user + 1, 0);
         }
-        of_users[user] = *next;
-        *next += *step;
+        of_users[user] = numbers.take();
     }
 
     /// What connections outside of the load are opened with: all of them have the number 0.
     pub fn of_one_shots(run: u64) -> FillSource {
-        FillSource { next: 0, step: 0, ..FillSource::new(Share::WHOLE, 1, (0, run), None, true) }
+        FillSource::new(Share::WHOLE, 1, (0, run), Numbers::always(0), true)
     }
 
     /// A moment as nanoseconds since 1970.
@@ -139,21 +124,21 @@ impl FillSource {
 
     /// What a request would be filled with that is not sent, for its user has the answer: the number stays for the next.
     pub fn peek(&self, user: u32, now: Nanos) -> Fill<'static> {
-        self.of(self.next, user, now)
+        self.of(self.numbers.peek(), user, now)
     }
 
     /// What the next request is filled with, and what it is known by to [`FillSource::again`].
     #[inline]
     pub fn fill(&mut self, user: u32, now: Nanos) -> (Fill<'static>, u32) {
-        let number = self.next;
-        self.next += self.step;
+        let number = self.numbers.take();
         (self.of(number, user, now), number as u32)
     }
 
     /// What a request was filled with that is not over: `known_by` are the lower bits of its number.
     pub fn again(&self, known_by: u32, user: u32, now: Nanos) -> Fill<'static> {
-        let back = (self.next as u32).wrapping_sub(known_by);
-        self.of(self.next.wrapping_sub(u64::from(back)), user, now)
+        let next = self.numbers.peek();
+        let back = (next as u32).wrapping_sub(known_by);
+        self.of(next.wrapping_sub(u64::from(back)), user, now)
     }
 
     /// All of it follows from the number, the user and the time, so that it need not be kept.
@@ -179,13 +164,17 @@ impl FillSource {
 mod tests {
     use super::*;
 
+    fn source(share: Share, per_user: u32, seed: u64) -> FillSource {
+        FillSource::new(share, per_user, (seed, seed), Numbers::in_turn(share), true)
+    }
+
     #[test]
     fn users_are_numbered_from_0_however_many_requests_each_keeps_in_flight() {
         for per_user in [1, 3] {
             let mut numbers = Vec::new();
             // Five users: three of the first worker, two of the second.
             for (index, users) in [(0, 3), (1, 2)] {
-                let mut serial = FillSource::new(Share { index, of: 2 }, per_user, (1, 1), None, true);
+                let mut serial = source(Share { index, of: 2 }, per_user, 1);
                 numbers.extend((0..users * per_user).map(|user| serial.fill(user, Nanos::ZERO).0.user));
                 assert_eq!(serial.fill(NONE, Nanos::ZERO).0.user, 0, "nobody's");
             }
@@ -198,7 +187,7 @@ mod tests {
     #[test]
     fn a_request_that_is_sent_once_more_is_filled_as_it_was_and_a_hop_takes_no_number() {
         let waiting = |request, resent| Exchange { resent, ..Exchange::due(Nanos::ZERO, Nanos::ZERO, request, 0, 3) };
-        let mut serial = FillSource::new(Share { index: 0, of: 2 }, 1, (1, 1), None, true);
+        let mut serial = source(Share { index: 0, of: 2 }, 1, 1);
         let mut x = waiting(0, 0);
         let first = serial.fill_for(&mut x, Nanos::ZERO);
         let other = serial.fill_for(&mut waiting(0, 0), Nanos::ZERO);
@@ -211,19 +200,10 @@ mod tests {
     }
 
     #[test]
-    fn workers_that_are_dealt_their_requests_number_them_without_a_gap() {
-        let number = |dealt| {
-            let mut serial = FillSource::new(Share { index: 1, of: 3 }, 1, (1, 1), dealt, true);
-            [0; 3].map(|_| serial.fill(NONE, Nanos::ZERO).0.number)
-        };
-        assert_eq!((number(None), number(Some(40))), ([2, 5, 8], [41, 42, 43]));
-    }
-
-    #[test]
     fn what_a_request_was_filled_with_is_known_while_it_is_under_way() {
-        let mut serial = FillSource::new(Share { index: 1, of: 3 }, 2, (7, 7), None, true);
-        for beyond in [0, u64::from(u32::MAX) - 10] {
-            serial.next += beyond * 3;
+        for beyond in [0, 3 * (u64::from(u32::MAX) - 10)] {
+            let numbers = Numbers::from(beyond);
+            let mut serial = FillSource::new(Share { index: 1, of: 3 }, 2, (7, 7), numbers, true);
             let told: Vec<_> = (0..20).map(|user| serial.fill(user, Nanos(u64::from(user)))).collect();
             for (user, (fill, known_by)) in told.into_iter().enumerate() {
                 let again = serial.again(known_by, user as u32, Nanos(user as u64));
@@ -234,9 +214,9 @@ mod tests {
 
     #[test]
     fn each_scenario_numbers_its_users_and_its_iterations_from_the_beginning() {
-        let shares = [(Share { index: 1, of: 2 }, None), (Share { index: 0, of: 2 }, Some(40))];
-        let source = FillSource::new(Share { index: 1, of: 2 }, 1, (1, 1), None, true);
-        let mut source = source.by_iteration(&shares);
+        let second = Share { index: 1, of: 2 };
+        let shares = [(second, Numbers::in_turn(second)), (Share { index: 0, of: 2 }, Numbers::from(41))];
+        let mut source = source(second, 1, 1).by_iteration(&shares);
         let (first, second) = (3, crate::sources::first_user(1) | 3);
         let mut begun = |user| {
             source.iteration_begins(user);
@@ -249,7 +229,7 @@ mod tests {
     #[test]
     fn random_bits_of_requests_and_of_workers_differ() {
         let bits = |index, seed| -> Vec<u64> {
-            let mut serial = FillSource::new(Share { index, of: 2 }, 1, (seed, seed), None, true);
+            let mut serial = source(Share { index, of: 2 }, 1, seed);
             (0..500).map(|_| serial.fill(NONE, Nanos::ZERO).0.random).collect()
         };
         let mut all = [bits(0, 1), bits(1, 1), bits(0, 2)].concat();

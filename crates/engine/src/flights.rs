@@ -300,7 +300,7 @@ mod tests {
     const TIMEOUT: Nanos = Nanos::from_secs(1);
 
     fn flights() -> Flights<Http> {
-        Flights::new(TIMEOUT, Nanos::ZERO, FillSource::new(Share::WHOLE, 1, (1, 1), None, false))
+        Flights::new(TIMEOUT, Nanos::ZERO, FillSource::new(Share::WHOLE, 1, (1, 1), load::Numbers::from(1), false))
     }
 
     fn due(flights: &mut Flights<Http>, at: u64, request: u32) -> ExchangeId {

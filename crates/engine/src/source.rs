@@ -18,6 +18,8 @@ const CATCH_UP: Nanos = Nanos::from_millis(100);
 pub(crate) struct Bounds {
     /// Requests (in a flow: iterations) to start, warm-up not counted.
     pub quota: Option<u64>,
+    /// Each row of a data file is taken once: a number that was taken counts, whatever becomes of its iteration.
+    pub rows_once: bool,
     /// Iterations of each user, warm-up not counted.
     pub each: Option<u32>,
     /// Users started, or connections begun, per second.
@@ -50,6 +52,8 @@ pub(crate) struct Source {
     paused: bool,
     /// Requests started since the window began.
     started: u64,
+    /// Iterations that have their number, and begin once their users have done what comes before the first.
+    ahead: u64,
     bounds: Bounds,
     /// Iterations of each user since the window began, where that bounds them.
     done: Vec<u32>,
@@ -68,6 +72,7 @@ impl Source {
             pauses: Pauses::default(),
             paused: false,
             started: 0,
+            ahead: 0,
             bounds,
             done: Vec::new(),
             next_start: Nanos::ZERO,
@@ -253,10 +258,21 @@ impl Source {
         self.started += u64::from(now >= limits.window);
     }
 
+    /// A user has the number of its first iteration, and something to do before it.
+    pub fn takes_ahead(&mut self) {
+        self.ahead += 1;
+    }
+
+    /// Such an iteration begins (and is started then), or its user leaves before it.
+    pub fn taken_ahead(&mut self, begins: bool) {
+        self.ahead -= 1;
+        self.started += u64::from(!begins && self.bounds.rows_once);
+    }
+
     /// True where all requests asked for were started.
     #[inline]
     pub fn quota_spent(&self, limits: &Limits, now: Nanos) -> bool {
-        self.bounds.quota.is_some_and(|quota| self.started >= quota) && now >= limits.window
+        self.bounds.quota.is_some_and(|quota| self.started + self.ahead >= quota) && now >= limits.window
     }
 
     /// True where no further request comes.
@@ -375,6 +391,21 @@ mod tests {
         assert!(!source.quota_spent(&limits, Nanos(100)));
         source.start_request(&limits, Nanos(101));
         assert!(source.quota_spent(&limits, Nanos(101)) && !source.quota_spent(&limits, Nanos(99)));
+    }
+
+    #[test]
+    fn who_leaves_before_its_iteration_leaves_it_to_others_but_not_its_row() {
+        let limits = limits();
+        for rows_once in [false, true] {
+            let mut source = source(None, Some(2));
+            source.bounds.rows_once = rows_once;
+            (0..2).for_each(|_| source.takes_ahead());
+            assert!(source.quota_spent(&limits, Nanos(100)), "both are spoken for");
+            source.taken_ahead(true);
+            source.start_request(&limits, Nanos(100));
+            source.taken_ahead(false);
+            assert_eq!(source.quota_spent(&limits, Nanos(100)), rows_once);
+        }
     }
 
     #[test]

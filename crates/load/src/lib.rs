@@ -7,10 +7,12 @@
 mod arrivals;
 mod counted;
 mod curve;
+mod numbers;
 mod scenarios;
 mod users;
 
 pub use arrivals::{Schedule, arrivals};
+pub use numbers::Numbers;
 pub use scenarios::Course;
 pub use users::Users;
 
@@ -54,15 +56,22 @@ fn stages_last(stages: &[Stage]) -> Nanos {
     stages.iter().fold(Nanos::ZERO, |sum, stage| sum.saturating_add(stage.lasts))
 }
 
-/// Of a number of arrivals that workers share by chance: how many fall to those before this one. None: they take them in turn, or
-/// nobody knows how many there are.
-pub fn dealt_before(plan: &Plan, share: Share) -> Option<u64> {
-    dealt(&plan.load, plan.warmup, plan.requests, share, plan.seed)
+/// The numbers of what a share of a run starts: of its requests, or of the iterations of its flow. Of several scenarios each
+/// has its own ([`Course::numbers`]).
+pub fn numbers(plan: &Plan, share: Share) -> Numbers {
+    numbers_of(&plan.load, plan.warmup, plan.requests, share, plan.seed)
 }
 
-fn dealt(load: &Load, warmup: Nanos, requests: Option<u64>, share: Share, seed: u64) -> Option<u64> {
-    let by_chance = matches!(load, Load::Open { arrivals: Arrivals::Poisson, .. }) && warmup == Nanos::ZERO;
-    requests.filter(|_| by_chance).map(|requests| counted::before(requests, share, seed))
+fn numbers_of(load: &Load, warmup: Nanos, requests: Option<u64>, share: Share, seed: u64) -> Numbers {
+    match load {
+        Load::Closed { .. } => Users::new(load, warmup, share).numbers(),
+        // A number of arrivals is shared by chance: those of the shares before this one have the numbers before its own.
+        Load::Open { arrivals: Arrivals::Poisson, .. } if warmup == Nanos::ZERO => match requests {
+            Some(requests) => Numbers::from(counted::before(requests, share, seed) + 1),
+            None => Numbers::in_turn(share),
+        },
+        Load::Open { .. } => Numbers::in_turn(share),
+    }
 }
 
 /// When the next request would be due after the last of a plan that asks for a number of them at an even, constant rate:

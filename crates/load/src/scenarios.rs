@@ -6,7 +6,7 @@
 use measure::{Nanos, Rng};
 use plan::{Change, Plan, Scenario, Share};
 
-use crate::{Schedule, Users, arrivals, dealt, ends};
+use crate::{Numbers, Schedule, Users, arrivals, ends, numbers_of};
 
 /// One scenario's way through the run, as one worker takes its share of it.
 #[derive(Clone, Copy, Debug)]
@@ -68,9 +68,9 @@ impl<'a> Course<'a> {
         Some(self.users().map_or_else(|| self.share.of_total(all), |users| users.of_requests(all)))
     }
 
-    /// As [`crate::dealt_before`], of its iterations.
-    pub fn dealt_before(&self) -> Option<u64> {
-        dealt(&self.scenario.load, self.warmup, self.scenario.iterations, self.share, self.seed)
+    /// As [`crate::numbers`], of its iterations.
+    pub fn numbers(&self) -> Numbers {
+        numbers_of(&self.scenario.load, self.warmup, self.scenario.iterations, self.share, self.seed)
     }
 }
 

@@ -6,7 +6,7 @@
 use measure::Nanos;
 use plan::{Change, Load, Share, Stage};
 
-use crate::stages_last;
+use crate::{Numbers, stages_last};
 
 /// A stretch of time in which the number of users moves in a straight line.
 #[derive(Clone, Copy, Debug)]
@@ -174,12 +174,20 @@ impl Users {
     }
 
     /// This share of `total` requests, in proportion to its users at their peak: split evenly, the users of a share that has
-    /// fewer of them would each have more to do, alone, after the others are done.
+    /// fewer of them would each have more to do, alone, after the others are done. They are those of [`Users::numbers`].
     pub fn of_requests(&self, total: u64) -> u64 {
-        let users = self.highest().round() as u64;
-        let before: u64 = (0..self.share.index).map(|index| Share { index, ..self.share }.of_total(users)).sum();
-        let up_to = |users_so_far: u64| u128::from(total) * u128::from(users_so_far) / u128::from(users.max(1));
-        (up_to(before + self.share.of_total(users)) - up_to(before)) as u64
+        let Some(rounds) = total.checked_div(self.most()) else { return 0 };
+        rounds * self.share.of_total(self.most()) + self.share.of_total(total % self.most())
+    }
+
+    /// The numbers of the requests that this share's users start.
+    pub fn numbers(&self) -> Numbers {
+        Numbers::of_users(self.share, self.most())
+    }
+
+    /// The most users that all shares together ever have.
+    fn most(&self) -> u64 {
+        self.highest().round() as u64
     }
 
     /// When the stages end; None for a single stage, whose level goes on.

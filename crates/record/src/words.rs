@@ -73,6 +73,10 @@ words! {
         Curl = "curl",
         /// The run ends where its data does.
         DataEnd = "data_end",
+        /// The same of a flow.
+        DataEndIterations = "data_end_iterations",
+        /// The same of one scenario.
+        DataEndScenario = "data_end_scenario",
         /// Datagrams that nobody waited for came, and answers are told apart by their order alone.
         DatagramsByOrder = "datagrams_by_order",
         /// The record asked for cannot be written any more.

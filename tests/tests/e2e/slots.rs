@@ -96,8 +96,9 @@ fn each_row_of_a_data_file_is_taken_once() {
     std::fs::write(&file, (0..400).fold("name\n".to_owned(), |all, n| all + &format!("u{n}\n"))).expect("written");
     let body = |words: &str| format!("{{csv {}.name {words}}}", file.display());
     for (words, load) in [
-        ("unique", &["-c", "8", "-d", "60s", "-w", "2"][..]),
-        ("shuffle stop", &["-c", "8", "-d", "60s", "-w", "4", "--processes", "2"]),
+        // Users that do not fall evenly to the workers, nor the rows to the users.
+        ("unique", &["-c", "3", "-d", "60s", "-w", "2"][..]),
+        ("shuffle stop", &["-c", "7", "-d", "60s", "-w", "4", "--processes", "2"]),
         ("unique", &["-r", "1000/s", "-d", "60s", "-w", "3"]),
         ("unique", &["-r", "1000/s", "--arrivals", "constant", "-d", "60s", "-w", "2"]),
     ] {
@@ -111,6 +112,27 @@ fn each_row_of_a_data_file_is_taken_once() {
     }
     let run = brunt(["--warmup", "1s", "--data", &body("stop"), "127.0.0.1:9"]);
     assert!(run.err.contains("--warmup: needs rows of a data file"), "{}", run.err);
+    each_scenario_ends_with_its_rows(directory.path(), &body("unique"));
+}
+
+/// Of two scenarios one has rows that are taken once, the other has none; the run says which ends, and of what.
+fn each_scenario_ends_with_its_rows(directory: &std::path::Path, row: &str) {
+    let (peer, plan) = (Peer::answering(OK), directory.join("plan.yaml"));
+    let step = |path: &str| format!("[{{url: \"{}{path}\"}}]", peer.url());
+    let (rows, others) = (step(&format!("rows?u={row}")), step("others"));
+    let text = format!(
+        "workers: 2\nscenarios:\n  shop: {{users: 3, duration: 60s, flow: {rows}}}\n  \
+         other: {{users: 1, iterations: 5, duration: 60s, flow: {others}}}\n"
+    );
+    std::fs::write(&plan, text).expect("written");
+    let report = report(&[plan.to_str().expect("a path")]).with_code(0);
+    let heard: Vec<String> = peer.heard().iter().map(|request| String::from_utf8_lossy(request).into_owned()).collect();
+    let rows: Vec<&str> = heard.iter().filter_map(|r| r.strip_prefix("GET /rows?u=")?.split(' ').next()).collect();
+    let (first, different) = (rows[0], rows[1..].iter().collect::<HashSet<_>>());
+    assert_eq!((rows.len(), different.len(), first), (401, 400, "u0"), "{report}");
+    assert_eq!(report.requests(), [405, 405, 0, 0], "{report}");
+    assert!(report.to_string().contains("scenario shop ends after 400 iterations"), "{report}");
+    assert!(!report.to_string().contains("scenario other ends"), "{report}");
 }
 
 /// gRPC, HTTP/2 and WebSocket against the built-in target, which counts what it understood.

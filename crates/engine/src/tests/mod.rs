@@ -27,6 +27,7 @@ mod patience;
 mod played;
 mod rate;
 mod refused;
+mod rows;
 mod shared;
 mod side_by_side;
 mod spinning;

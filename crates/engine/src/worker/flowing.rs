@@ -22,7 +22,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let mut ends = false;
         if news == News::Begin && !arrives {
             let no_more = over || !source.users().may_go_on(user);
-            if no_more || source.quota_spent(&self.limits, self.stamp) || !source.has_another(user) {
+            let spent = source.quota_spent(&self.limits, self.stamp) && !self.flights.has_number(user);
+            if no_more || spent || !source.has_another(user) {
                 // Who has something left to do at its end does that, in the drain too.
                 ends = source.flow().is_some_and(|flow| flow.ends(within(user), due));
                 if !ends {
@@ -110,15 +111,23 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// Its requests have one number, and it knows nothing of the iteration before. What a user does before its first shares that one's.
     fn iteration_begins(&mut self, user: u32, iterates: bool) {
-        if !iterates || !self.flights.has_number(user) {
+        let has_number = self.flights.has_number(user);
+        if !iterates || !has_number {
             self.flights.iteration_begins(user);
         }
         self.flights.number_is_fresh(user, !iterates);
+        let source = self.source.of(user);
+        let counts = !source.users().arrive();
         if !iterates {
+            if counts {
+                source.takes_ahead();
+            }
             return;
         }
-        let source = self.source.of(user);
-        if !source.users().arrive() {
+        if counts {
+            if has_number {
+                source.taken_ahead(true);
+            }
             source.begins_another(user, &self.limits, self.stamp);
             source.start_request(&self.limits, self.stamp);
         }
@@ -156,6 +165,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if let Some(flow) = source.flow() {
             flow.left(within(user), self.stamp, arrives);
             self.hear_flow(scenario_of(user));
+        }
+        if self.flights.has_number(user) {
+            self.flights.number_is_fresh(user, false);
+            if !arrives {
+                self.source.of(user).taken_ahead(false);
+            }
         }
     }
 

@@ -124,5 +124,13 @@ pub(crate) fn notice(of: Subject) -> Text {
             "Each row of the data file is taken once: the run ends after {requests} {requests|request|requests}.",
             "数据文件每行只用一次：本次压测在 {requests} 个请求后结束。",
         ),
+        Subject::DataEndIterations => text(
+            "Each row of the data file is taken once: the run ends after {iterations} {iterations|iteration|iterations}.",
+            "数据文件每行只用一次：本次压测在 {iterations} 次迭代后结束。",
+        ),
+        Subject::DataEndScenario => text(
+            "Each row of the data file is taken once: scenario {scenario} ends after {iterations} {iterations|iteration|iterations}.",
+            "数据文件每行只用一次：场景 {scenario} 在 {iterations} 次迭代后结束。",
+        ),
     }
 }

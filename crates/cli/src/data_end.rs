@@ -1,0 +1,100 @@
+//! Where the data of a run ends it: rows that are taken once are so many requests, or so many iterations of a flow or a scenario.
+
+use engine::{PreparedRun, Runner};
+use plan::{Plan, Scenario};
+use record::{Notice, Subject};
+use report::show;
+use wire::{Asked, Complaint};
+
+/// The number of requests (in a flow: iterations) after which the run ends: at the latest where its data does. Scenarios end each for itself.
+///
+/// # Errors
+/// A warm-up, which would take rows that are missing then.
+pub fn requests(plan: &Plan, prepared: &dyn PreparedRun) -> Result<Option<u64>, Complaint> {
+    let Some(rows) = prepared.requests_at_most() else { return Ok(plan.requests) };
+    if plan.warmup > measure::Nanos::ZERO {
+        let trouble = "needs rows of a data file that gives each row only once; leave it out, or let the file recycle";
+        return Err(Complaint::new("--warmup", trouble));
+    }
+    match plan.scenarios.is_empty() {
+        true => Ok(Some(plan.requests.map_or(rows, |requests| requests.min(rows)))),
+        false => Ok(plan.requests),
+    }
+}
+
+/// Of each scenario: how many iterations the rows of its requests are enough for; nothing where no data ends the run.
+///
+/// # Errors
+/// Its requests cannot be prepared.
+pub fn iterations(
+    plan: &Plan,
+    protocol: &dyn Runner,
+    asked: &Asked,
+    prepared: &dyn PreparedRun,
+) -> Result<Vec<Option<u64>>, Complaint> {
+    if prepared.requests_at_most().is_none() {
+        return Ok(Vec::new());
+    }
+    let rows = |scenario: &Scenario| {
+        let asked = only(asked, &scenario.flow.urls());
+        // Who only pauses has nothing to prepare.
+        let prepared = if asked.urls.is_empty() { None } else { Some(protocol.prepare(&asked)?) };
+        Ok(prepared.and_then(|prepared| prepared.requests_at_most()))
+    };
+    plan.scenarios.iter().map(rows).collect()
+}
+
+/// The same asked of these URLs alone.
+fn only(asked: &Asked, urls: &[u32]) -> Asked {
+    let mut kept: Vec<usize> = urls.iter().map(|url| *url as usize).filter(|url| *url < asked.urls.len()).collect();
+    kept.sort_unstable();
+    kept.dedup();
+    Asked {
+        urls: kept.iter().map(|url| asked.urls[*url].clone()).collect(),
+        names: kept.iter().map(|url| asked.names.get(*url).cloned().flatten()).collect(),
+        own: kept.iter().map(|url| asked.own.get(*url).cloned().unwrap_or_default()).collect(),
+        ..asked.clone()
+    }
+}
+
+/// Ends each scenario at the latest where its data does.
+pub fn end(plan: &mut Plan, rows: &[Option<u64>]) {
+    for (scenario, rows) in plan.scenarios.iter_mut().zip(rows) {
+        let users = scenario.load.peak().round() as u64;
+        let all = scenario.iterations_per_user.map(|each| users.saturating_mul(u64::from(each)));
+        let fewer = rows.filter(|rows| all.is_none_or(|all| *rows < all));
+        scenario.iterations = match (scenario.iterations, fewer) {
+            (Some(iterations), Some(rows)) => Some(iterations.min(rows)),
+            (iterations, rows) => iterations.or(rows),
+        };
+    }
+}
+
+/// What is said of it before the run. `rows`: as [`iterations`] found.
+pub fn notices(plan: &Plan, prepared: &dyn PreparedRun, rows: &[Option<u64>]) -> Vec<Notice> {
+    let alone = prepared.requests_at_most().filter(|rows| plan.requests == Some(*rows)).map(|rows| match plan.flow {
+        Some(_) => Notice::new(Subject::DataEndIterations, [("iterations", show::count(rows))]),
+        None => Notice::new(Subject::DataEnd, [("requests", show::count(rows))]),
+    });
+    let ended =
+        plan.scenarios.iter().zip(rows).filter(|(scenario, rows)| rows.is_some() && scenario.iterations == **rows);
+    let of_scenarios = ended.map(|(scenario, rows)| {
+        let iterations = show::count(rows.unwrap_or_default());
+        Notice::new(Subject::DataEndScenario, [("scenario", scenario.name.clone()), ("iterations", iterations)])
+    });
+    alone.into_iter().chain(of_scenarios).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_of_some_urls_is_theirs() {
+        let urls = ["a", "b", "c"].map(|url| wire::AskedUrl { url: url.into(), weight: 1.0 }).to_vec();
+        let names = vec![None, Some("second".to_owned()), None];
+        let asked = only(&Asked { urls, names, ..Asked::default() }, &[2, 1, 2]);
+        let found: Vec<&str> = asked.urls.iter().map(|url| &*url.url).collect();
+        assert_eq!((found, asked.name(0), asked.name(1)), (vec!["b", "c"], Some("second"), None));
+    }
+}

@@ -1,0 +1,123 @@
+//! The numbers of what is started: no two shares of a run have the same, and those of a counted number of things are the first so many.
+
+use plan::Share;
+
+/// Where the numbers of a share begin to which none fall: its users were added while the load went on.
+const BEYOND: u64 = 1 << 40;
+
+/// The numbers of one share, in order; the first of a run is 1.
+///
+/// Whoever starts a number of things has the numbers from 1 to that, each once, if every share starts as many as fall to it
+/// ([`crate::Users::of_requests`], [`Share::of_total`]).
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers {
+    next: u64,
+    /// From one to the next.
+    step: u64,
+    /// How many there are between two longer steps, and how many are left until the next of those.
+    round: u64,
+    left: u64,
+    /// So much longer that step is.
+    gap: u64,
+}
+
+impl Numbers {
+    /// Of things that shares take in turns: of T, share k has k, k + T, k + 2T …
+    pub fn in_turn(share: Share) -> Numbers {
+        Numbers::evenly(u64::from(share.index) + 1, u64::from(share.of))
+    }
+
+    /// All from this one on.
+    pub fn from(first: u64) -> Numbers {
+        Numbers::evenly(first, 1)
+    }
+
+    /// This one, again and again.
+    pub fn always(number: u64) -> Numbers {
+        Numbers::evenly(number, 0)
+    }
+
+    fn evenly(next: u64, step: u64) -> Numbers {
+        Numbers { next, step, round: u64::MAX, left: u64::MAX, gap: 0 }
+    }
+
+    /// Of things that so many users start, of whom user u belongs to share u mod T: in rounds of one for each user, so that a share
+    /// has as many as its users are of all.
+    pub fn of_users(share: Share, users: u64) -> Numbers {
+        let (of, own) = (u64::from(share.of), share.of_total(users));
+        let first = u64::from(share.index) + 1;
+        match own {
+            0 => Numbers::evenly(first + BEYOND, of),
+            own => Numbers { next: first, step: of, round: own, left: own, gap: users.wrapping_sub(own * of) },
+        }
+    }
+
+    /// The next, which stays the next.
+    #[inline]
+    pub fn peek(&self) -> u64 {
+        self.next
+    }
+
+    /// Takes the next.
+    #[inline]
+    pub fn take(&mut self) -> u64 {
+        let number = self.next;
+        self.next = number.wrapping_add(self.step);
+        self.left -= 1;
+        if self.left == 0 {
+            self.left = self.round;
+            self.next = self.next.wrapping_add(self.gap);
+        }
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Nanos;
+    use plan::{Load, Stage};
+
+    use super::*;
+    use crate::Users;
+
+    fn first(numbers: Numbers, many: usize) -> Vec<u64> {
+        let mut numbers = numbers;
+        (0..many).map(|_| numbers.take()).collect()
+    }
+
+    #[test]
+    fn a_number_of_requests_has_each_number_once_whatever_the_shares_and_the_users() {
+        for (of, users, total) in
+            (1..6).flat_map(|of| (1..12_u32).flat_map(move |u| [0, 1, 7, 30, 31].map(|n| (of, u, n))))
+        {
+            let stages = vec![Stage { lasts: Nanos::from_secs(1), from: 1.0, to: f64::from(users) }];
+            let load = Load::Closed { stages, think: None, together: false };
+            let of_share = |index| {
+                let share = Share { index, of };
+                let its = Users::new(&load, Nanos::ZERO, share).of_requests(total);
+                first(Numbers::of_users(share, u64::from(users)), its as usize)
+            };
+            let mut all: Vec<u64> = (0..of).flat_map(of_share).collect();
+            all.sort_unstable();
+            assert_eq!(all, (1..=total).collect::<Vec<_>>(), "{users} users, {of} shares");
+        }
+    }
+
+    #[test]
+    fn shares_take_numbers_as_they_have_users() {
+        let of = |index, users| Numbers::of_users(Share { index, of: 2 }, users);
+        assert_eq!((first(of(0, 3), 5), first(of(1, 3), 3)), (vec![1, 3, 4, 6, 7], vec![2, 5, 8]));
+        assert_eq!((first(of(0, 4), 4), first(of(1, 4), 4)), (vec![1, 3, 5, 7], vec![2, 4, 6, 8]));
+        assert_eq!(first(of(0, 1), 3), [1, 2, 3]);
+        let (mut alone, mut added) = (of(0, 1), of(1, 1));
+        assert!((0..1000).all(|_| alone.take() < BEYOND && added.take() > BEYOND), "nobody's are nobody else's");
+    }
+
+    #[test]
+    fn turns_and_blocks() {
+        assert_eq!(first(Numbers::in_turn(Share { index: 1, of: 3 }), 3), [2, 5, 8]);
+        assert_eq!((first(Numbers::from(41), 3), first(Numbers::always(0), 2)), (vec![41, 42, 43], vec![0, 0]));
+        let numbers = Numbers::from(7);
+        assert_eq!([numbers.peek(), numbers.peek()], [7, 7]);
+    }
+}
