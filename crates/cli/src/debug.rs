@@ -221,8 +221,9 @@ fn exchange(
 
 /// True where the peer answered, and only what it said is not what was expected.
 fn is_answer(probe: &FirstAnswer, kind: FaultKind) -> bool {
-    use FaultKind::{BrokenProtocol, TooManyRedirects, WrongBody, WrongHeader, WrongStatus};
-    let of_answers = [WrongStatus, WrongHeader, WrongBody, TooManyRedirects, BrokenProtocol];
+    use FaultKind::{BrokenProtocol, Timeout, TooManyRedirects, WrongBody, WrongHeader, WrongStatus};
+    // What is told as a timeout is a message that did not come, whatever else did.
+    let of_answers = [WrongStatus, WrongHeader, WrongBody, TooManyRedirects, BrokenProtocol, Timeout];
     !probe.status.is_empty() || of_answers.contains(&kind)
 }
 
@@ -252,6 +253,7 @@ mod tests {
                 "wrong_body: expected body to contain \"a\"",
             ),
             ("", FaultKind::WrongBody, "wrong_body", "wrong_body"),
+            ("", FaultKind::Timeout, "no message like any", "timeout: no message like any"),
         ] {
             assert_eq!(verdict(&probe(status), kind, failure), said);
             assert!(is_answer(&probe(status), kind));

@@ -226,9 +226,10 @@ impl<'a, D: Dialogue> Conversation<'a, D> {
         self.converse()
     }
 
-    /// Another request is to be sent.
-    fn adds(&mut self, request: &'a D::Request) {
+    /// Another request is to be sent, whose answer may take so long.
+    fn adds(&mut self, request: &'a D::Request, patience: Nanos) {
         self.requests.push(request);
+        self.one_shot.patience = patience;
         self.deadline = self.links.net().now() + self.one_shot.patience;
         self.go_on();
     }

@@ -109,8 +109,14 @@ impl<'a, D: Dialogue> Way<'a, D> {
         self.own.take().into_iter().for_each(|(_, kept)| kept.end());
     }
 
-    fn one_shot(&self, dialogue: &'a Arc<D>, origin: &'a Origin) -> OneShot<'a, D> {
-        let patience = self.setup.plan.timeout;
+    /// How long the answer to a request may take, as in a run.
+    fn patience(&self, request: usize) -> Nanos {
+        let plan = &self.setup.plan;
+        let own = plan.urls.get(request).filter(|_| plan.has_flows()).and_then(plan::WeightedUrl::own_timeout);
+        own.unwrap_or(plan.timeout)
+    }
+
+    fn one_shot(&self, dialogue: &'a Arc<D>, origin: &'a Origin, patience: Nanos) -> OneShot<'a, D> {
         let (setup, stop, memory, pages) = (self.setup, self.stop, self.memory, self.pages);
         OneShot { dialogue, setup, stop, origin, memory, patience, until: self.until, until_failure: true, pages }
     }
@@ -119,18 +125,18 @@ impl<'a, D: Dialogue> Way<'a, D> {
     fn on_own(
         &self,
         d: &'a Arc<D>,
-        (origin, request): (&'a Origin, &'a D::Request),
+        (origin, request, patience): (&'a Origin, &'a D::Request, Nanos),
         transcribed: &mut Transcribed,
     ) -> Result<Vec<Ended<D::Request>>, Trouble> {
         let mut own = self.own.borrow_mut();
         if let Some(at) = own.iter().position(|(known, _)| *known == origin) {
-            let outcome = own[at].1.go_on(request, transcribed);
+            let outcome = own[at].1.go_on((request, patience), transcribed);
             if outcome.is_err() {
                 own.remove(at);
             }
             return outcome;
         }
-        let (ended, kept) = self.one_shot(d, origin).begin(&[request], transcribed)?;
+        let (ended, kept) = self.one_shot(d, origin, patience).begin(&[request], transcribed)?;
         own.push((origin, kept));
         Ok(ended)
     }
@@ -144,23 +150,24 @@ fn follow<'a, D: Dialogue>(
     told: &mut Transcript,
 ) -> Result<(), Trouble> {
     if d.silent() {
-        return exchange(d, way, &d.origins()[0], None, probe, told).map(drop);
+        return exchange(d, way, (&d.origins()[0], None, way.setup.plan.timeout), probe, told).map(drop);
     }
+    let patience = way.patience(request);
     let first = &d.requests()[request];
     let origin = &d.origins()[first.origin];
     // Only what users do in order goes on where it was.
     let belongs = if way.setup.plan.has_flows() { d.belongs(origin) } else { Belongs::ToNobody };
     let hop = match belongs {
-        Belongs::ToNobody => exchange(d, way, origin, Some(&first.request), probe, told)?,
+        Belongs::ToNobody => exchange(d, way, (origin, Some(&first.request), patience), probe, told)?,
         Belongs::ForIteration | Belongs::ToUser => {
             probe.requests += 1;
             let mut transcribed = Transcribed::default();
-            let outcome = way.on_own(d, (origin, &first.request), &mut transcribed);
+            let outcome = way.on_own(d, (origin, &first.request, patience), &mut transcribed);
             write_down(&**d, transcribed, probe, told);
             outcome?.pop()
         }
     };
-    hops(d, way, hop, probe, told)
+    hops(d, way, (hop, patience), probe, told)
 }
 
 /// Sends what an answer asked for, alone, and what answers to it ask for in turn.
@@ -172,8 +179,9 @@ pub(crate) fn follow_up<D: Dialogue>(
 ) -> Result<(), Trouble> {
     let began = Clock.now();
     let told = &mut Transcript::default();
-    let hop = exchange(d, way, &next.origin, Some(&next.request), probe, told);
-    let outcome = hop.and_then(|hop| hops(d, way, hop, probe, told));
+    let patience = way.setup.plan.timeout;
+    let hop = exchange(d, way, (&next.origin, Some(&next.request), patience), probe, told);
+    let outcome = hop.and_then(|hop| hops(d, way, (hop, patience), probe, told));
     probe.took = Clock.now() - began;
     outcome
 }
@@ -182,7 +190,7 @@ pub(crate) fn follow_up<D: Dialogue>(
 fn hops<D: Dialogue>(
     d: &Arc<D>,
     way: &Way<'_, D>,
-    mut hop: Option<Ended<D::Request>>,
+    (mut hop, patience): (Option<Ended<D::Request>>, Nanos),
     probe: &mut FirstAnswer,
     told: &mut Transcript,
 ) -> Result<(), Trouble> {
@@ -190,7 +198,7 @@ fn hops<D: Dialogue>(
         probe.status = if ended.code == 0 { String::new() } else { d.code_name(ended.code) };
         probe.payload = ended.payload;
         let Some(next) = ended.follow.take() else { break };
-        hop = exchange(d, way, &next.origin, Some(&next.request), probe, told)?;
+        hop = exchange(d, way, (&next.origin, Some(&next.request), patience), probe, told)?;
     }
     let Some((kind, why)) = hop.and_then(|ended| Some((ended.fault?, ended.why))) else { return Ok(()) };
     let trouble = match kind {
@@ -204,8 +212,7 @@ fn hops<D: Dialogue>(
 fn exchange<D: Dialogue>(
     d: &Arc<D>,
     way: &Way<'_, D>,
-    origin: &Origin,
-    request: Option<&D::Request>,
+    (origin, request, patience): (&Origin, Option<&D::Request>, Nanos),
     probe: &mut FirstAnswer,
     told: &mut Transcript,
 ) -> Result<Option<Ended<D::Request>>, Trouble> {
@@ -217,7 +224,7 @@ fn exchange<D: Dialogue>(
         stop: way.stop,
         origin,
         memory: way.memory,
-        patience: way.setup.plan.timeout,
+        patience,
         until: way.until,
         until_failure: true,
         pages: way.pages,

@@ -13,6 +13,8 @@ const REASONS: &[(&str, &str)] = &[
     // Reaching somebody.
     ("{} does not answer: {}", "{} 没有响应：{}"),
     ("{} did not answer within {}", "{} 在 {} 内没有响应"),
+    ("no message like {} came within {}", "没有收到符合 {} 的消息（等待 {}）"),
+    ("no message like {} came in time", "超时前没有收到符合 {} 的消息"),
     ("{} did not answer in the time that --run-timeout left", "{} 在 --run-timeout 剩余的时间内没有响应"),
     ("the name {} was not found ({})", "找不到主机名 {}（{}）"),
     ("the name {} has no address", "主机名 {} 没有地址"),

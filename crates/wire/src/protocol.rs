@@ -214,6 +214,11 @@ pub trait Dialogue: Send + Sync + 'static {
     fn requests_at_most(&self) -> Option<u64> {
         None
     }
+    /// What a message must be like to be the response to a request (`json $.type == "joined"`), where others may come before it: for
+    /// people whom it does not reach.
+    fn awaited(&self, _request: &Self::Request) -> Option<String> {
+        None
+    }
     /// A request as people write it, in sentences that name it: by protocols whose bytes are not what was written.
     fn named(&self, request: &Self::Request) -> String {
         String::from_utf8_lossy(&self.sent(request)).trim().to_owned()

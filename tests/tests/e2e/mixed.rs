@@ -110,10 +110,16 @@ fn what_is_awaited_in_vain_times_out_and_what_is_lost_with_a_connection_is_told(
     else {
         return;
     };
-    let text = chat(&nginx, &server, "users: 2\niterations: 4\ntimeout: 300ms").replace("$.token ==", "$.tokn ==");
+    let own = "$.tokn == \"{token}\"'\n    timeout: 300ms";
+    let text = chat(&nginx, &server, "users: 2\niterations: 4\ntimeout: 30s").replace("$.token == \"{token}\"'", own);
     let (_folder, path) = plan(&text);
     let vain = report(&[&path]);
     assert_eq!((iterations(&vain), vain.failures().get("timeout")), ([4, 0, 4, 0], Some(&4)), "{vain}");
+    assert!(vain.json.to_string().contains("no message like json $.tokn == "), "{vain}");
+    // --debug waits no longer than a run, and says what for.
+    let shown = e2e::brunt(["--debug", &path]).with_code(20);
+    let failed = "as failed: timeout: no message like json $.tokn == \"{token}\" came within 300 ms";
+    assert!(shown.out.contains(failed), "{}", shown.out);
     // The server ends the connection between two steps: what stood on it is gone.
     let text = format!(
         "users: 1\niterations: 3\nflow:\n  - url: {url}\n    command: SET a 1\n  - url: {url}\n    command: QUIT\n  - pause: 20ms\n  \

@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use measure::Nanos;
 use wire::{Belongs, Dialogue, Ended, Fill, Memory};
 
 use super::{Conversation, OneShot, Transcribed, Trouble};
@@ -33,13 +34,13 @@ pub(crate) struct Kept<'a, D: Dialogue> {
 }
 
 impl<'a, D: Dialogue> Kept<'a, D> {
-    /// Sends another request on it.
+    /// Sends another request on it, whose answer may take so long.
     pub fn go_on(
         &mut self,
-        request: &'a D::Request,
+        (request, patience): (&'a D::Request, Nanos),
         transcribed: &mut Transcribed,
     ) -> Result<Vec<Ended<D::Request>>, Trouble> {
-        self.talk.adds(request);
+        self.talk.adds(request, patience);
         let outcome = self.talk.converse();
         self.write_down(transcribed);
         outcome

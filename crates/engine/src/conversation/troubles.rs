@@ -22,10 +22,17 @@ impl<D: Dialogue> Conversation<'_, D> {
         let beyond = self.one_shot.setup.security.proxy(origin).filter(|_| self.reached);
         let beyond = beyond.map(|proxy| format!("{}:{} behind {proxy}", bracketed(&origin.host), origin.port));
         let name = beyond.as_deref().unwrap_or(&self.name);
-        let why = match self.one_shot.until < self.deadline {
-            true => format!("{name} did not answer in the time that --run-timeout left"),
-            false => format!("{name} did not answer within {}", measure::format_duration(span)),
+        let span = measure::format_duration(span);
+        let asked = self.requests.get(self.over()).filter(|_| self.begun > self.over());
+        let awaited = asked.and_then(|request| self.one_shot.dialogue.awaited(request));
+        let (why, fault) = match awaited {
+            _ if self.one_shot.until < self.deadline => {
+                (format!("{name} did not answer in the time that --run-timeout left"), None)
+            }
+            // Others may have come, so that it is not true that nobody answered.
+            Some(awaited) => (format!("no message like {awaited} came within {span}"), Some(FaultKind::Timeout)),
+            None => (format!("{name} did not answer within {span}"), None),
         };
-        Trouble { why, unreachable: self.links.session(self.conn).is_none(), fault: None }
+        Trouble { why, unreachable: self.links.session(self.conn).is_none(), fault }
     }
 }

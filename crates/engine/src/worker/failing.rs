@@ -166,7 +166,11 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let code = if of.is_some() { code } else { 0 };
         let at_ns = self.stamp.0 as i64 - self.limits.window.0 as i64;
         let received = excerpt.unwrap_or_default().to_vec();
-        let detail = detail.to_owned();
+        let awaited = match of {
+            Some((x, id)) if sort.kind == FaultKind::Timeout && detail.is_empty() => self.awaited_of(x, id),
+            _ => None,
+        };
+        let detail = awaited.unwrap_or_else(|| detail.to_owned());
         self.books.report(Message::Example(RawExample {
             sort,
             name,
@@ -179,6 +183,12 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             trace,
             values: values.unwrap_or_default(),
         }));
+    }
+
+    /// What it waited for in vain, where messages came that were others.
+    fn awaited_of(&self, x: &Exchange, id: ExchangeId) -> Option<String> {
+        let request = self.flights.request(&self.dialogue, x, id).filter(|_| x.state == Standing::InFlight)?;
+        Some(format!("no message like {} came in time", self.dialogue.awaited(request)?))
     }
 
     /// A request is over: its trace is kept where it is among the slowest.

@@ -397,6 +397,12 @@ impl Dialogue for MixedDialogue {
         });
         sent.flatten().unwrap_or_default()
     }
+    fn awaited(&self, request: &Request) -> Option<String> {
+        let awaited = of_part!(self.parts, request.part(), P, dialogue => {
+            found::<P>(dialogue, request).and_then(|request| dialogue.awaited(request))
+        });
+        awaited.flatten()
+    }
     fn named(&self, request: &Request) -> String {
         let named = of_part!(self.parts, request.part(), P, dialogue => {
             found::<P>(dialogue, request).map(|request| dialogue.named(request))

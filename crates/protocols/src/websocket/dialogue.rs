@@ -183,6 +183,9 @@ impl Dialogue for WebSocketDialogue {
     fn requests_at_most(&self) -> Option<u64> {
         self.end
     }
+    fn awaited(&self, request: &Message) -> Option<String> {
+        self.rules.steps.get(request.key as usize)?.awaited.clone()
+    }
     fn by_order(&self) -> Option<ByOrder> {
         (!self.silent && self.rules.pairs_by_order()).then_some(ByOrder::Messages)
     }

@@ -60,6 +60,8 @@ pub struct Step {
     says: bool,
     one_way: bool,
     awaits: Await,
+    /// The same as it was written; None: any message.
+    pub awaited: Option<String>,
     expect: Option<Template>,
     captures: Vec<(u16, Capture)>,
 }
@@ -81,7 +83,9 @@ impl Step {
         let scope = Scope { variables: &asked.variables, ..Scope::default() };
         let expect = asked.value("expect-body").filter(|text| !text.is_empty());
         let expect = expect.map(|text| Template::of_text(text, "--expect-body", content::notation(asked), scope));
-        Ok(Step { says, one_way, awaits: awaits.unwrap_or(Await::Any), expect: expect.transpose()?, captures })
+        let awaits = awaits.unwrap_or(Await::Any);
+        let awaited = asked.value("await").filter(|_| !matches!(awaits, Await::Any)).map(|text| text.trim().to_owned());
+        Ok(Step { says, one_way, awaits, awaited, expect: expect.transpose()?, captures })
     }
 }
 
