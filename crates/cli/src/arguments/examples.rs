@@ -41,10 +41,30 @@ pub(super) fn find(name: &str, urls: &[&str]) -> Result<String, Complaint> {
         [url] if url.contains(['{', '"', '\'', '#', ' ']) => {
             Err(Complaint::new("URL", "must be a plain address, such as http://localhost:8080"))
         }
-        [url] if url.contains("://") => Ok(found.text.replace(PLACEHOLDER, url.trim_end_matches('/'))),
-        [url] => Ok(found.text.replace(PLACEHOLDER, &format!("http://{}", url.trim_end_matches('/')))),
+        [url] if url.contains("://") => over(found, url),
+        [url] => over(found, &format!("http://{url}")),
         [_, second, ..] => Err(Complaint::new(*second, "is a second address; an example takes one")),
     }
+}
+
+/// The plan over this address: a URL that stands alone in it becomes the one that was given, as it was written; the others are paths below.
+fn over(Example { name, text }: &Example, url: &str) -> Result<String, Complaint> {
+    let has_path = url.split_once("://").is_some_and(|(_, behind)| behind.contains(['/', '?']));
+    let alone = format!("{PLACEHOLDER}/\n");
+    let text = text.replace(&alone, &format!("{url}{}\n", if has_path { "" } else { "/" }));
+    if !text.contains(PLACEHOLDER) {
+        return Ok(text);
+    }
+    if !url.starts_with("http://") && !url.starts_with("https://") {
+        let trouble =
+            format!("has steps of HTTP, and {url} is none; write http://… or https://…, or take the example `load`");
+        return Err(Complaint::new("--example", format!("`{name}` {trouble}")));
+    }
+    if let Some((path, _)) = url.split_once('?') {
+        let trouble = format!("has steps at paths below the URL, which have no query; write {path}");
+        return Err(Complaint::new("--example", format!("`{name}` {trouble}")));
+    }
+    Ok(text.replace(PLACEHOLDER, url.trim_end_matches('/')))
 }
 
 #[cfg(test)]
@@ -91,6 +111,27 @@ mod tests {
         let urls = |text: &str| with_file(text, &[]).expect("a plan").plan.urls[0].url.clone();
         assert_eq!(urls(&find("soak", &["https://shop.example/"]).expect("soak")), "https://shop.example/");
         assert_eq!(urls(&find("flow", &["shop.example:81/v1"]).expect("flow")), "http://shop.example:81/v1/login");
+        for (url, wanted) in [
+            ("http://h/shop", "http://h/shop"),
+            ("http://h/shop/", "http://h/shop/"),
+            ("http://h/items?page=2", "http://h/items?page=2"),
+            ("http://h?page=2", "http://h?page=2"),
+            ("redis://h:1/2", "redis://h:1/2"),
+            ("h", "http://h/"),
+        ] {
+            for name in ["smoke", "load", "users", "stress", "spike", "soak", "breakpoint"] {
+                let text = find(name, &[url]).unwrap_or_else(|complaint| panic!("{name} {url}: {complaint}"));
+                assert!(text.contains(&format!("  - {wanted}\n")), "{name} {url}: {text}");
+            }
+        }
+        for (url, wanted) in
+            [("redis://h/", "has steps of HTTP, and redis://h/ is none"), ("http://h/a?b=1", "write http://h/a")]
+        {
+            for name in ["flow", "scenarios"] {
+                let said = find(name, &[url]).expect_err("no such steps").to_string();
+                assert!(said.contains(wanted), "{said}");
+            }
+        }
         let said = find("sok", &[]).expect_err("none").to_string();
         assert!(said.starts_with("--example: `sok` is not one of smoke, load"), "{said}");
         for (beside, named) in [(["-c", "5"], "-c"), (["--think", "5s"], "--think"), (["--show", "h"], "--show")] {
