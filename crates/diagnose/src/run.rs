@@ -115,6 +115,10 @@ pub struct Run {
     pub window_s: f64,
     /// Requests scheduled within it.
     pub scheduled: u64,
+    /// In a flow: requests of an iteration, for a rate is one of iterations there.
+    pub per_iteration: Option<f64>,
+    /// Several scenarios: no option of the command line says how much of them.
+    pub has_scenarios: bool,
     /// Successes ÷ the window.
     pub succeeded_per_s: f64,
     /// Requests that ended within the window ÷ the window, failures included.
@@ -199,6 +203,12 @@ impl Run {
     /// What follows `brunt -c N` to load the same again.
     pub fn again(&self) -> String {
         if self.command.is_empty() { self.url.clone() } else { self.command.clone() }
+    }
+
+    /// What `-r` would have to say for so many requests a second.
+    pub fn rate_for(&self, requests_per_s: f64) -> String {
+        let rate = requests_per_s / self.per_iteration.filter(|requests| *requests > 0.0).unwrap_or(1.0);
+        format!("{:.0}/s", rate.max(1.0).round())
     }
 
     /// Complete responses a second, those that failed a check too: the service worked for them as well.

@@ -191,6 +191,8 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
         connections: plan.map_or(0, |plan| plan.max_connections),
         window_s,
         scheduled: totals.due,
+        per_iteration: per_iteration(sums),
+        has_scenarios: plan.is_some_and(|plan| !plan.scenarios.is_empty()),
         succeeded_per_s: sums.throughput_per_s(),
         ended_per_s: sums.per_s(totals.finished_in_window.saturating_add(totals.failed)),
         failed_responses: spread(&totals.latency.failed_responses),
@@ -219,6 +221,12 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
         polled_cores: cores(totals.generator.spun),
         ..Run::default()
     }
+}
+
+/// Requests of an iteration of the one flow there is.
+fn per_iteration(sums: &Sums) -> Option<f64> {
+    let iterations = sums.spans().next().filter(|row| row.scenario.is_none())?.totals.counts.due;
+    (iterations > 0).then(|| sums.totals.due as f64 / iterations as f64)
 }
 
 fn times(histogram: &Histogram) -> Times {

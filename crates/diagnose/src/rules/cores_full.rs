@@ -40,8 +40,8 @@ const EXPERIMENT: Text = text(
 );
 
 const EXPERIMENT_OPEN: Text = text(
-    "at twice the rate no more may succeed than now: `brunt -r {rate}/s {url}`",
-    "速率翻倍后成功数不应增加：`brunt -r {rate}/s {url}`",
+    "at twice the rate no more may succeed than now: `brunt -r {rate} {url}`",
+    "速率翻倍后成功数不应增加：`brunt -r {rate} {url}`",
 );
 
 /// The share of the cores at which they are full.
@@ -100,8 +100,8 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
 fn twice(run: &Run) -> Said {
     let url = ("url", run.again());
     if run.is_open {
-        let rate = (2.0 * run.scheduled as f64 / run.window_s.max(1.0)).round();
-        return Said::new(EXPERIMENT_OPEN, [("rate", format!("{rate:.0}")), url]);
+        let rate = run.rate_for(2.0 * run.scheduled as f64 / run.window_s.max(1.0));
+        return Said::new(EXPERIMENT_OPEN, [("rate", rate), url]);
     }
     Said::new(EXPERIMENT, [("users", (2 * u64::from(run.users.max(1))).to_string()), url])
 }

@@ -8,11 +8,11 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const LIMITED: Text = text(
-    "a rate limiter turned requests away: {n} responses were 429, and {kept}/s succeeded",
+    "a rate limiter turned requests away: {n} {n|response was|responses were} 429, and {kept}/s succeeded",
     "限流器拒绝了请求：{n} 个响应为 429，成功 {kept}/s",
 );
 const UNAVAILABLE: Text = text(
-    "the service, or a limiter before it, turned requests away: {n} responses were 503, and {kept}/s succeeded",
+    "the service, or a limiter before it, turned requests away: {n} {n|response was|responses were} 503, and {kept}/s succeeded",
     "服务或其前面的限流器拒绝了请求：{n} 个响应为 503，成功 {kept}/s",
 );
 const EVIDENCE: Text = text("{share} of the responses", "占响应的 {share}");
@@ -24,6 +24,8 @@ const EXPERIMENT: Text = text(
     "at {half} no request must be turned away: `brunt -r {half} {url}`",
     "速率为 {half} 时不应再被拒绝：`brunt -r {half} {url}`",
 );
+const EXPERIMENT_SCENARIOS: Text =
+    text("at half the load of each scenario no request must be turned away", "各场景负载减半时不应再被拒绝");
 
 /// The share of the responses from which on it shapes the run.
 const SHARE: f64 = 0.01;
@@ -51,8 +53,10 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     };
     let claim = Said::new(text, [("n", words::show::count(n)), ("kept", words::show::rate(run.succeeded_per_s))]);
     let evidence = Said::new(EVIDENCE, [("share", words::show::percent(n, all))]);
-    let half = format!("{}/s", (run.succeeded_per_s / 2.0).max(1.0).round());
-    let experiment = Said::new(EXPERIMENT, [("half", half), ("url", run.again())]);
+    let experiment = match run.has_scenarios {
+        true => plain(EXPERIMENT_SCENARIOS),
+        false => Said::new(EXPERIMENT, [("half", run.rate_for(run.succeeded_per_s / 2.0)), ("url", run.again())]),
+    };
     Some(Found::new("P7", Stage::Proxy, proof, claim, evidence).then(plain(REMEDY), experiment))
 }
 
@@ -76,5 +80,23 @@ mod tests {
             run.expects_status = true;
         };
         assert_eq!(judged(judge, expected, counted(&[])), None);
+    }
+
+    #[test]
+    fn the_experiment_has_half_of_what_succeeded_in_what_a_rate_counts() {
+        let said = |change: fn(&mut Run)| {
+            let mut run = Run { succeeded_per_s: 984.0, url: "p7.yaml".into(), ..Run::default() };
+            run.status = [("200".to_owned(), 10), ("503".to_owned(), 1)].into();
+            change(&mut run);
+            let found = judge(&Case { run, ..Case::default() }).expect("a limiter");
+            (found.claim(words::Lang::En), found.experiment(words::Lang::En))
+        };
+        let (claim, experiment) = said(|_| ());
+        assert!(claim.contains("1 response was 503"), "{claim}");
+        assert!(experiment.contains("at 492/s") && experiment.contains("`brunt -r 492/s p7.yaml`"), "{experiment}");
+        let (_, of_iterations) = said(|run| run.per_iteration = Some(2.0));
+        assert!(of_iterations.contains("`brunt -r 246/s p7.yaml`"), "{of_iterations}");
+        let (_, of_scenarios) = said(|run| run.has_scenarios = true);
+        assert!(!of_scenarios.contains("brunt"), "{of_scenarios}");
     }
 }

@@ -6,6 +6,7 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::{Format, Style};
+use crate::exit::Exit;
 use crate::finding::Finding;
 use crate::judgement;
 use crate::seconds::Seconds;
@@ -111,7 +112,8 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<Case> {
         against.push(said.clone());
         reasons.push(said);
     }
-    let interrupted = summary.end != record::End::Completed;
+    // What an objective or a step ended early is judged by those, and by its figures.
+    let interrupted = summary.end != record::End::Completed && !matches!(summary.exit, Exit::Ok | Exit::Missed);
     let failure = match (against.is_empty(), interrupted) {
         (false, _) => Some(against.join("; ")),
         (true, true) => Some(judgement::exit(summary, lang)),

@@ -232,6 +232,10 @@ fn junit_fails_an_untrusted_and_an_interrupted_run() {
     assert!(hung.written("junit", Lang::En).contains("<failure message=\"NOT TRUSTED because no request succeeded"));
     let stopped = open(100.0, 1).second(second(0).answered(100, ms(5))).ended(Some("interrupted"));
     assert!(stopped.written("junit", Lang::En).contains("<failure message=\"Exit code 21: interrupted\"/>"));
+    let ended = open(100.0, 1).second(second(0).answered(100, ms(5))).objectives(&["p99<1ms stop"]);
+    let ended = ended.notice("objective_stop", &[("objective", "p99<1ms stop")]).ended(Some("interrupted"));
+    let text = ended.written("junit", Lang::En);
+    assert!(text.contains("failures=\"1\"") && !text.contains("Exit code"), "the objective alone: {text}");
     let good = open(100.0, 1).second(second(0).answered(100, ms(5)));
     assert!(!good.written("junit", Lang::En).contains("<failure"));
 }
