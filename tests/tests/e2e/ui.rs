@@ -103,6 +103,26 @@ fn beyond_loopback_the_console_wants_tls_and_a_password() {
 }
 
 #[test]
+fn scenarios_are_paused_and_have_no_one_load_to_change() {
+    let (home, target) = (tempfile::tempdir().unwrap(), Target::healthy());
+    let console = Console::start(home.path());
+    let flow = format!("[{{url: '{}'}}]", target.url(""));
+    let text = format!("scenarios:\n  a: {{rate: 50/s, duration: 60s, flow: {flow}}}\n");
+    let asked = json!({ "plan": text });
+    let id = console.post("/api/v1/runs", &asked).with(201).json()["id"].as_str().unwrap().to_owned();
+    let change = |change: Value| console.post(&format!("/api/v1/runs/{id}/change"), &change);
+    until("the run goes on", || target.heard() > 20);
+    until("it takes orders", || change(json!("pause")).status == 202);
+    for part in [json!({ "by_percent": 100.0 }), json!({ "rate": 50.0 }), json!({ "users": 5 })] {
+        let said = change(part.clone()).with(422).json().to_string();
+        assert!(said.contains("a run of scenarios has no one load to change"), "{part}: {said}");
+    }
+    assert_eq!(change(json!("resume")).status, 202);
+    assert_eq!(console.post(&format!("/api/v1/runs/{id}/stop"), &json!({ "drain": true })).status, 202);
+    finished(&console, &id);
+}
+
+#[test]
 fn a_run_is_started_watched_steered_and_kept() {
     let (home, target) = (tempfile::tempdir().unwrap(), Target::healthy());
     let console = Console::start(home.path());

@@ -223,6 +223,12 @@ impl Reader<'_> {
     pub(super) fn scalar(&self, name: &str, node: &Node) -> Result<String, Complaint> {
         match &node.value {
             Value::Text(text) => self.revealed(name, text, node.at),
+            // As k6 writes them: `{duration: 1m, target: 50}`.
+            Value::Map(_) if name == "stage" => {
+                let usual =
+                    "write `1m:50` (users) or `1m:10/s..100/s` (a rate), which begins where the stage before it ended";
+                self.wrong(node.at, name, format!("is a map; {usual}"))
+            }
             _ => self.wrong(node.at, name, "must be a single value; write a text or a number"),
         }
     }
@@ -314,7 +320,9 @@ impl Reader<'_> {
                     "is for steps that send or await messages, such as those of ws:// URLs; leave it out here"
                         .to_owned()
                 }
-                Some(_) => "applies to the whole run; write it next to `urls`, not inside one of them".to_owned(),
+                Some(_) => {
+                    "applies to the whole run; write it at the top of the plan, not at one URL or step".to_owned()
+                }
                 None => self.keys.unknown_of_one_url(name),
             };
             return self.wrong(at, name, trouble);

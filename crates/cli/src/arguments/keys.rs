@@ -59,14 +59,22 @@ struct Flag {
 }
 
 /// What other tools call what we have, and what is only of scenarios.
-const ELSEWHERE: [(&str, &str); 6] = [
+const ELSEWHERE: [(&str, &str); 11] = [
     ("vus", "`users: 10`"),
     ("thresholds", "`objectives: [p95<300ms]`"),
+    ("check", CHECKS),
+    ("checks", CHECKS),
+    ("body", "`data: TEXT`"),
+    ("base-url", "the whole URL at each step"),
+    ("max-users", "`max-connections: 100`, or it in a scenario"),
     ("executor", "`users`, `rate` or `stages`"),
     ("iterations-per-user", "it in a scenario: `scenarios: {all: {users: 10, iterations-per-user: 5, flow: …}}`"),
     ("spawn-rate", "it in a scenario, or `--connect-rate`"),
     ("graceful-stop", "`drain: 5s`, or it in a scenario"),
 ];
+
+/// What is checked of a response.
+const CHECKS: &str = "`expect-status: 200`, `expect-body: TEXT` or `expect-json: $.token`";
 
 /// All keys.
 #[derive(Debug)]
@@ -147,6 +155,9 @@ impl Keys {
     /// The same of a key at one URL: its options, and how often and under which name it is asked.
     pub fn unknown_of_one_url(&self, name: &str) -> String {
         let options = self.0.iter().filter(|flag| flag.of_one_url).map(|flag| flag.name.as_str());
+        if ELSEWHERE.iter().any(|(other, _)| *other == name) {
+            return self.unknown(name);
+        }
         match nearest(name, options.chain(["url", "weight", "name", "options", "capture", "on-failure"])) {
             Some(known) => format!("unknown key; write `{known}` if you meant that"),
             None => self.unknown(name),

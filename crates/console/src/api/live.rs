@@ -96,6 +96,8 @@ pub async fn change(
         let plan = app.runs.plan_of(&id)?;
         let judged = match order {
             Order::Change(change) => change.check(&plan),
+            // By a part or to a number: of scenarios there is no one load that could be changed so.
+            Order::By(_) if !plan.scenarios.is_empty() => Change::Rate(1.0).check(&plan),
             _ => Change::Pause.check(&plan),
         };
         judged.map_err(|sentence| Problem::unfit("change", sentence))?;
