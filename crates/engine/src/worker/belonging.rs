@@ -4,6 +4,7 @@
 //! A user has at most one to each origin, from its first request there to the end of its iteration. What is lost with such a
 //! connection is not made good in silence: the next request on it fails, and the one after that opens another.
 
+use measure::Nanos;
 use wire::{Belongs, Dialogue, ExchangeId, FaultKind, Network, Phase, Session};
 
 use crate::exchange::NONE;
