@@ -82,13 +82,13 @@ impl Probe {
 /// What would be right, where that is known.
 fn hint(why: &str) -> &'static str {
     match why {
-        _ if why.starts_with("it asks for a token") => "; add --probe-token, or set BRUNT_PROBE_TOKEN",
+        _ if why.starts_with("it requires a token") => "; add --probe-token, or set BRUNT_PROBE_TOKEN",
         _ if why.contains("invalid peer certificate") => {
             "; give its certificate, or that of its CA, with --probe-cacert"
         }
         // A record of TLS, of the sort that tells an alert.
-        _ if why.contains("it said `\\x15\\x03") => "; it uses TLS: give its certificate with --probe-cacert",
-        _ if why.contains("something else than brunt") => "; start `brunt probe` there",
+        _ if why.contains("it sent `\\x15\\x03") => "; it uses TLS: give its certificate with --probe-cacert",
+        _ if why.contains("the other end is not brunt") => "; start `brunt probe` there",
         _ => "",
     }
 }

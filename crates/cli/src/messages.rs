@@ -52,7 +52,7 @@ pub const PROBE_CHECK: Text =
     text("The first response failed; expect the same under load.", "首次响应未通过检查，压测中很可能也是如此。");
 /// What servers answer who expect TLS and hear plain HTTP.
 pub const PROBE_TLS: Text = text(
-    "If this port speaks TLS, write https:// instead of http://.",
+    "If this port uses TLS, write https:// instead of http://.",
     "如果该端口使用 TLS，请把 http:// 改为 https://。",
 );
 /// Exit 30.
@@ -89,7 +89,7 @@ pub const OTLP_BOTH: Text =
     text("Sending metrics to {url} once a second, and spans", "每秒向 {url} 发送指标，并发送 span");
 /// After it.
 pub const LINGERS: Text = text(
-    "Keeping the final metrics until Prometheus has scraped them, at most {time} (Ctrl-C ends this) …",
+    "Keeping the final metrics until Prometheus scrapes them, at most {time} (Ctrl-C to stop waiting) …",
     "最终指标保留到 Prometheus 抓取一次为止，最多 {time}（Ctrl-C 结束等待）…",
 );
 /// After that, where it did not.
@@ -108,7 +108,7 @@ pub const STOPPED: Text = text(
 );
 /// Exit 21 before the load.
 pub const OUT_OF_TIME: Text = text(
-    "brunt: stopped after {time}, as --run-timeout asked, before the first response; no load was sent.",
+    "brunt: stopped after {time} by --run-timeout, before the first response; no load was sent.",
     "brunt: 按 --run-timeout 的要求在 {time} 后停止，尚未收到首次响应，没有发出负载。",
 );
 /// Exit 30 under --debug.
@@ -198,16 +198,16 @@ pub const CALIBRATION: Text = text(
 );
 /// Where it went.
 pub const CALIBRATION_KEPT: Text = text(
-    "\nKept in {file}; runs of HTTP/1.1 without TLS now show their headroom.",
+    "\nSaved to {file}; HTTP/1.1 runs without TLS now show their headroom.",
     "\n已保存到 {file}；此后不带 TLS 的 HTTP/1.1 压测会报告余量。",
 );
 /// It is not true of a quiet machine.
 pub const CALIBRATION_DISTURBED: Text = text(
-    "\nNot kept, because this machine was busy with other work: {why}. Calibrate again when it is quiet.",
+    "\nNot saved, because this machine was busy with other work: {why}. Calibrate again when it is idle.",
     "\n未保存，因为本机正忙于其他工作：{why}。请在空闲时重新校准。",
 );
 /// It went nowhere.
-pub const CALIBRATION_NOT_KEPT: Text = text("\nNot kept: {why}.", "\n未能保存：{why}。");
+pub const CALIBRATION_NOT_KEPT: Text = text("\nNot saved: {why}.", "\n未能保存：{why}。");
 /// What to try after the demo.
 pub const DEMO_NEXT: Text = text(
     "Try next:\n  brunt http://localhost:8080/                          ten users, ten seconds, on your own server\n  \
@@ -218,7 +218,7 @@ pub const DEMO_NEXT: Text = text(
      brunt report --format json -o demo.json               把本次压测输出为 JSON",
 );
 /// The target's first line; a reader of it looks for the last word.
-pub const LISTENING: Text = text("listening at {address}", "监听地址 {address}");
+pub const LISTENING: Text = text("listening on {address}", "监听地址 {address}");
 /// No past run.
 pub const NO_PAST: Text = text(
     "no run has been saved yet; name a FILE written by --record, or run `brunt URL` first",

@@ -295,7 +295,7 @@ mod tests {
             }
         };
         let said = checked("--ping 1s http://127.0.0.1:9/").expect_err("no heartbeat");
-        assert_eq!(said, "--ping: HTTP/1.1 has no heartbeat; write --http2 beside it, or leave it out");
+        assert_eq!(said, "--ping: HTTP/1.1 has no heartbeat; add --http2, or leave it out");
         let said = checked("--ping 1s --send x --until-close tcp://127.0.0.1:9").expect_err("no heartbeat");
         assert!(said.starts_with("--ping: tcp://"), "{said}");
         assert_eq!(checked("--ping 1s --http2 http://127.0.0.1:9/"), Ok(1));

@@ -76,9 +76,9 @@ fn perform(mut assignment: Assignment, protocols: &[Box<dyn Runner>], host: &Hos
 
 fn prepare(words: &str, protocols: &[Box<dyn Runner>], host: &Host) -> Result<Bench, Complaint> {
     let Words { mut plan, allowed } =
-        serde_json::from_str(words).map_err(|error| Complaint::new(WORD, format!("is told no plan ({error})")))?;
+        serde_json::from_str(words).map_err(|error| Complaint::new(WORD, format!("got no plan ({error})")))?;
     let protocol = protocols.iter().find(|protocol| protocol.name() == plan.protocol);
-    let protocol = protocol.ok_or_else(|| Complaint::new(WORD, format!("no protocol is called {}", plan.protocol)))?;
+    let protocol = protocol.ok_or_else(|| Complaint::new(WORD, format!("there is no protocol {}", plan.protocol)))?;
     let bench = Bench::of_plan(&mut plan, &**protocol, host)?;
     allowed.into_iter().for_each(|hosts| bench.guard().hold_to(hosts));
     Ok(bench)

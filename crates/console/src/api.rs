@@ -65,11 +65,7 @@ pub fn router(app: App) -> Router {
 }
 
 async fn nothing_here() -> Problem {
-    Problem::new(
-        StatusCode::NOT_FOUND,
-        "no_route",
-        "the API has nothing of this name; GET /api/v1/openapi.json describes it",
-    )
+    Problem::new(StatusCode::NOT_FOUND, "no_route", "there is no such API path; see GET /api/v1/openapi.json")
 }
 
 /// Does what blocks on a thread that may.
@@ -79,7 +75,7 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, Problem> {
     let app = app.clone();
     let outcome = tokio::task::spawn_blocking(move || work(&app)).await;
-    outcome.unwrap_or_else(|_| Err(Problem::machine("the console failed at this; that is a bug in brunt")))
+    outcome.unwrap_or_else(|_| Err(Problem::machine("the console failed; this is a bug in brunt")))
 }
 
 /// The body, or one sentence about it.

@@ -116,7 +116,7 @@ pub fn summary(record: &Path) -> Result<Summary, String> {
     let place = format!("{}: ", record.display());
     let summary = Summary::from_past(&past).map_err(|fault| fault.to_string().replace(&place, ""))?;
     if summary.started.is_none() {
-        return Err("the record ends before it says how the run was started".into());
+        return Err("the record ends before the event that the run started".into());
     }
     if summary.exit == Exit::Bug {
         return Err("the record contradicts itself: its requests do not add up; it was changed or damaged".into());
@@ -143,7 +143,7 @@ mod tests {
         let path = directory.path().join("x");
         std::fs::write(&path, "hello\n").unwrap();
         let said = Figures::of(&path).unwrap_err();
-        assert_eq!(said, "line 1: this is not a record of brunt: its first line must be the event \"started\"");
+        assert_eq!(said, "line 1: this is not a brunt record: its first line must be the event \"started\"");
         assert!(!Figures::of(&directory.path().join("missing")).unwrap_err().contains("missing"));
     }
 }

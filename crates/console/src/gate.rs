@@ -80,13 +80,11 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 /// What a refusal is answered with.
 pub fn refused(why: Refusal) -> Problem {
     let (status, code, sentence) = match why {
-        Refusal::Token => (
-            StatusCode::UNAUTHORIZED,
-            "token",
-            "the token is missing or another; open the link that `brunt ui` printed",
-        ),
-        Refusal::Password => (StatusCode::UNAUTHORIZED, "password", "the password is missing or another"),
-        Refusal::TooOften => (StatusCode::TOO_MANY_REQUESTS, "too_often", "too many wrong tries; wait for a minute"),
+        Refusal::Token => {
+            (StatusCode::UNAUTHORIZED, "token", "the token is missing or wrong; open the link that `brunt ui` printed")
+        }
+        Refusal::Password => (StatusCode::UNAUTHORIZED, "password", "the password is missing or wrong"),
+        Refusal::TooOften => (StatusCode::TOO_MANY_REQUESTS, "too_often", "too many wrong attempts; wait a minute"),
     };
     Problem::new(status, code, sentence)
 }
@@ -99,13 +97,19 @@ fn forbidden(code: &'static str, sentence: &str) -> Problem {
 fn judge(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> Result<Option<Role>, Problem> {
     let host = text(headers, &HOST).unwrap_or_default();
     if !app.names.are(host) {
-        let sentence = "this host name is none of the console's; use the address that `brunt ui` printed";
+        let sentence = "the console does not have this host name; use the address that `brunt ui` printed";
         return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "host", sentence));
     }
     let reads = matches!(*method, Method::GET | Method::HEAD);
     let api = path.starts_with("/api/");
     let origin = text(headers, &ORIGIN);
-    let not_ours = || forbidden("origin", "this request comes from another page; only the console's own may send it");
+    let not_ours = || {
+        forbidden(
+            "origin",
+            "this request comes from another site; only the console's own pages may \
+        send it",
+        )
+    };
     // A link leads here from anywhere; whatever else comes from elsewhere is not even asked for its token.
     // Our pages tell no referrer: browsers write `null` for the origin of their forms then, and say beside it whose page it was.
     let same = text(headers, &HeaderName::from_static("sec-fetch-site")) == Some("same-origin");
@@ -124,7 +128,7 @@ fn judge(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> Result<
     match who {
         None => Err(refused(Refusal::Token)),
         Some((Role::Look, _)) if !reads => {
-            Err(forbidden("look_only", "this token may only look; open the other link that `brunt ui` printed"))
+            Err(forbidden("look_only", "this token is view only; open the other link that `brunt ui` printed"))
         }
         Some((role, _)) => Ok(Some(role)),
     }

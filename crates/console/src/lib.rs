@@ -104,7 +104,7 @@ impl Console {
     pub fn start(settings: Settings) -> Result<Console, (&'static str, String)> {
         let Settings { listen, mut names, password, tls, library, kept, program } = settings;
         let library = Arc::new(Library::open(&library, kept).map_err(|why| ("--library", why))?);
-        let cannot = |error: std::io::Error| ("--listen", format!("{listen} cannot be listened at ({error})"));
+        let cannot = |error: std::io::Error| ("--listen", format!("{listen} cannot be listened on ({error})"));
         let listener = std::net::TcpListener::bind(listen).map_err(cannot)?;
         listener.set_nonblocking(true).map_err(cannot)?;
         let address = listener.local_addr().map_err(cannot)?;

@@ -135,7 +135,7 @@ impl Library {
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
         file.map_err(|error| format!("{}: {error}", path.display()))?;
         let opened = Connection::open(&path).and_then(|database| rows::prepare(&database).map(|()| database));
-        let database = opened.map_err(|error| format!("{} is no library of brunt ({error})", path.display()))?;
+        let database = opened.map_err(|error| format!("{} is not a brunt library ({error})", path.display()))?;
         Ok(Library { base: base.to_owned(), kept, database: Mutex::new(database) })
     }
 

@@ -119,9 +119,9 @@ fn come_in(app: &App, token: &str, password: Option<&str>, foreign: bool) -> Res
 fn door(app: &App, status: StatusCode, token: &str, why: Option<Refusal>) -> Response {
     let said = match why {
         None => "",
-        Some(Refusal::Token) => "This token is not right any more. 此令牌已失效。",
-        Some(Refusal::Password) => "This is not the password. 密码不对。",
-        Some(Refusal::TooOften) => "Too many wrong tries; wait for a minute. 错误次数过多，请等一分钟。",
+        Some(Refusal::Token) => "This token is no longer valid. 此令牌已失效。",
+        Some(Refusal::Password) => "Wrong password. 密码不对。",
+        Some(Refusal::TooOften) => "Too many wrong attempts; wait a minute. 错误次数过多，请等一分钟。",
     };
     // A token has letters and digits only; whatever else came is not repeated.
     let token: String = token.chars().filter(char::is_ascii_alphanumeric).collect();

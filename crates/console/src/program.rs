@@ -73,10 +73,10 @@ impl Program {
 /// Why there is no answer.
 pub fn unanswered(answer: &Answer) -> Problem {
     match answer.late {
-        true => Problem::unfit("time", "this took too long; is the target of the plan reached?"),
+        true => Problem::unfit("time", "this took too long; can the target of the plan be reached?"),
         false => Problem::machine(format!(
-            "brunt did not answer: {}",
-            answer.err.lines().last().unwrap_or("it said nothing")
+            "brunt did not respond: {}",
+            answer.err.lines().last().unwrap_or("it sent nothing")
         )),
     }
 }

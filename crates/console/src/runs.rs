@@ -84,7 +84,7 @@ impl Runs {
             let mut all = lock(&self.going);
             if all.len() >= MOST {
                 let sentence =
-                    format!("{MOST} runs go on already, and they take each other's cores; stop one of them first");
+                    format!("{MOST} runs are already in progress and compete for cores; stop one of them first");
                 return Err(Problem::conflict("too_many_runs", sentence));
             }
             all.insert(id.clone(), Arc::clone(&going));
@@ -182,7 +182,11 @@ impl Runs {
     /// It goes on no more, or takes no orders.
     pub fn order(&self, id: &str, order: Order) -> Result<(), Problem> {
         let gone = || {
-            Problem::conflict("not_running", "this run takes no orders: it is over, or was started on the command line")
+            Problem::conflict(
+                "not_running",
+                "this run cannot be controlled: it is over, or was started on the \
+                command line",
+            )
         };
         let nonblocking = OFlags::NONBLOCK.bits() as i32;
         // Nobody reads the pipe where the run is over, or has not begun.
@@ -207,7 +211,7 @@ impl Runs {
     /// # Errors
     /// The record says nothing yet.
     pub fn plan_of(&self, id: &str) -> Result<plan::Plan, Problem> {
-        let not_yet = || Problem::conflict("not_running", "this run has not begun yet");
+        let not_yet = || Problem::conflict("not_running", "this run has not started yet");
         let mut events = record::Reader::open(&self.library.record(id)).map_err(|_| not_yet())?;
         match events.next() {
             Some(Ok(record::RunEvent::Started(started))) => Ok(started.plan),
@@ -242,7 +246,7 @@ impl Runs {
 /// What a run said last, without the name of its plan's file.
 fn sentence(going: &Going) -> String {
     let said = String::from_utf8_lossy(&lock(&going.said)).into_owned();
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("brunt ended without a word");
+    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("brunt exited without a message");
     let last = last.strip_prefix("brunt: ").unwrap_or(last);
     last.split_whitespace().filter(|word| !word.contains("/plans/")).collect::<Vec<_>>().join(" ")
 }

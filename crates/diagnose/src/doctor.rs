@@ -84,15 +84,17 @@ pub type Read<'a> = &'a dyn Fn(&str) -> Option<f64>;
 
 const CORES: Text = text("{cores} cores", "{cores} 个核");
 const QUOTA: Text = text(", of which the CPU quota (cgroup) allows {quota}", "，CPU 配额（cgroup）只允许 {quota} 个");
-const DESCRIPTORS: Text = text("{limit} file descriptors a process", "每个进程 {limit} 个文件描述符");
+const DESCRIPTORS: Text = text("{limit} file descriptors per process", "每个进程 {limit} 个文件描述符");
 const PORTS: Text = text(
-    "{ports} local ports: so many connections from one address to one target, or {short}/s of connections that are used once",
+    "{ports} local ports: the most connections from one address to one target, or {short}/s if each request opens \
+        its own",
     "{ports} 个本地端口：即每个源地址到每个目标的最大连接数，或每秒 {short} 个短连接",
 );
-const LISTEN: Text = text("accept queues of at most {most} (somaxconn)", "accept 队列最长 {most}（somaxconn）");
+const LISTEN: Text = text("accept queues of up to {most} (somaxconn)", "accept 队列最长 {most}（somaxconn）");
 
 const IDLE: Text = text(
-    "an idle core takes up to {exit} to wake (cpuidle); workers of an open load wake that much earlier and poll, see --precise",
+    "an idle core takes up to {exit} to wake up (cpuidle); under an open load, workers wake up that much earlier \
+        and poll (see --precise)",
     "空闲的核最多需要 {exit} 才能唤醒（cpuidle）；固定速率压测的工作线程会提前唤醒并轮询，见 --precise",
 );
 
@@ -142,7 +144,8 @@ pub fn examine(read: Read<'_>, planned: &Planned) -> Vec<Advice> {
 }
 
 const TOO_MUCH: Text = text(
-    "{rate}/s is more than brunt sends on this machine: at most about {most}/s of small requests (brunt calibrate)",
+    "{rate}/s is more than brunt can send from this machine: about {most}/s of small requests at most (brunt \
+        calibrate)",
     "{rate}/s 超出 brunt 在本机的能力：最多约 {most}/s 个小请求（brunt calibrate）",
 );
 const MORE_MACHINES: Text = text("more cores for brunt, or a lower rate", "给 brunt 更多的核，或降低速率");
@@ -156,11 +159,13 @@ fn generator(_: Read<'_>, planned: &Planned) -> Option<Advice> {
 }
 
 const NO_PORTS: Text = text(
-    "{connections} connections to {destinations} {destinations|address|addresses} need as many local ports, and there are {ports} for each",
+    "{connections} connections to {destinations} {destinations|address|addresses} each need a local port, and there \
+        are {ports} per address",
     "到 {destinations} 个地址的 {connections} 个连接需要同样多的本地端口，而每个地址只有 {ports} 个",
 );
 const WIDEN: Text = text(
-    "sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\", or --source with more addresses of this machine, or more ports of the target",
+    "sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\", or more source addresses (--source), or more ports on \
+        the target",
     "sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\"，或用 --source 指定更多本机地址，或使用目标的更多端口",
 );
 
@@ -178,15 +183,16 @@ fn standing_ports(read: Read<'_>, planned: &Planned) -> Option<Advice> {
 }
 
 const PORTS_END: Text = text(
-    "{ports} ports and {wait} s of TIME_WAIT: at {rate} connections a second this run stops after {time}",
+    "{ports} ports and {wait} s of TIME_WAIT: at {rate} new connections per second, ports run out after {time}",
     "{ports} 个端口，TIME_WAIT {wait} 秒：每秒 {rate} 个连接时，本次压测将在 {time} 后中断",
 );
 const PORTS_BOUND: Text = text(
-    "each request opens a connection: more than {most} a second for longer than {wait} s use up all {ports} ports",
+    "each request opens a connection: more than {most} per second for over {wait} s will use up all {ports} ports",
     "每个请求都新建连接：每秒超过 {most} 个且持续 {wait} 秒以上，将耗尽 {ports} 个端口",
 );
 const KEEP: Text = text(
-    "without --no-keepalive none is used up; else sysctl -w net.ipv4.tcp_tw_reuse=1 on this machine, or --source with more of its addresses",
+    "drop --no-keepalive to reuse connections; otherwise sysctl -w net.ipv4.tcp_tw_reuse=1 on this machine, or more \
+        source addresses (--source)",
     "去掉 --no-keepalive 即不消耗端口；否则在本机 sysctl -w net.ipv4.tcp_tw_reuse=1，或用 --source 指定更多本机地址",
 );
 
@@ -216,7 +222,7 @@ fn used_ports(read: Read<'_>, planned: &Planned) -> Option<Advice> {
 }
 
 const TRACKED: Text = text(
-    "connections are tracked: {count} of {max} entries are taken, and this run needs up to {more}",
+    "connection tracking is on: {count} of {max} entries are in use, and this run needs up to {more}",
     "启用了连接跟踪：{max} 条中已用 {count} 条，本次压测最多还需 {more} 条",
 );
 const RAISE_TRACKED: Text =
@@ -241,16 +247,18 @@ fn tracked(read: Read<'_>, planned: &Planned) -> Option<Advice> {
 }
 
 const QUEUE: Text = text(
-    "the accept queue of the target holds {limit}: {connections} connections that come at once may overflow it, and wait a second for their next try",
+    "the target's accept queue holds {limit}: {connections} connections opened at once may overflow it, and a \
+        dropped one is retried only after a second",
     "目标的 accept 队列只有 {limit}：同时到达的 {connections} 个连接可能使其溢出，并等待 1 秒后重试",
 );
 const LONGER: Text = text(
-    "a longer backlog in the service's listen(); --connect-rate opens them more slowly",
+    "raise the backlog in the service's listen(), or open connections more slowly (--connect-rate)",
     "加大服务 listen() 的 backlog；或用 --connect-rate 放慢建连",
 );
 
 const LONGER_BOTH: Text = text(
-    "sysctl -w net.core.somaxconn={wanted} where the service runs, and a backlog as long in its listen(); --connect-rate opens them more slowly",
+    "sysctl -w net.core.somaxconn={wanted} where the service runs, with the same backlog in its listen(), or open \
+        connections more slowly (--connect-rate)",
     "在服务所在机器 sysctl -w net.core.somaxconn={wanted}，并同样加大其 listen() 的 backlog；或用 --connect-rate 放慢建连",
 );
 
@@ -274,11 +282,13 @@ fn listen_queue(read: Read<'_>, planned: &Planned) -> Option<Advice> {
 }
 
 const SHARED: Text = text(
-    "the target runs on this machine and shares its cores: the figures will be of both",
+    "the target runs on this machine and shares its cores: results will reflect both",
     "目标就在本机，与发压端共用 CPU：结果是两者之和",
 );
-const APART: Text =
-    text("taskset gives each cores of its own; another machine is better", "用 taskset 分配各自的核；最好换一台机器");
+const APART: Text = text(
+    "pin each to its own cores (taskset), or better, run brunt on another machine",
+    "用 taskset 分配各自的核；最好换一台机器",
+);
 
 fn shared(_: Read<'_>, planned: &Planned) -> Option<Advice> {
     planned.is_local.then(|| Advice::new(Prospect::Caution, plain(SHARED)).change(plain(APART)))
@@ -345,7 +355,7 @@ mod tests {
         let short = Planned { rate_per_s: Some(2000.0), is_one_shot: true, ..run() };
         let all = said(&short);
         assert_eq!(all[0].0, Prospect::Stops);
-        assert!(all[0].1.ends_with("at 2,000 connections a second this run stops after 14.1 s"), "{all:?}");
+        assert!(all[0].1.ends_with("at 2,000 new connections per second, ports run out after 14.1 s"), "{all:?}");
         assert_eq!(said(&Planned { lasts_s: Some(10.0), ..short.clone() }), [], "it ends before");
         assert_eq!(said(&Planned { sources: 8, ..short.clone() }), [], "eight addresses have eight times as many");
         let local = said(&Planned { is_local: true, ..short });

@@ -144,7 +144,7 @@ impl<'a> Collector<'a> {
                         self.open[worker].see(&snapshot);
                         self.merge(snapshot);
                     }
-                    None => self.leave([worker], "it told of a second that cannot be"),
+                    None => self.leave([worker], "it reported an impossible second"),
                 }
             }
             Message::Early(early) => {
@@ -229,7 +229,7 @@ impl<'a> Collector<'a> {
         let behind = |reached: &Option<i64>| reached.is_some_and(|reached| reached <= middle);
         let behind: Vec<usize> = (0..self.reached.len()).filter(|worker| behind(&self.reached[*worker])).collect();
         if self.seconds.len() > 2 * HELD {
-            self.leave(behind, "it told nothing for two minutes while others went on");
+            self.leave(behind, "it reported nothing for two minutes while others went on");
             self.release();
         } else {
             self.awaited.name(behind);

@@ -37,7 +37,7 @@ impl Control {
         change.check(plan)?;
         let mut list = self.list();
         if list.last().is_some_and(|last| last.change == Change::Drain) {
-            return Err("the run ends already, and only waits for what is in flight".into());
+            return Err("the run is already ending, and only waits for requests in flight".into());
         }
         let at = list.last().map_or(Nanos::ZERO, |last| last.at).max(Clock.now() + AHEAD);
         self.add(&mut list, Stamped { at, change });

@@ -31,12 +31,12 @@ use crate::{Setup, Stop, lookup};
 
 /// A server of TLS may close on whoever does not speak it without telling why.
 const CLOSED_WITHOUT_A_WORD: &str =
-    "the connection was closed without a response; if TLS is spoken on this port, write the scheme that says so";
+    "the connection was closed without a response; if this port uses TLS, write the scheme with TLS";
 
 const STOPPED: &str = "the run was stopped before the first response";
 /// A peer that does not touch a request is asked again so often, as in a run.
 const UNTOUCHED_AT_MOST: u32 = 8;
-const TURNED_AWAY: &str = "the target turned it away again and again";
+const TURNED_AWAY: &str = "the target kept refusing it";
 /// A stop asked for from outside is seen at least so often.
 const ATTENTION: Nanos = Nanos::from_millis(50);
 
@@ -220,7 +220,7 @@ impl<'a, D: Dialogue> Conversation<'a, D> {
     }
 
     fn run(&mut self, to: Place) -> Result<Vec<Ended<D::Request>>, Trouble> {
-        let refused = |name: &str, errno: i32| unreachable(format!("{name} does not answer: {}", describe(errno)));
+        let refused = |name: &str, errno: i32| unreachable(format!("{name} does not respond: {}", describe(errno)));
         let now = self.links.net().now();
         self.conn = self.links.dial(0, to, now).map_err(|e| refused(&self.name, e.0))?;
         self.converse()
@@ -236,7 +236,7 @@ impl<'a, D: Dialogue> Conversation<'a, D> {
 
     /// Until all requests are over.
     fn converse(&mut self) -> Result<Vec<Ended<D::Request>>, Trouble> {
-        let refused = |name: &str, errno: i32| unreachable(format!("{name} does not answer: {}", describe(errno)));
+        let refused = |name: &str, errno: i32| unreachable(format!("{name} does not respond: {}", describe(errno)));
         while !self.is_over() {
             let now = self.links.net().now();
             let deadline = self.deadline.min(self.one_shot.until);

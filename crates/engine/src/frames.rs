@@ -119,7 +119,7 @@ pub(crate) fn read(from: &mut dyn Read) -> io::Result<Option<Frame>> {
 }
 
 fn nonsense() -> io::Error {
-    io::Error::other("it sent a frame that means nothing")
+    io::Error::other("it sent an invalid frame")
 }
 
 /// The next frame without its length; None at the end.

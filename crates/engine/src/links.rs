@@ -24,11 +24,11 @@ use crate::openings::Openings;
 use crate::pool::{Conn, Stage};
 
 /// The proxy closed before it said whether it leads to the target.
-pub(crate) const CLOSED_IN_TUNNEL: &str = "the proxy closed the connection before it led to the target";
+pub(crate) const CLOSED_IN_TUNNEL: &str = "the proxy closed the connection before connecting to the target";
 
 /// The peer closed on our TLS without telling why.
-pub(crate) const CLOSED_IN_HANDSHAKE: &str = "the connection was closed during the TLS handshake; if TLS is not spoken on \
-    this port, write the scheme without it";
+pub(crate) const CLOSED_IN_HANDSHAKE: &str = "the connection was closed during the TLS handshake; if this port does \
+    not use TLS, write the scheme without TLS";
 
 /// Responses to pings from which on it is looked whether they leave, and the bytes unsent up to which they do.
 const REPLIES_LOOKED_AT: u32 = 1024;

@@ -14,8 +14,8 @@ pub fn no_thread(why: &io::Error) -> String {
     }
     let own = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
     format!(
-        "no thread could be started: {why}; this user may have {} processes and threads, and brunt needs more than its {own}: \
-         raise that limit by 10 or more (ulimit -u), or use fewer workers (-w)",
+        "cannot start a thread: {why}; this user may have {} processes and threads, and brunt needs more than its \
+            {own}: raise the limit by 10 or more (ulimit -u), or use fewer workers (-w)",
         limit(Resource::Nproc)
     )
 }
@@ -23,8 +23,8 @@ pub fn no_thread(why: &io::Error) -> String {
 /// What is said where all descriptors are taken.
 pub fn no_descriptors() -> String {
     format!(
-        "all descriptors are taken: this process may have {} (ulimit -n), and brunt needs {BESIDE} and one for each \
-         connection; raise that limit: ulimit -n 1024",
+        "out of file descriptors: this process may have {} (ulimit -n), and brunt needs {BESIDE} plus one per \
+            connection; raise the limit: ulimit -n 1024",
         limit(Resource::Nofile)
     )
 }
@@ -47,7 +47,7 @@ mod tests {
         );
         // No limit of threads has to do with it.
         let said = no_thread(&io::Error::from_raw_os_error(libc::EMFILE));
-        assert!(said.contains("needs 32 and one for each connection; raise that limit: ulimit -n"), "{said}");
+        assert!(said.contains("needs 32 plus one per connection; raise the limit: ulimit -n"), "{said}");
         assert!(!said.contains("ulimit -u"), "{said}");
     }
 }

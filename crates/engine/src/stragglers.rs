@@ -77,7 +77,7 @@ impl Member {
     pub fn why_killed(&self) -> Option<&'static str> {
         let silent = self.silent.load(Ordering::Relaxed);
         let why = if silent {
-            "it told nothing for a minute while the others went on, and was killed"
+            "it reported nothing for a minute while the others went on, and was killed"
         } else {
             "it did not end with the run, and was killed"
         };
@@ -227,7 +227,7 @@ mod tests {
         awaited.name(vec![3]);
         all.look();
         assert_eq!(first.why_killed(), None);
-        assert!(second.why_killed().is_some_and(|why| why.contains("told nothing for a minute")));
+        assert!(second.why_killed().is_some_and(|why| why.contains("reported nothing for a minute")));
     }
 
     #[test]

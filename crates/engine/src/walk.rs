@@ -132,7 +132,7 @@ fn once<D: Dialogue>(
         }
         Walked::Paused(pause) => pause,
         Walked::Endless => {
-            let why = "a loop in it sends nothing and does not end".to_owned();
+            let why = "a loop in it sends nothing and never ends".to_owned();
             failed.get_or_insert(OneShotFailure { why, unreachable: false });
             Nanos::ZERO
         }

@@ -136,8 +136,7 @@ fn part(reading: &Reading) -> Family<'_> {
         (_, Some(Part::Window)) => "window",
         (_, Some(Part::Drain)) => "drain",
     };
-    let family =
-        family(Kind::Gauge, ("run.part", ""), "Where the run stands: 1 for the part it is in, 0 for the others.");
+    let family = family(Kind::Gauge, ("run.part", ""), "Phase of the run: 1 for the current one, 0 for the others.");
     ["starting", "warmup", "window", "drain", "ended"]
         .into_iter()
         .fold(family, |family, part| family.with([("part", part)], Value::Real(f64::from(u8::from(part == at)))))
@@ -148,12 +147,7 @@ fn gauges(reading: &Reading) -> Vec<Family<'_>> {
     let window = reading.so_far.sums.window.as_secs_f64();
     vec![
         gauge("users", "", now.users.into(), "Users alive at the end of the last second."),
-        gauge(
-            "requests.in_flight",
-            "",
-            now.in_flight.into(),
-            "Requests sent and not ended at the end of the last second.",
-        ),
+        gauge("requests.in_flight", "", now.in_flight.into(), "Requests in flight at the end of the last second."),
         gauge(
             "requests.waiting",
             "",
@@ -161,32 +155,32 @@ fn gauges(reading: &Reading) -> Vec<Family<'_>> {
             "Arrivals waiting for a connection at the end of the last second.",
         ),
         gauge("connections.open", "", now.connections.into(), "Connections open at the end of the last second."),
-        gauge("offered_rate", "", now.offered_per_s, "Requests that became due in the last second, per second."),
-        gauge("window", "s", window, "How long the window has lasted: what throughput is divided by."),
+        gauge("offered_rate", "", now.offered_per_s, "Requests scheduled in the last second, per second."),
+        gauge("window", "s", window, "Length of the window so far: what throughput is divided by."),
     ]
 }
 
 fn requests(sums: &Sums) -> Vec<Family<'_>> {
     let totals = &sums.totals;
-    let outcome = family(Kind::Counter, ("requests", ""), "Requests by what became of them; the warm-up is left out.");
+    let outcome = family(Kind::Counter, ("requests", ""), "Requests by outcome, excluding the warm-up.");
     let code = family(Kind::Counter, ("responses", ""), "Responses by status code.");
     let failed = family(Kind::Counter, ("failures", ""), "Failed requests by kind, phase and errno.");
     let bytes = family(Kind::Counter, ("transferred", "By"), "Bytes on the wire, and payload of the responses.");
     vec![
-        counter("requests.scheduled", totals.due, "Requests that became due; the warm-up is left out."),
+        counter("requests.scheduled", totals.due, "Scheduled requests, excluding the warm-up."),
         counter("requests.sent", totals.sent, "Requests whose first write happened."),
-        counter("requests.warmup", totals.warmup, "Requests of the warm-up; in no other count."),
+        counter("requests.warmup", totals.warmup, "Requests of the warm-up, not in any other count."),
         counter(
             "requests.from_cache",
             totals.from_cache,
-            "Responses that users had in their caches: no requests, and in no other count.",
+            "Responses from users' caches: not requests, and in no other count.",
         ),
-        counter("requests.resent", totals.resent, "Requests that the peer did not touch and that were sent once more."),
+        counter("requests.resent", totals.resent, "Requests sent again because the peer had not processed them."),
         outcome.counts("outcome", outcomes(totals.finished, totals.failed, totals.censored)),
         counter(
             "requests.window",
             totals.finished_in_window,
-            "Successes that ended within the window: what throughput counts.",
+            "Successes that completed within the window: what throughput counts.",
         ),
         code.counts("code", totals.status.iter().map(|(code, n)| (code.as_str(), *n))),
         totals.failures.iter().fold(failed, |family, f| {
@@ -206,12 +200,17 @@ fn outcomes(succeeded: u64, failed: u64, unfinished: u64) -> [(&'static str, u64
 
 fn connections(sums: &Sums) -> Vec<Family<'_>> {
     let c = &sums.totals.connections;
-    let words = family(Kind::Counter, ("peer_words", ""), "What peers said of how connections and requests end.");
+    let words = family(
+        Kind::Counter,
+        ("peer_words", ""),
+        "What peers reported about how connections and requests \
+        ended.",
+    );
     vec![
-        counter("connections.opened", c.opened, "Connections that stood, TLS included."),
-        counter("connections.failed", c.failed, "Connections that did not come to stand."),
-        counter("connections.reused", c.reused, "Requests on connections that had served one before."),
-        counter("connections.lost", c.lost, "Connections of a fixed number that stood and were lost."),
+        counter("connections.opened", c.opened, "Connections opened, including TLS."),
+        counter("connections.failed", c.failed, "Connections that could not be opened."),
+        counter("connections.reused", c.reused, "Requests on reused connections."),
+        counter("connections.lost", c.lost, "Held connections that were lost."),
         counter("tls.handshakes", c.handshakes, "TLS handshakes completed."),
         counter("tls.resumed", c.resumed, "TLS handshakes that resumed a session."),
         words.counts("word", sums.totals.words.iter().map(|(word, n)| (word.as_str(), *n))),
@@ -224,8 +223,13 @@ fn times(sums: &Sums) -> Vec<Family<'_>> {
         family(Kind::Histogram, (name, "s"), help).with([], Value::Times(Cow::Borrowed(histogram), FINE))
     };
     let mut all = vec![
-        of("service", &latency.service, "From the first write to the last byte of the response, of successes."),
-        of("service_at_least", &latency.service_at_least, "Lower bounds of service of requests that did not finish."),
+        of("service", &latency.service, "Time from the first write to the last byte of the response, of successes."),
+        of(
+            "service_at_least",
+            &latency.service_at_least,
+            "Lower bounds of the service time of requests that did \
+            not finish.",
+        ),
         of("failed", &latency.failed, "How long failed requests took to fail."),
     ];
     if sums.open {
@@ -233,20 +237,20 @@ fn times(sums: &Sums) -> Vec<Family<'_>> {
             of(
                 "response",
                 &latency.response,
-                "From the intended start to the last byte, of successes: what visitors feel.",
+                "Time from the intended start to the last byte, of successes: what users experience.",
             ),
             of(
                 "response_at_least",
                 &latency.response_at_least,
-                "Lower bounds of response of requests that did not finish.",
+                "Lower bounds of the response time of requests that did not finish.",
             ),
             of("wait_conn", &latency.wait_conn, "How long requests waited for a connection."),
         ]);
     }
     if sums.open || latency.gen_late.count() > 0 {
-        all.push(of("gen_late", &latency.gen_late, "How late the generator itself was."));
+        all.push(of("gen_late", &latency.gen_late, "How late the load generator itself was."));
     }
-    let phase = family(Kind::Histogram, ("phase", "s"), "Where the time of requests went.");
+    let phase = family(Kind::Histogram, ("phase", "s"), "Where the time of requests went, by phase.");
     let phases = [
         ("connect", &latency.connect),
         ("tls", &latency.tls),
@@ -264,15 +268,15 @@ fn times(sums: &Sums) -> Vec<Family<'_>> {
 
 /// What requests of several names come to, the first of them each alone.
 fn by_name(sums: &Sums) -> Vec<Family<'_>> {
-    let mut counts = family(Kind::Counter, ("named.requests", ""), "Requests by name and by what became of them.");
+    let mut counts = family(Kind::Counter, ("named.requests", ""), "Requests by name and outcome.");
     let mut codes = family(Kind::Counter, ("named.responses", ""), "Responses by name and status code.");
     let mut cached = family(
         Kind::Counter,
         ("named.from_cache", ""),
-        "Responses by name that users had in their caches: no requests.",
+        "Responses from users' caches by name: not requests.",
     );
     let mut times =
-        family(Kind::Histogram, ("named.latency", "s"), "Latency by name: response in open load, else service.");
+        family(Kind::Histogram, ("named.latency", "s"), "Latency by name: response time, or service time if closed.");
     let rows: Vec<_> = sums.by_name().collect();
     let (own, rest) = rows.split_at(rows.len().min(NAMES));
     for row in own {
@@ -332,12 +336,12 @@ fn add_outcomes<'a>(family: Family<'a>, (label, name): (&'static str, &'a str), 
 /// Iterations of a flow, and its groups.
 fn spans(sums: &Sums) -> Vec<Family<'_>> {
     let mut counts = [
-        family(Kind::Counter, ("iterations", ""), "Iterations of the flow by what became of them."),
-        family(Kind::Counter, ("groups", ""), "Groups of the flow by name and by what became of them."),
+        family(Kind::Counter, ("iterations", ""), "Iterations of the flow by outcome."),
+        family(Kind::Counter, ("groups", ""), "Groups of the flow by name and outcome."),
     ];
     let mut times = [
-        family(Kind::Histogram, ("iteration", "s"), "How long iterations took, pauses included."),
-        family(Kind::Histogram, ("group", "s"), "How long groups took, pauses included."),
+        family(Kind::Histogram, ("iteration", "s"), "Duration of iterations, pauses included."),
+        family(Kind::Histogram, ("group", "s"), "Duration of groups, pauses included."),
     ];
     for row in sums.spans().take(NAMES) {
         let at = usize::from(row.group.is_some());
@@ -364,9 +368,13 @@ fn judged(reading: &Reading) -> Vec<Family<'_>> {
         Grade::Warn => 1.0,
         Grade::Fail => 2.0,
     };
-    let findings =
-        family(Kind::Gauge, ("finding", ""), "What speaks against the figures so far: 1 a caution, 2 against them.");
-    let objectives = family(Kind::Gauge, ("objective.met", ""), "Whether an objective holds so far: 1 or 0.");
+    let findings = family(
+        Kind::Gauge,
+        ("finding", ""),
+        "What speaks against trusting the results so far: 1 caution, 2 not \
+            trusted.",
+    );
+    let objectives = family(Kind::Gauge, ("objective.met", ""), "Whether an objective is met so far: 1 or 0.");
     let against = trust.findings.iter().filter(|finding| finding.grade != Grade::Ok);
     let mut told: Vec<(&str, Grade)> = Vec::new();
     for finding in against {
@@ -387,7 +395,7 @@ fn judged(reading: &Reading) -> Vec<Family<'_>> {
             "trust",
             "",
             number(trust.verdict()),
-            "Whether the figures can be trusted so far: 0 yes, 1 with caution, 2 no.",
+            "Whether the results can be trusted so far: 0 yes, 1 with caution, 2 no.",
         ),
         told.into_iter().fold(findings, |all, (code, grade)| all.with([("code", code)], Value::Real(number(grade)))),
         met.into_iter().fold(objectives, |all, (objective, met)| {
@@ -405,7 +413,7 @@ fn generator(sums: &Sums) -> Vec<Family<'_>> {
         seconds(
             "generator.busiest_cpu",
             generator.busiest,
-            "CPU time of the busiest worker of each second of the window.",
+            "CPU time of the busiest worker in each second of the window.",
         ),
     ]
 }

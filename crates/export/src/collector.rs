@@ -63,7 +63,8 @@ impl Endpoint {
     pub fn parse(text: &str) -> Result<Endpoint, String> {
         let wrong = || {
             format!(
-                "`{text}` is no URL of a collector; write one such as http://127.0.0.1:{PORT} or grpc://127.0.0.1:{GRPC_PORT}"
+                "`{text}` is not the URL of a collector; write one such as http://127.0.0.1:{PORT} or \
+                    grpc://127.0.0.1:{GRPC_PORT}"
             )
         };
         let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
@@ -132,7 +133,7 @@ fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
         Some((name.trim().to_owned(), unescaped(value.trim())?))
     };
     let all = text.split(',').filter(|piece| !piece.trim().is_empty());
-    all.map(|piece| pair(piece).ok_or_else(|| "holds something else than NAME=VALUE,NAME=VALUE".to_owned())).collect()
+    all.map(|piece| pair(piece).ok_or_else(|| "is not NAME=VALUE,NAME=VALUE".to_owned())).collect()
 }
 
 fn unescaped(text: &str) -> Option<String> {
@@ -185,7 +186,7 @@ impl Collector {
             http::HeaderName::try_from(name).is_ok() && http::HeaderValue::try_from(value).is_ok()
         };
         if !headers.iter().all(whole) {
-            return Err(format!("{} holds what is no header", said.name));
+            return Err(format!("{} has an invalid header", said.name));
         }
         let attributes = pairs(settings.attributes.as_deref().unwrap_or_default());
         let mut resource = attributes.map_err(|trouble| format!("OTEL_RESOURCE_ATTRIBUTES {trouble}"))?;
@@ -237,12 +238,12 @@ fn grpc(endpoint: &Endpoint, settings: &Settings, headers: &[(String, String)]) 
     let by_variable = match settings.protocol.as_ref().map(|said| (&*said.text, &*said.name)) {
         None | Some(("http/protobuf", _)) => false,
         Some(("grpc", _)) => true,
-        Some((other, name)) => return Err(format!("{name} is `{other}`; grpc and http/protobuf are spoken")),
+        Some((other, name)) => return Err(format!("{name} is `{other}`; write grpc or http/protobuf")),
     };
     if !endpoint.grpc && !by_variable {
         return Ok(None);
     }
-    let uri: http::Uri = endpoint.bare().parse().map_err(|_| "is no URL of a collector".to_owned())?;
+    let uri: http::Uri = endpoint.bare().parse().map_err(|_| "is not the URL of a collector".to_owned())?;
     let tls = uri.scheme_str() == Some("https");
     let address = (uri.host().unwrap_or_default().trim_matches(['[', ']']), uri.port_u16().unwrap_or(GRPC_PORT));
     let tls = tls.then(|| grpc::trusting(settings.certificate.as_deref())).transpose()?;
@@ -250,7 +251,7 @@ fn grpc(endpoint: &Endpoint, settings: &Settings, headers: &[(String, String)]) 
 }
 
 fn certificates(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String> {
-    let wrong = || "OTEL_EXPORTER_OTLP_CERTIFICATE names a file without a certificate (PEM)".to_owned();
+    let wrong = || "OTEL_EXPORTER_OTLP_CERTIFICATE is a file without a certificate (PEM)".to_owned();
     let mut all = Vec::new();
     for item in ureq::tls::parse_pem(pem) {
         if let PemItem::Certificate(certificate) = item.map_err(|_| wrong())? {
@@ -275,7 +276,7 @@ mod tests {
         assert_eq!(base("grpc://h").unwrap(), "http://h:4317");
         assert_eq!(Endpoint::parse("grpcs://a:b@h:1/").unwrap().shown(), "grpcs://h:1");
         for wrong in ["", "grpc://h/v1/x", "ftp://h", "http://", "http://h/?a=b", "a b"] {
-            assert!(base(wrong).is_err_and(|said| said.contains("is no URL of a collector")), "{wrong}");
+            assert!(base(wrong).is_err_and(|said| said.contains("is not the URL of a collector")), "{wrong}");
         }
         let endpoint = Endpoint::parse("https://ann:secret@h/x").unwrap();
         assert_eq!(endpoint.shown(), "https://h/x");

@@ -159,7 +159,7 @@ async fn outcome(response: Response<Incoming>) -> Result<(), String> {
     };
     match of("grpc-status").as_deref() {
         Some("0") => Ok(()),
-        None => Err(format!("{} without a status of gRPC", head.status)),
+        None => Err(format!("{} without a gRPC status", head.status)),
         Some(code) => {
             let message = of("grpc-message").unwrap_or_default();
             let message: String = message.chars().filter(|c| !c.is_control()).take(200).collect();

@@ -108,10 +108,10 @@ fn answer(mut client: TcpStream, figures: &Figures) -> io::Result<()> {
     let asked = head(&mut client)?;
     let (status, kind, body) = match asked {
         Some(Asked::Text | Asked::Protobuf) => return scrape(client, figures, asked == Some(Asked::Protobuf)),
-        Some(Asked::Root) => ("200 OK", text::CONTENT_TYPE, "brunt: the figures of this run are at /metrics\n"),
-        Some(Asked::Nothing) => ("404 Not Found", text::CONTENT_TYPE, "the figures are at /metrics\n"),
+        Some(Asked::Root) => ("200 OK", text::CONTENT_TYPE, "brunt: the metrics of this run are at /metrics\n"),
+        Some(Asked::Nothing) => ("404 Not Found", text::CONTENT_TYPE, "the metrics are at /metrics\n"),
         Some(Asked::Method) => ("405 Method Not Allowed", text::CONTENT_TYPE, "write GET\n"),
-        None => ("400 Bad Request", text::CONTENT_TYPE, "this is no HTTP request\n"),
+        None => ("400 Bad Request", text::CONTENT_TYPE, "this is not an HTTP request\n"),
     };
     respond(client, status, kind, body.as_bytes())
 }

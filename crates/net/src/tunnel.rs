@@ -35,7 +35,7 @@ pub fn tunnel(proxy: &Proxy, host: &str, port: u16) -> Result<Box<dyn SecureChan
                 Ok(IpAddr::V4(ip)) => request.extend([&[1], &ip.octets()[..]].concat()),
                 Ok(IpAddr::V6(ip)) => request.extend([&[4], &ip.octets()[..]].concat()),
                 Err(_) if host.len() > 255 => {
-                    return Err(format!("a SOCKS proxy cannot be told of a name of {} bytes", host.len()));
+                    return Err(format!("a name of {} bytes is too long for a SOCKS proxy", host.len()));
                 }
                 Err(_) => request.extend([&[3, host.len() as u8], host.as_bytes()].concat()),
             }
@@ -62,7 +62,7 @@ struct Connect {
 impl Connect {
     fn refused(&self, status: &str) -> String {
         let hint = match (status.get(..3), self.known) {
-            (Some("407"), false) => "; say who asks with -U NAME:PASSWORD",
+            (Some("407"), false) => "; give credentials with -U NAME:PASSWORD",
             (Some("407"), true) => "; it does not accept this name and password",
             _ => "",
         };
@@ -82,7 +82,7 @@ impl SecureChannel for Connect {
                 let begins = b"HTTP/1.".iter().zip(&self.heard).all(|(wanted, byte)| wanted == byte);
                 return match begins && self.heard.len() <= HEAD_BOUND {
                     true => Ok(Fed::More),
-                    false => Err(format!("{} does not answer like an HTTP proxy; is it one?", self.proxy)),
+                    false => Err(format!("{} does not respond like an HTTP proxy; is it one?", self.proxy)),
                 };
             };
             let line = String::from_utf8_lossy(&self.heard[..end]).lines().next().unwrap_or_default().to_owned();
@@ -97,7 +97,7 @@ impl SecureChannel for Connect {
                 // An interim answer.
                 [b'1', ..] => drop(self.heard.drain(..end)),
                 [b'3'..=b'5', ..] => return Err(self.refused(status.trim())),
-                _ => return Err(format!("{} does not answer like an HTTP proxy; is it one?", self.proxy)),
+                _ => return Err(format!("{} does not respond like an HTTP proxy; is it one?", self.proxy)),
             }
         }
     }
@@ -142,7 +142,7 @@ impl Socks {
         let proxy = &self.proxy;
         match (self.step, &self.heard[..]) {
             (Step::Method | Step::Reply, [version, ..]) if *version != 5 => {
-                Err(format!("{proxy} does not answer like a SOCKS5 proxy; is it one?"))
+                Err(format!("{proxy} does not respond like a SOCKS5 proxy; is it one?"))
             }
             (Step::Method, [_, 0, ..]) => {
                 cipher.put(&self.request);
@@ -156,9 +156,9 @@ impl Socks {
             }
             (Step::Method, [_, _, ..]) => Err(match self.user {
                 None => {
-                    format!("the proxy {proxy} wants a name and a password; write -U NAME:PASSWORD")
+                    format!("the proxy {proxy} requires a name and a password; write -U NAME:PASSWORD")
                 }
-                Some(_) => format!("the proxy {proxy} takes neither a name with a password nor anybody without"),
+                Some(_) => format!("the proxy {proxy} supports neither password authentication nor anonymous access"),
             }),
             (Step::Password, [_, 0, ..]) => {
                 cipher.put(&self.request);
@@ -174,7 +174,7 @@ impl Socks {
                     1 => 4,
                     3 => 1 + usize::from(*first),
                     4 => 16,
-                    _ => return Err(format!("{proxy} does not answer like a SOCKS5 proxy; is it one?")),
+                    _ => return Err(format!("{proxy} does not respond like a SOCKS5 proxy; is it one?")),
                 };
                 Ok(Some(4 + address + 2).filter(|whole| self.heard.len() >= *whole))
             }
@@ -211,15 +211,15 @@ impl SecureChannel for Socks {
 /// A SOCKS5 reply in words (RFC 1928, 6).
 fn reason(code: u8) -> String {
     let words = match code {
-        1 => "it failed in general",
-        2 => "its rules forbid it",
-        3 => "the network cannot be reached from there",
-        4 => "the host cannot be reached from there",
+        1 => "general failure",
+        2 => "not allowed by its rules",
+        3 => "network unreachable",
+        4 => "host unreachable",
         5 => "the target refused the connection",
-        6 => "it took too long",
-        7 => "it does not connect for others",
-        8 => "it does not know this kind of address",
-        _ => "it does not say why",
+        6 => "timed out",
+        7 => "command not supported",
+        8 => "address type not supported",
+        _ => "no reason given",
     };
     format!("{words} (reply {code})")
 }
@@ -276,8 +276,8 @@ mod tests {
             (
                 "http://p:1",
                 "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 3\r\n\r\nno!",
-                "the proxy http://p:1 refused the tunnel to h:443: 407 Proxy Authentication Required; say who \
-                 asks with -U NAME:PASSWORD",
+                "the proxy http://p:1 refused the tunnel to h:443: 407 Proxy Authentication Required; give \
+                    credentials with -U NAME:PASSWORD",
             ),
             (
                 "http://a:secret@p:1",
@@ -285,8 +285,8 @@ mod tests {
                 "the proxy http://p:1 refused the tunnel to h:443: 407 No; it does not accept this name and password",
             ),
             ("http://p:1", "HTTP/1.1 503 \r\n\r\n", "the proxy http://p:1 refused the tunnel to h:443: 503"),
-            ("http://p:1", "SSH-2.0-x\r\n", "http://p:1 does not answer like an HTTP proxy; is it one?"),
-            ("http://p:1", "HTTP/1.1 xyz\r\n\r\n", "http://p:1 does not answer like an HTTP proxy; is it one?"),
+            ("http://p:1", "SSH-2.0-x\r\n", "http://p:1 does not respond like an HTTP proxy; is it one?"),
+            ("http://p:1", "HTTP/1.1 xyz\r\n\r\n", "http://p:1 does not respond like an HTTP proxy; is it one?"),
         ] {
             assert_eq!(played(proxy, "h", answer.as_bytes()).2, Err(said.to_owned()), "{answer}");
         }
@@ -321,17 +321,17 @@ mod tests {
         assert_eq!(fed, Ok(Fed::Established));
         assert!(said.starts_with(&[5, 2, 0, 2, 1, 3, b'a', b'n', b'n', 2, b'p', b'w', 5, 1, 0, 1]), "{said:?}");
         for (proxy, answer, said) in [
-            ("socks5h://p:1", &[5, 255][..], "the proxy socks5h://p:1 wants a name and a password"),
-            ("socks5h://a:b@p:1", &[5, 255], "takes neither a name"),
+            ("socks5h://p:1", &[5, 255][..], "the proxy socks5h://p:1 requires a name and a password"),
+            ("socks5h://a:b@p:1", &[5, 255], "supports neither password"),
             ("socks5h://a:b@p:1", &[5, 2, 1, 1], "the proxy socks5h://p:1 does not accept this name and password"),
             (
                 "socks5h://p:1",
                 &[5, 0, 5, 5, 0, 1],
                 "refused the tunnel to h:443: the target refused the connection (reply 5)",
             ),
-            ("socks5h://p:1", &[5, 0, 5, 99], "it does not say why (reply 99)"),
-            ("socks5h://p:1", b"HTTP/1.1 400 Bad", "does not answer like a SOCKS5 proxy"),
-            ("socks5h://p:1", &[5, 0, 5, 0, 0, 9, 0], "does not answer like a SOCKS5 proxy"),
+            ("socks5h://p:1", &[5, 0, 5, 99], "no reason given (reply 99)"),
+            ("socks5h://p:1", b"HTTP/1.1 400 Bad", "does not respond like a SOCKS5 proxy"),
+            ("socks5h://p:1", &[5, 0, 5, 0, 0, 9, 0], "does not respond like a SOCKS5 proxy"),
         ] {
             let why = played(proxy, "h", answer).2.unwrap_err();
             assert!(why.contains(said), "{answer:?}: {why}");

@@ -126,7 +126,7 @@ fn a_server_of_old_versions_only_is_named() {
     let files = files("old");
     let Some(server) = serve(&files, &["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"]) else { return };
     let said = get(&RustlsSecurity::new(&trusting(&files)).unwrap(), server.port).unwrap_err();
-    assert!(said.contains("speaks no version of TLS that is offered: 1.2 and 1.3"), "{said}");
+    assert!(said.contains("supports none of the TLS versions offered: 1.2 and 1.3"), "{said}");
 }
 
 /// Makes a self-signed certificate as people do; its path and its key's.
@@ -165,7 +165,7 @@ fn a_trusted_certificate_must_still_name_the_host_and_be_in_its_time() {
     let past =
         ["-addext", "subjectAltName=DNS:localhost", "-not_before", "20200101000000Z", "-not_after", "20200102000000Z"];
     for (test, options, wanted) in [
-        ("cn-only", &[][..], "it has no subjectAltName, and a CN is not looked at any more; make it with -addext"),
+        ("cn-only", &[][..], "it has no subjectAltName, and its CN is ignored; create it with -addext"),
         ("another", &["-addext", "subjectAltName=DNS:elsewhere"], "is for another name: elsewhere"),
         ("past", &past, "expired on 2020-01-02"),
     ] {
@@ -199,5 +199,5 @@ fn the_versions_that_are_offered_can_be_chosen() {
     let Some(server) = serve(&files, &["-tls1_2"]) else { return };
     let settings = TlsSettings { versions: Versions::Only13, ..trusting(&files) };
     let said = get(&RustlsSecurity::new(&settings).unwrap(), server.port).unwrap_err();
-    assert!(said.contains("speaks no version of TLS that is offered"), "{said}");
+    assert!(said.contains("supports none of the TLS versions offered"), "{said}");
 }

@@ -147,7 +147,7 @@ fn tell(what: &str, text: Result<&str, &'static str>, sink: &mut Sink, parse: im
         Err(why) => return sink.unobservable(what, why),
     }
     if sink.len() == before {
-        sink.unobservable(what, "the kernel does not say");
+        sink.unobservable(what, "the kernel does not report it");
     }
 }
 

@@ -45,7 +45,10 @@ impl Interfaces {
             }
         }
         if all.len() > MOST {
-            sink.unobservable("net", &format!("more than {MOST} interfaces, those that carried least are left out"));
+            sink.unobservable(
+                "net",
+                &format!("more than {MOST} interfaces: those with the least traffic are left out"),
+            );
         }
     }
 }
@@ -98,6 +101,6 @@ mod tests {
         let told = sink.take(Nanos::ZERO);
         let has = |name: &str| told.get(&format!("net.{name}.tx_bytes")).is_some();
         assert!(has("lo") && has("veth39") && has("veth25") && !has("veth24"), "{:?}", told.values);
-        assert_eq!(told.unobservable, ["net: more than 16 interfaces, those that carried least are left out"]);
+        assert_eq!(told.unobservable, ["net: more than 16 interfaces: those with the least traffic are left out"]);
     }
 }

@@ -124,7 +124,7 @@ impl Process {
         if looked.descriptors.is_none() {
             let why = match source.count_descriptors(&format!("{}/fd", self.folder)) {
                 Err(error) => why(&error),
-                Ok(_) => "too many to be counted one by one, and this kernel does not tell (Linux 6.2 does)",
+                Ok(_) => "too many to count one by one, and this kernel does not report the number (Linux 6.2 does)",
             };
             sink.unobservable(&format!("{name}.fds"), why);
         }
@@ -132,10 +132,7 @@ impl Process {
             sink.unobservable(&format!("{name}.wait"), "the kernel does not count it");
         }
         if looked.left_out > 0 {
-            sink.unobservable(
-                &format!("{name}.busiest"),
-                &format!("more than {MOST} threads, the others are left out"),
-            );
+            sink.unobservable(&format!("{name}.busiest"), &format!("more than {MOST} threads: the rest are left out"));
         }
     }
 }

@@ -109,7 +109,7 @@ impl Sampled {
             return sink.unobservable(name, why(&error));
         }
         if !found.is_empty() && found.iter().all(|socket| socket.tcp.is_none()) {
-            return sink.unobservable(name, "the kernel does not say");
+            return sink.unobservable(name, "the kernel does not report it");
         }
         // Those that were followed go on being followed.
         found.sort_by_key(|socket| !self.known.contains_key(&socket.cookie));
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(counters.get("service.tcp.sockets"), Some(1));
         let silent = Socket { tcp: None, ..connection(1, "10.0.0.2:7", 5, 5) };
         let counters = told(&mut sampled, 2, vec![silent]);
-        assert_eq!(counters.unobservable, ["service.tcp: the kernel does not say"]);
+        assert_eq!(counters.unobservable, ["service.tcp: the kernel does not report it"]);
         assert_eq!(counters.get("service.tcp.busy"), None);
     }
 }

@@ -175,8 +175,8 @@ impl Service {
             let found = holders(source, &self.inodes);
             self.hidden = match (found.pids.is_empty(), found.denied) {
                 (false, _) => None,
-                (true, 0) => Some("no process that can be seen from here holds the socket (other namespace)"),
-                (true, _) => Some("the process that listens belongs to another user (permission)"),
+                (true, 0) => Some("no visible process holds the socket (other namespace)"),
+                (true, _) => Some("the listening process belongs to another user (permission)"),
             };
             self.holders = found.pids;
             self.unknown = false;
@@ -255,7 +255,7 @@ impl Service {
             self.sums.cpu += followed.of_children(&before, ended.get(&pid).copied().unwrap_or_default());
         }
         if all.processes >= MOST {
-            sink.unobservable("service.all", &format!("more than {MOST} processes, the others are left out"));
+            sink.unobservable("service.all", &format!("more than {MOST} processes: the rest are left out"));
         }
         if all.processes > 0 {
             all.tell(&mut self.sums, sink);

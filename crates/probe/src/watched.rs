@@ -63,21 +63,21 @@ impl Watched {
     /// What is wrong with it and what would be right.
     pub fn parse(text: &str) -> Result<Watched, String> {
         let (kind, place) =
-            text.split_once('=').ok_or_else(|| format!("`{text}` names no kind of service; {RIGHT}"))?;
+            text.split_once('=').ok_or_else(|| format!("`{text}` does not start with a kind of service; {RIGHT}"))?;
         let asked = match kind {
             "redis" => Asked::Redis(Redis::parse(place)?),
             "mysql" => Asked::Mysql(Mysql::parse(place)?),
             "postgres" => Asked::Postgres(Postgres::parse(place)?),
             "nginx" => Asked::Nginx(Page::parse(place)?),
             "prometheus" => Asked::Prometheus(Page::parse(place)?),
-            _ => return Err(format!("`{kind}` is no kind of service that can be watched; {RIGHT}")),
+            _ => return Err(format!("`{kind}` is not a kind of service that can be watched; {RIGHT}")),
         };
         let shown = match &asked {
             Asked::Redis(redis) => redis.authority(),
             Asked::Mysql(mysql) => mysql.authority(),
             Asked::Postgres(postgres) => postgres.authority(),
             Asked::Nginx(page) | Asked::Prometheus(page) => page.authority(),
-            Asked::Log(_) => return Err(format!("a log is followed by --watch-log {place}")),
+            Asked::Log(_) => return Err(format!("to follow a log, write --watch-log {place}")),
         };
         Ok(Watched { name: format!("{kind}={shown}"), asked, sink: Sink::default() })
     }
@@ -126,7 +126,7 @@ impl Watched {
     }
 
     /// What the reason begins with where an answer did not come in time.
-    pub const LATE: &str = "it did not answer within";
+    pub const LATE: &str = "it did not respond within";
 
     /// What it tells now.
     ///
@@ -142,7 +142,7 @@ impl Watched {
             Asked::Log(log) => log.follow().map(|passed_over| {
                 log.put(&mut self.sink);
                 if passed_over > 0 {
-                    self.sink.unobservable(&self.name, "more lines a second than are read");
+                    self.sink.unobservable(&self.name, "more lines per second than are read");
                 }
                 true
             }),
@@ -174,12 +174,12 @@ impl Watched {
 
     fn misunderstood(&self) -> &'static str {
         match self.asked {
-            Asked::Redis(_) => "it does not answer INFO as Redis does",
-            Asked::Mysql(_) => "it does not tell SHOW GLOBAL STATUS",
-            Asked::Postgres(_) => "it tells neither pg_stat_database nor anything else that was asked",
-            Asked::Nginx(_) => "this is not the page of stub_status",
+            Asked::Redis(_) => "its reply to INFO is not that of Redis",
+            Asked::Mysql(_) => "it does not support SHOW GLOBAL STATUS",
+            Asked::Postgres(_) => "it returns neither pg_stat_database nor any of the other counters",
+            Asked::Nginx(_) => "this is not a stub_status page",
             Asked::Log(_) => "it cannot be read",
-            Asked::Prometheus(_) => "this is no page in the text format of Prometheus",
+            Asked::Prometheus(_) => "this is not a page in the Prometheus text format",
         }
     }
 }
@@ -187,12 +187,12 @@ impl Watched {
 /// Why nothing came.
 fn why(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "it did not answer within 500 ms".to_owned(),
-        io::ErrorKind::UnexpectedEof => "it closed the connection without an answer".to_owned(),
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "it did not respond within 500 ms".to_owned(),
+        io::ErrorKind::UnexpectedEof => "it closed the connection without a response".to_owned(),
         io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
         _ => match error.to_string() {
             unknown if unknown.contains("invalid peer certificate") => {
-                format!("{unknown}; name its authority with --cacert, or accept any certificate with --insecure")
+                format!("{unknown}; trust its authority with --cacert, or accept any certificate with --insecure")
             }
             other => other,
         },
@@ -209,7 +209,7 @@ fn asks_for_tls(query: &str) -> Result<bool, String> {
             ("ssl" | "sslmode" | "ssl-mode" | "tls", "require" | "required" | "true") => true,
             ("sslmode" | "ssl-mode", "verify-ca" | "verify-full" | "verify-identity") => true,
             ("ssl" | "sslmode" | "ssl-mode" | "tls", "disable" | "disabled" | "false") => false,
-            _ => return Err(format!("`?{word}` is not known here")),
+            _ => return Err(format!("`?{word}` is not supported")),
         };
     }
     Ok(tls)
@@ -283,14 +283,14 @@ mod tests {
             assert!(!tls(clear), "{clear}");
         }
         for (text, said) in [
-            ("6379", "names no kind of service"),
-            ("mongo=h:1", "`mongo` is no kind"),
-            ("redis=", "names no host"),
+            ("6379", "does not start with a kind of service"),
+            ("mongo=h:1", "`mongo` is not a kind"),
+            ("redis=", "has no host"),
             ("redis=h:x", "is no port"),
             ("nginx=h/status", "write http://"),
-            ("mysql=u@h?compress", "`?compress` is not known here"),
-            ("postgres=u@h?sslmode=prefer", "`?sslmode=prefer` is not known here"),
-            ("prometheus=http:///metrics", "names no host"),
+            ("mysql=u@h?compress", "`?compress` is not supported"),
+            ("postgres=u@h?sslmode=prefer", "`?sslmode=prefer` is not supported"),
+            ("prometheus=http:///metrics", "has no host"),
         ] {
             let complaint = name(text).unwrap_err();
             assert!(complaint.contains(said), "{text}: {complaint}");
@@ -310,10 +310,10 @@ mod tests {
         let counters = watched.ask().unwrap();
         assert_eq!(counters.get("prometheus.up"), Some(1));
         assert_eq!(counters.get("prometheus.http_requests_total{code=\"200\"}"), Some(7));
-        assert_eq!(watched.ask().unwrap_err(), "it answered with status 404");
-        assert_eq!(watched.ask().unwrap_err(), "this is no page in the text format of Prometheus");
-        assert_eq!(watched.ask().unwrap_err(), "its answer was cut: 11 of 18 bytes came");
-        assert_eq!(watched.ask().unwrap_err(), "it closed the connection without an answer");
+        assert_eq!(watched.ask().unwrap_err(), "it responded with status 404");
+        assert_eq!(watched.ask().unwrap_err(), "this is not a page in the Prometheus text format");
+        assert_eq!(watched.ask().unwrap_err(), "its response was cut short: 11 of 18 bytes arrived");
+        assert_eq!(watched.ask().unwrap_err(), "it closed the connection without a response");
         let lost = watched.read();
         assert!(lost.values.is_empty() && lost.unobservable[0].starts_with(watched.name()), "{lost:?}");
     }
@@ -322,7 +322,7 @@ mod tests {
     fn who_never_answers_is_waited_for_within_bounds() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut watched = Watched::parse(&format!("redis={}", listener.local_addr().unwrap())).unwrap();
-        assert_eq!(watched.ask().unwrap_err(), "it did not answer within 500 ms");
+        assert_eq!(watched.ask().unwrap_err(), "it did not respond within 500 ms");
     }
 
     #[test]

@@ -148,7 +148,7 @@ pub fn text(place: &str, path: &str) -> Result<String, Complaint> {
         if bytes.starts_with(MARK.as_bytes()) {
             bytes.drain(..MARK.len());
         }
-        String::from_utf8(bytes).map_err(|_| format!("{path} is no text (UTF-8); write the path of one that is"))
+        String::from_utf8(bytes).map_err(|_| format!("{path} is not text (UTF-8); name a text file"))
     });
     text.map_err(|trouble| Complaint::new(place, trouble))
 }
@@ -189,7 +189,7 @@ pub fn bounded(path: &str, bound: u64) -> Result<Vec<u8>, String> {
         file.take(bound + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     }
     if data.len() > bound || bytes.len() as u64 > bound {
-        return Err(format!("{path} is larger than {} MiB, or has no end; give a smaller file", bound >> 20));
+        return Err(format!("{path} is larger than {} MiB, or endless; use a smaller file", bound >> 20));
     }
     keep(path, || Arc::from(&bytes[..]));
     Ok(bytes)
@@ -210,7 +210,7 @@ mod tests {
             path(name)
         };
         assert_eq!(bounded(&sparse("fits", 10), 10), Ok(vec![0; 10]));
-        let said = |path: &str| format!("{path} is larger than 64 MiB, or has no end; give a smaller file");
+        let said = |path: &str| format!("{path} is larger than 64 MiB, or endless; use a smaller file");
         let large = sparse("large", TEXT_BOUND + 1);
         assert_eq!(bounded(&large, TEXT_BOUND), Err(said(&large)));
         assert_eq!(body("--data-file", &large).map(|bytes| bytes.len() as u64), Ok(TEXT_BOUND + 1));
@@ -251,7 +251,7 @@ mod tests {
     fn what_has_no_end_is_refused() {
         assert_eq!(
             body("--data-file", "/dev/zero").expect_err("endless").to_string(),
-            "--data-file: /dev/zero is larger than 64 MiB, or has no end; give a smaller file"
+            "--data-file: /dev/zero is larger than 64 MiB, or endless; use a smaller file"
         );
         assert!(text("PLAN", "/dev/zero").is_err());
     }
@@ -267,6 +267,6 @@ mod tests {
         std::fs::write(marked.path(), "\u{feff}url: h").expect("written");
         assert_eq!(text("PLAN", &marked.path().display().to_string()).as_deref(), Ok("url: h"));
         let said = text("--urls", &path).expect_err("no text").to_string();
-        assert_eq!(said, format!("--urls: {path} is no text (UTF-8); write the path of one that is"));
+        assert_eq!(said, format!("--urls: {path} is not text (UTF-8); name a text file"));
     }
 }

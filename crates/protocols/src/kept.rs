@@ -16,10 +16,10 @@ const OF_A_CORE: usize = 8 << 20;
 /// So many bytes of each buffer are not counted.
 const FREE: usize = 16 << 10;
 /// Why a head that does not end could not be kept any longer.
-pub const NO_ROOM_FOR_HEADS: &str = "endless headers: so many heads do not end that there is no room for all of them";
+pub const NO_ROOM_FOR_HEADS: &str = "endless headers: too many unfinished headers to hold in memory";
 /// Why something could not be kept.
-pub const NO_ROOM: &str =
-    "too much is kept at a time, of all connections together; load fewer, or expect less of large responses";
+pub const NO_ROOM: &str = "too much response data is held at a time across all connections; use fewer connections, or fewer checks of \
+        large responses";
 
 /// The bound on what is kept; its copies are one and the same.
 #[derive(Clone, Debug)]

@@ -15,7 +15,8 @@ use crate::template::{self, Builder, Files, Found, Guard, Scope, Template};
 pub const NO_SLOTS: OptionSpec = option(
     "no-slots",
     Takes::Nothing,
-    "Send braces as they are. Without it {counter}, {uuid}, {random 1..9}, {time}, {user}, {csv FILE.COLUMN} and {env NAME} are filled for each request",
+    "Send braces as they are; otherwise {counter}, {uuid}, {random 1..9}, {time}, {user}, {csv FILE.COLUMN} and \
+        {env NAME} are filled in for each request",
     "花括号原样发送；否则 {counter}、{uuid}、{random 1..9}、{time}、{user}、{csv 文件.列}、{env 变量} 会按请求填充",
 );
 
@@ -136,7 +137,7 @@ impl Marks {
     pub fn mark(&mut self, slot: &str, place: &str, guard: Guard) -> Result<String, Complaint> {
         let number = self.taken.len();
         if number == LENGTH {
-            return Err(Complaint::new(place, format!("there are more than {LENGTH} slots; write fewer")));
+            return Err(Complaint::new(place, format!("there are more than {LENGTH} slots; use fewer")));
         }
         self.taken.push(Taken { slot: slot.to_owned(), place: place.to_owned(), guard });
         Ok(self.written(number))

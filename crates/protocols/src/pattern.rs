@@ -43,15 +43,12 @@ impl Regex {
             .build(text);
         let wrong = |trouble: String| {
             let line = trouble.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
-            format!(
-                "\"{text}\" is no regular expression that can be used ({})",
-                line.trim().trim_start_matches("error: ")
-            )
+            format!("\"{text}\" is not a valid regular expression ({})", line.trim().trim_start_matches("error: "))
         };
         let table = table.map_err(|error| {
             if too_large(&error) {
                 return format!(
-                    "\"{text}\" comes to too many states; write a shorter one, or one that repeats less ({{N}})"
+                    "\"{text}\" compiles to too many states; write a shorter one, or one that repeats less ({{N}})"
                 );
             }
             // The innermost cause is the one that says what is wrong.
@@ -152,8 +149,10 @@ mod tests {
             "a.{200}",
         ] {
             let said = Regex::new(text).map(|_| ()).expect_err(text);
-            let wanted =
-                format!("\"{text}\" comes to too many states; write a shorter one, or one that repeats less ({{N}})");
+            let wanted = format!(
+                "\"{text}\" compiles to too many states; write a shorter one, or one that repeats less \
+                    ({{N}})"
+            );
             assert_eq!(said, wanted);
         }
         for text in ["a{1000}", "((){1000}){1000}", "[0-9]{1,200}\\r\\n"] {

@@ -31,7 +31,7 @@ pub fn read(path: &Path, bound: u64, patience: Patience) -> io::Result<Vec<u8>> 
     let path = path.to_owned();
     std::thread::Builder::new().name("pipe".into()).spawn(move || hand_on(&path, bound, &tell))?;
     // The first piece is empty: the pipe has a writer.
-    let mut bytes = heard(pieces.recv_timeout(patience.writer), "nobody writes to this pipe", patience.writer)?;
+    let mut bytes = heard(pieces.recv_timeout(patience.writer), "nothing writes to this pipe", patience.writer)?;
     loop {
         let piece = heard(pieces.recv_timeout(patience.more), "nothing came through this pipe", patience.more)?;
         if piece.is_empty() {
@@ -94,7 +94,7 @@ mod tests {
     fn a_named_pipe_without_a_writer_is_not_waited_for_for_ever() {
         let (_folder, path) = pipe();
         let said = read(&path, 100, Patience { writer: BRIEF, ..PATIENCE }).expect_err("nobody writes").to_string();
-        assert_eq!(said, "nobody writes to this pipe for 0 s");
+        assert_eq!(said, "nothing writes to this pipe for 0 s");
         // One that is there and silent.
         let (_folder, path) = pipe();
         let (silent, waits) = sync_channel::<()>(0);

@@ -17,7 +17,11 @@ pub fn wished<W>(
     let Some(alone) = asked.alone(index) else { return Ok(None) };
     let place = |option: &str| format!("URL {}, {option}", index + 1);
     match asked.own[index].keys().find(|name| !known.contains(&name.as_str())) {
-        Some(name) => Err(Complaint::new(place(name), "holds for the whole run; write it beside the URLs, not in one")),
+        Some(name) => Err(Complaint::new(
+            place(name),
+            "applies to the whole run; write it next to the URLs, not \
+            inside one",
+        )),
         None => read(&alone).map(Some).map_err(|c| Complaint::new(place(&c.place), c.trouble)),
     }
 }

@@ -13,7 +13,7 @@ pub fn split<'a>(text: &'a str, place: &str) -> Result<(f64, &'a str), Complaint
     let text = text.trim();
     let wrong = |trouble: &str| Err(Complaint::new(place, format!("\"{text}\" {trouble}")));
     if text.is_empty() {
-        return wrong("says nothing; write what to send");
+        return wrong("is empty; write what to send");
     }
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
     let Some(rest) = text[digits..].strip_prefix('x').filter(|_| digits > 0) else { return Ok((1.0, text)) };
@@ -22,10 +22,10 @@ pub fn split<'a>(text: &'a str, place: &str) -> Result<(f64, &'a str), Complaint
     }
     match text[..digits].parse::<f64>() {
         Ok(weight) if weight > 0.0 && weight.is_finite() => match rest.trim_start() {
-            "" => wrong("has a weight and nothing behind it; write for instance 3x GET key"),
+            "" => wrong("has a weight and nothing after it; write for instance 3x GET key"),
             rest => Ok((weight, rest)),
         },
-        _ => wrong("begins with a weight that is no number above zero; write for instance 3x GET key"),
+        _ => wrong("starts with a weight that is not a number above zero; write for instance 3x GET key"),
     }
 }
 
@@ -46,15 +46,17 @@ mod tests {
             assert_eq!(split(text, "--command"), Ok((weight, rest)), "{text}");
         }
         for (text, said) in [
-            ("", "--command: \"\" says nothing; write what to send"),
-            ("3x", "--command: \"3x\" has a weight and nothing behind it; write for instance 3x GET key"),
+            ("", "--command: \"\" is empty; write what to send"),
+            ("3x", "--command: \"3x\" has a weight and nothing after it; write for instance 3x GET key"),
             (
                 "0x GET",
-                "--command: \"0x GET\" begins with a weight that is no number above zero; write for instance 3x GET key",
+                "--command: \"0x GET\" starts with a weight that is not a number above zero; write for instance 3x \
+                    GET key",
             ),
             (
                 "1.2.3x GET",
-                "--command: \"1.2.3x GET\" begins with a weight that is no number above zero; write for instance 3x GET key",
+                "--command: \"1.2.3x GET\" starts with a weight that is not a number above zero; write for instance \
+                    3x GET key",
             ),
         ] {
             assert_eq!(split(text, "--command").unwrap_err().to_string(), said);

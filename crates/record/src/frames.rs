@@ -51,13 +51,13 @@ impl Speech {
         match (word, spoken) {
             (Some(word), Some(spoken)) if word == *hello && spoken == *version => Ok(()),
             (Some(word), Some(other)) if word == *hello => Err(io::Error::other(format!(
-                "it is brunt {brunt} with version {other} of {what}, and this is brunt {} with version {version}; run the same brunt on \
-                 both sides",
+                "it is brunt {brunt} with version {other} of {what}, and this is brunt {} with version {version}; \
+                    run the same version on both sides",
                 env!("CARGO_PKG_VERSION")
             ))),
             _ if said.is_empty() => Err(io::ErrorKind::UnexpectedEof.into()),
             _ => Err(io::Error::other(format!(
-                "it said `{said}` where a brunt says `{hello} {version}`; there is something else than brunt at the other end"
+                "it sent `{said}` instead of `{hello} {version}`; the other end is not brunt"
             ))),
         }
     }
@@ -68,7 +68,7 @@ impl Speech {
     /// It cannot be written, or is too long.
     pub fn put(&self, to: &mut dyn Write, number: u32, kind: u8, body: &[u8]) -> io::Result<()> {
         if body.len() + HEAD as usize > self.longest as usize {
-            return Err(io::Error::other("no frame is so long"));
+            return Err(io::Error::other("no frame is that long"));
         }
         let mut frame = Vec::with_capacity(body.len() + HEAD as usize + 4);
         frame.extend((body.len() as u32 + HEAD).to_le_bytes());
@@ -103,7 +103,7 @@ impl Pieces {
         }
         let length = self.0.first_chunk().map_or(0, |length| u32::from_le_bytes(*length));
         if !(HEAD..=speech.longest).contains(&length) {
-            return Err(io::Error::other("it sent a frame of an impossible length"));
+            return Err(io::Error::other("it sent a frame with an impossible length"));
         }
         if !self.fill(4 + length as usize, from)? {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -179,7 +179,7 @@ mod tests {
     fn impossible_lengths_take_no_memory() {
         for length in [0, 4, 101, u32::MAX] {
             let error = SPEECH.whole(&mut &length.to_le_bytes()[..]).unwrap_err();
-            assert_eq!(error.to_string(), "it sent a frame of an impossible length");
+            assert_eq!(error.to_string(), "it sent a frame with an impossible length");
         }
         let announced = Speech { longest: u32::MAX, ..SPEECH };
         let mut pieces = Pieces::default();
@@ -194,8 +194,8 @@ mod tests {
         SPEECH.read_hello(&mut hello.as_slice()).unwrap();
         let said = |bytes: &[u8]| SPEECH.read_hello(&mut &*bytes).unwrap_err().to_string();
         assert!(said(b"brunt-x 4 0.9\n").starts_with("it is brunt 0.9 with version 4 of the x"));
-        assert!(said(b"HTTP/1.1 400 Bad\r\n").starts_with("it said `HTTP/1.1 400 Bad` where a brunt says `brunt-x 3`"));
-        assert!(said(b"brunt-link 3 0.9\n").contains("something else than brunt"));
+        assert!(said(b"HTTP/1.1 400 Bad\r\n").starts_with("it sent `HTTP/1.1 400 Bad` instead of `brunt-x 3`"));
+        assert!(said(b"brunt-link 3 0.9\n").contains("the other end is not brunt"));
         assert!(said(&[b'a'; 5000]).len() < 250);
     }
 }

@@ -18,7 +18,7 @@ const MEASURED: u128 = 1 << 62;
 /// So many request-nanoseconds in a second.
 const AREA: u128 = 1 << 90;
 
-const BEYOND_REASON: &str = "it counts more than any run does: the record was changed or damaged";
+const BEYOND_REASON: &str = "its counts are larger than any run's: the record was changed or damaged";
 
 /// What was seen of a record so far.
 #[derive(Default)]
@@ -73,8 +73,8 @@ impl Plausible {
             return Ok(());
         }
         Err(format!(
-            "it says that the window was over after {}, and a second of it began at {}: the record was changed, or put together from \
-             several",
+            "it says the window ended after {}, but one of its seconds starts at {}: the record was changed, or put \
+                together from several",
             at(span(ended.window)),
             at(self.of_window)
         ))
@@ -107,9 +107,9 @@ impl Plausible {
         let (began, ended) = self.last.unwrap_or((i64::MIN, i64::MIN));
         let (from, to) = (s.from_ns, s.to_ns);
         let wrong = match () {
-            () if to < from => format!("this second ends ({}) before it begins ({})", at(to), at(from)),
+            () if to < from => format!("this second ends ({}) before it starts ({})", at(to), at(from)),
             () if from < began || (from < ended && to > from) => {
-                format!("this second begins ({}) before the one above is over ({})", at(from), at(ended))
+                format!("this second starts ({}) before the one above ends ({})", at(from), at(ended))
             }
             () => String::new(),
         };
@@ -131,7 +131,7 @@ fn at(ns: i64) -> String {
 fn near(moments: [Option<i64>; 2]) -> Result<(), String> {
     match moments.into_iter().flatten().all(|ns| ns.unsigned_abs() <= FARTHEST) {
         true => Ok(()),
-        false => Err("it tells of a moment that no run reaches: the record was changed or damaged".into()),
+        false => Err("it has a time that no run reaches: the record was changed or damaged".into()),
     }
 }
 

@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
         // One fill may bring less than the four bytes of the magic, but a file that short is no record either way.
         let start = source.fill_buf().map_err(|e| fault(0, e.to_string()))?;
         if start.is_empty() {
-            return Err(fault(0, "the file is empty: a record begins with a line saying how the run was started"));
+            return Err(fault(0, "the file is empty: a record starts with a line on how the run was started"));
         }
         let lines: Box<dyn BufRead + 'a> = if start.starts_with(&ZSTD_MAGIC) {
             let mut decoder = zstd::Decoder::with_buffer(source).map_err(|e| fault(0, e.to_string()))?;
@@ -123,10 +123,10 @@ impl<'a> Reader<'a> {
             Err(e) => return Err(fault(self.line, format!("the file is damaged here ({e})"))),
         };
         if n == longest {
-            let sentence = format!("the line is longer than {} MiB: this is not a record of brunt", longest >> 20);
+            let sentence = format!("the line is longer than {} MiB: this is not a brunt record", longest >> 20);
             return Err(fault(self.line, sentence));
         }
-        self.left = self.left.checked_sub(n).ok_or_else(|| fault(self.line, "the record is too large to be taken"))?;
+        self.left = self.left.checked_sub(n).ok_or_else(|| fault(self.line, "the record is too large"))?;
         Ok(n > 0)
     }
 
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
         match serde_json::from_slice::<RunEvent>(&self.text) {
             Ok(RunEvent::Started(_)) if self.line > 1 => Err(fault(
                 self.line,
-                "another run begins here: a record holds one run, so split the file before this line",
+                "another run starts here: a record holds one run, so split the file before this line",
             )),
             Ok(event) => {
                 self.plausible.check(&event).map_err(|sentence| fault(self.line, sentence))?;
@@ -172,7 +172,7 @@ fn check_head(line: &[u8]) -> Result<(), ReadFault> {
         event: String,
         schema: Option<String>,
     }
-    let not_a_record = || fault(1, "this is not a record of brunt: its first line must be the event \"started\"");
+    let not_a_record = || fault(1, "this is not a brunt record: its first line must be the event \"started\"");
     let head: Head = serde_json::from_slice(line).map_err(|_| not_a_record())?;
     let schema = head.schema.filter(|_| head.event == "started").ok_or_else(not_a_record)?;
     let version = |name: &str| name.strip_prefix("brunt-record/").and_then(|v| v.parse::<u32>().ok());
@@ -180,7 +180,7 @@ fn check_head(line: &[u8]) -> Result<(), ReadFault> {
         (Some(its), Some(ours)) if its <= ours => Ok(()),
         (Some(_), _) => Err(fault(
             1,
-            format!("the record has format {schema} and this brunt reads up to {SCHEMA}: use a newer brunt to read it"),
+            format!("the record has format {schema}, and this brunt reads up to {SCHEMA}: use a newer brunt"),
         )),
         (None, _) => Err(fault(1, format!("unknown record format {schema:?}: this brunt reads {SCHEMA}"))),
     }
@@ -276,18 +276,18 @@ mod tests {
         let twice = format!("{good}{good}");
         let broken = good.replacen("\"second\"", "\"second\",\"due\":\"many\"", 1);
         for (text, wanted) in [
-            ("", "the file is empty: a record begins with a line saying how the run was started"),
-            ("hello\n", "line 1: this is not a record of brunt: its first line must be the event \"started\""),
+            ("", "the file is empty: a record starts with a line on how the run was started"),
+            ("hello\n", "line 1: this is not a brunt record: its first line must be the event \"started\""),
             (
                 "{\"event\":\"ended\"}\n",
-                "line 1: this is not a record of brunt: its first line must be the event \"started\"",
+                "line 1: this is not a brunt record: its first line must be the event \"started\"",
             ),
             (
                 &*later,
-                "line 1: the record has format brunt-record/3 and this brunt reads up to brunt-record/2: use a newer brunt to read it",
+                "line 1: the record has format brunt-record/3, and this brunt reads up to brunt-record/2: use a newer brunt",
             ),
             (&*other, "line 1: unknown record format \"k6/1\": this brunt reads brunt-record/2"),
-            (&*twice, "line 6: another run begins here: a record holds one run, so split the file before this line"),
+            (&*twice, "line 6: another run starts here: a record holds one run, so split the file before this line"),
         ] {
             assert_eq!(read(text).1.as_deref(), Some(wanted));
         }
@@ -314,18 +314,18 @@ mod tests {
         );
         let changed = ": the record was changed, or put together from several";
         let begins = |from: &str, ended: &str| {
-            format!("line 4: this second begins ({from} s) before the one above is over ({ended} s){changed}")
+            format!("line 4: this second starts ({from} s) before the one above ends ({ended} s){changed}")
         };
         assert_eq!(read_all(&|_, b| b.from_ns = 0), begins("0", "1"), "repeated");
         assert_eq!(read_all(&|_, b| b.from_ns = S - 1), begins("0.999999999", "1"), "overlapping");
         assert_eq!(read_all(&|_, b| (b.from_ns, b.to_ns) = (-S, -S)), begins("-1", "1"), "going back");
-        let back = "line 4: this second ends (0.5 s) before it begins (1 s)";
+        let back = "line 4: this second ends (0.5 s) before it starts (1 s)";
         assert_eq!(read_all(&|_, b| b.to_ns = S / 2), format!("{back}{changed}"));
-        let far = "it tells of a moment that no run reaches: the record was changed or damaged";
+        let far = "it has a time that no run reaches: the record was changed or damaged";
         assert_eq!(read_all(&|a, _| a.from_ns = i64::MIN), format!("line 3: {far}"));
         assert_eq!(read_all(&|_, b| b.to_ns = i64::MAX), format!("line 4: {far}"));
         assert_eq!(read_all(&|_, b| b.busy_since_ns = Some(i64::MIN)), format!("line 4: {far}"));
-        let much = "line 4: it counts more than any run does: the record was changed or damaged";
+        let much = "line 4: its counts are larger than any run's: the record was changed or damaged";
         let counts: [&Change; 7] = [
             &|_, b| b.sent = 1 << 63,
             &|a, b| (a.finished, b.finished) = ((1 << 59), (1 << 59) + 1),
@@ -356,7 +356,7 @@ mod tests {
             assert_eq!(ended(window, None), "", "{window}");
         }
         let said = ended(2 * S - 1, None);
-        assert!(said.contains("the window was over after 1.999999999 s, and a second of it began at 2 s"), "{said}");
+        assert!(said.contains("the window ended after 1.999999999 s, but one of its seconds starts at 2 s"), "{said}");
         assert!(said.contains("the record was changed") && !ended(0, None).is_empty(), "{said}");
         assert_eq!(ended(S, Some(Nanos(5))), "", "a held run learns of its end a little later");
     }
@@ -400,7 +400,7 @@ mod tests {
         let packed = [zstd::bulk::compress(text.as_bytes(), 1).unwrap(), blank].concat();
         let read = |most| Reader::over(packed.as_slice()).unwrap().within(most).find_map(Result::err);
         assert_eq!(read(2 << 20), None);
-        assert_eq!(read(1 << 20).unwrap().sentence, "the record is too large to be taken");
+        assert_eq!(read(1 << 20).unwrap().sentence, "the record is too large");
     }
 
     #[test]
@@ -409,7 +409,7 @@ mod tests {
         for (first, mib) in [("{\"event\":\"started\",", 16), (&*head, 12)] {
             let endless = first.as_bytes().chain(std::io::repeat(b'['));
             let said = Reader::over(endless).unwrap().find_map(Result::err).unwrap().sentence;
-            assert_eq!(said, format!("the line is longer than {mib} MiB: this is not a record of brunt"));
+            assert_eq!(said, format!("the line is longer than {mib} MiB: this is not a brunt record"));
         }
     }
 

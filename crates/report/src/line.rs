@@ -27,74 +27,68 @@ const ADVICE: [(&str, Text); 16] = [
     (
         "nothing_succeeded",
         text(
-            "look at the failures below, and at one request alone with --debug",
+            "check the failures below, and look at a single request with --debug",
             "查看下面的失败，并用 --debug 单独看一个请求",
         ),
     ),
     (
         "outage",
         text(
-            "find out why the server stood still; -r shows how many requests that delays",
+            "find out why the server stalled; -r shows how many requests that delays",
             "查明服务为何停顿；用 -r 可看出有多少请求因此延迟",
         ),
     ),
-    ("heartbeats_unanswered", text("check that the server answers pings", "确认服务会应答心跳")),
+    ("heartbeats_unanswered", text("check that the server responds to pings", "确认服务会应答心跳")),
     (
         "users_stuck",
         text(
-            "a shorter --timeout, or a rate (-r), which no stuck request holds up",
+            "a shorter --timeout, or a rate (-r), which stuck requests do not hold up",
             "缩短 --timeout，或改用速率（-r），不受卡住的请求影响",
         ),
     ),
     (
         "users_kept_out",
         text(
-            "as many users (-c) as the server lets in, or a higher limit there",
+            "no more users (-c) than the server admits, or a higher limit there",
             "按服务允许的数量设置用户（-c），或提高其上限",
         ),
     ),
     (
         "users_left",
         text(
-            "see the failures below; `on-failure: next-iteration` keeps users at work",
+            "see the failures below; `on-failure: next-iteration` keeps users running",
             "查看下面的失败；`on-failure: next-iteration` 可让用户继续",
         ),
     ),
     (
         "flow_endless",
         text(
-            "see with --debug which `while` never ends, and change its condition",
+            "use --debug to see which `while` never ends, and fix its condition",
             "用 --debug 查看哪个 `while` 不会结束，并修改其条件",
         ),
     ),
     (
         "held_fewer",
         text(
-            "see below why connections failed; brunt doctor tells what this machine allows",
+            "see below why connections failed; brunt doctor shows what this machine allows",
             "连接失败的原因见下；brunt doctor 可查看本机的上限",
         ),
     ),
     (
         "local_limit",
-        text(
-            "brunt doctor tells which limit to raise; keep connections alive",
-            "用 brunt doctor 查看应提高的上限；使用长连接",
-        ),
+        text("brunt doctor shows which limit to raise; use keep-alive", "用 brunt doctor 查看应提高的上限；使用长连接"),
     ),
     (
         "pairing",
         text(
-            "leave out --pipeline, and see what the server sends unasked",
+            "leave out --pipeline, and find out what the server sends unsolicited",
             "去掉 --pipeline，并查看服务主动发送了什么",
         ),
     ),
     ("unheard", text("start the receiver, or correct the port", "启动接收端，或改正端口")),
     (
         "generator_absent",
-        text(
-            "give brunt cores of its own, on a machine that does nothing else",
-            "为 brunt 预留 CPU 核，机器不做其他事",
-        ),
+        text("give brunt dedicated cores, on a machine that does nothing else", "为 brunt 预留 CPU 核，机器不做其他事"),
     ),
     (
         "generator_late",

@@ -116,7 +116,7 @@ impl Objective {
         let (whole, of) = split_name(figure).map_err(&wrong)?;
         let at = whole
             .find(['<', '>', '='])
-            .ok_or_else(|| wrong("there is no comparison; write for example p99<50ms, failed<0.1% or rate>=1000/s"))?;
+            .ok_or_else(|| wrong("has no comparison; write for example p99<50ms, failed<0.1% or rate>=1000/s"))?;
         let (name, rest) = (whole[..at].trim(), &whole[at..]);
         let (less, strict, limit) = match rest.as_bytes() {
             [b'<', b'=', ..] => (true, false, &rest[2..]),
@@ -130,7 +130,7 @@ impl Objective {
             if less == less_wanted {
                 Ok(())
             } else {
-                Err(wrong(&format!("that way round it asks for a worse figure; write {example}")))
+                Err(wrong(&format!("the comparison is the wrong way round; write {example}")))
             }
         };
         let time = || quantity::positive_duration(limit).map_err(|why| wrong(&format!("the limit {why}")));
@@ -156,7 +156,7 @@ impl Objective {
             _ => {
                 let (share, whole) = name.strip_prefix('p').and_then(percentile).ok_or_else(|| {
                     wrong(&elsewhere(name, &rest[..rest.len() - limit.len()], limit).unwrap_or_else(|| {
-                        format!("`{name}` is not measured; write p50, p99, p99.9, mean, max, failed or rate")
+                        format!("`{name}` is not a metric; write p50, p99, p99.9, mean, max, failed or rate")
                     }))
                 })?;
                 wants(true, &format!("{name}<50ms"))?;
@@ -367,7 +367,7 @@ fn stretch(text: &str) -> Result<(&str, Option<Nanos>, Option<Nanos>), String> {
     let lasts = quantity::positive_duration(time.trim()).map_err(|why| format!("the time {why}"))?;
     match (SHORTEST..=LONGEST).contains(&lasts) {
         true => Ok((figure, Some(lasts), stops)),
-        false => Err(format!("`{}` is no stretch; write 1s to 10m", time.trim())),
+        false => Err(format!("`{}` is not from 1s to 10m; write a time in that range", time.trim())),
     }
 }
 
@@ -381,9 +381,9 @@ fn split_name(text: &str) -> Result<(Cow<'_, str>, Option<&str>), &'static str> 
         depth += i32::from(*c == '{') - i32::from(*c == '}');
         depth == 0
     });
-    let (close, _) = close.ok_or("a brace of the name is not closed; write for example p99{checkout}<50ms")?;
+    let (close, _) = close.ok_or("has an unclosed brace; write for example p99{checkout}<50ms")?;
     match text[open + 1..open + close].trim() {
-        "" => Err("there is no name in the braces; write for example p99{checkout}<50ms"),
+        "" => Err("has no name in the braces; write for example p99{checkout}<50ms"),
         name => Ok((format!("{}{}", &text[..open], &text[open + close + 1..]).into(), Some(name))),
     }
 }
@@ -410,7 +410,7 @@ fn elsewhere(name: &str, sign: &str, limit: &str) -> Option<String> {
         "rps" | "qps" | "tps" | "throughput" | "req/s" => {
             format!("rate{sign}{}", if bare { format!("{limit}/s") } else { limit.to_owned() })
         }
-        "min" => return Some("`min` is not judged; write p50, p99, mean or max".into()),
+        "min" => return Some("`min` cannot be an objective; write p50, p99, mean or max".into()),
         "med" | "median" => format!("p50{sign}{}", time(limit, bare)),
         "average" => format!("mean{sign}{}", time(limit, bare)),
         other => {
@@ -419,7 +419,7 @@ fn elsewhere(name: &str, sign: &str, limit: &str) -> Option<String> {
             format!("p{inside}{sign}{}", time(limit, bare))
         }
     };
-    Some(format!("`{name}` is called differently here; write {ours}"))
+    Some(format!("`{name}` has another name here; write {ours}"))
 }
 
 /// A limit of k6 is in milliseconds.

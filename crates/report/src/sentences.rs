@@ -65,7 +65,7 @@ pub(crate) const PROBE_WITHOUT_STATUS: Text = text(
 );
 pub(crate) const OF_PROXY: Text = text(", the proxy {proxy}", "，即代理 {proxy}");
 pub(crate) const COUNTED_ON: Text = text(
-    "Counters of {host} ({kernel}, cores: {cores}) from its probe at {probe}; clocks compared within {within}",
+    "Counters of {host} ({kernel}, cores: {cores}) from its probe at {probe}; clocks aligned within {within}",
     "{host}（{kernel}，核数 {cores}）的计数器来自探针 {probe}；时钟比对误差不超过 {within}",
 );
 pub(crate) const PROBE_FAILED: Text = text("First request: {failure}", "首个请求：{failure}");
@@ -95,7 +95,7 @@ pub(crate) const RANKED_UNFINISHED: Text = text(
 );
 pub(crate) const FAILED_APART: Text = text("; {failed} failed, not included", "；另有 {failed} 个失败，未计入");
 pub(crate) const NO_LATENCY: Text =
-    text("No request succeeded, so no latency can be reported.", "没有请求成功，没有可用的延迟数据。");
+    text("No request succeeded, so there is no latency to report.", "没有请求成功，没有可用的延迟数据。");
 pub(crate) const NOTHING_BEGUN: Text =
     text("The run ended before its first request was scheduled.", "第一个请求的计划时刻到来之前，压测已结束。");
 pub(crate) const NOTHING_BUT_WARMUP: Text = text(
@@ -112,13 +112,14 @@ pub(crate) const NO_QUANTILES: Text = text(
 );
 pub(crate) const INTERVAL: Text = text("95 % interval", "95 % 置信区间");
 pub(crate) const NO_INTERVALS: Text = text(
-    "No confidence intervals: they need a run of at least 5 s, to tell how much neighbouring requests have in common.",
+    "No confidence intervals: they need a run of at least 5 s, to estimate how much consecutive requests are \
+        correlated.",
     "没有置信区间：压测至少 5 秒，才能判断相邻请求的相关程度。",
 );
 pub(crate) const TOO_FEW: Text =
     text("{names} needs at least {needed} {needed|request|requests}", "{names} 至少需要 {needed} 个请求");
 pub(crate) const LOWER_BOUND_NOTE: Text =
-    text("≥ means at least: requests without a response decide it", "≥ 表示下限：取决于没有响应的请求");
+    text("≥ means at least: depends on requests without a response", "≥ 表示下限：取决于没有响应的请求");
 pub(crate) const HIDDEN: Text = text(
     "Coordinated omission: a 1 s stall would hide about {n} {n|request|requests}, because users wait for responses.",
     "协同遗漏：用户等到响应才发下一个请求，服务停顿 1 秒会漏记约 {n} 个请求。",
@@ -137,11 +138,12 @@ pub(crate) const THROUGHPUT_LINE: Text =
 pub(crate) const THROUGHPUT_PAUSED: Text = text(", {paused} of it paused", "，其中暂停 {paused}");
 pub(crate) const ASKED_RATE: Text = text("scheduled {due}/s, sent {sent} of {n}", "计划 {due}/s，已发送 {sent}/{n}");
 pub(crate) const HEADROOM: Text = text(
-    "headroom: brunt sends at most about {most}/s of small requests here (brunt calibrate), {times} times this",
+    "headroom: brunt can send up to about {most}/s of small requests here (brunt calibrate), {times} times this rate",
     "余量：本机 brunt 最多约可发送 {most}/s 个小请求（brunt calibrate），为本次的 {times} 倍",
 );
 pub(crate) const HEADROOM_HERE: Text = text(
-    "headroom: at the CPU a request took in this run brunt sends at most about {most}/s here, {times} times this",
+    "headroom: at the CPU time per request of this run, brunt can send up to about {most}/s here, {times} times \
+        this rate",
     "余量：按本次每请求的 CPU 用量，本机 brunt 最多约可发送 {most}/s，为本次的 {times} 倍",
 );
 pub(crate) const DISTRIBUTION: Text = text("Latency distribution", "延迟分布");
@@ -189,11 +191,11 @@ pub(crate) const CONNECTIONS_LINE: Text = text(
 );
 pub(crate) const HANDSHAKES: Text = text("TLS handshakes {n}, {resumed} resumed", "TLS 握手 {n}，其中恢复 {resumed}");
 pub(crate) const BYTES_LINE: Text = text(
-    "{sent} sent, {received} received ({rate}/s), {payload} of it payload",
+    "{sent} sent, {received} received ({rate}/s), of which {payload} payload",
     "发送 {sent}，接收 {received}（{rate}/s），其中正文 {payload}",
 );
 pub(crate) const NOT_OPENED_BY: Text = text(
-    "{n} could not be opened, but no request failed because of it: {why}",
+    "{n} could not be opened, but no request failed because of that: {why}",
     "{n} 个未能建立，但没有请求因此失败：{why}",
 );
 pub(crate) const LOST_BY: Text = text("{n} lost: {why}", "断开 {n}：{why}");
@@ -202,16 +204,16 @@ pub(crate) const REFUSED: Text =
 pub(crate) const WORDS: Text = text("The server said: {words}", "服务器发出：{words}");
 pub(crate) const UNSOLICITED: Text = text("{n} unsolicited {n|message|messages}", "未经请求的消息 {n} 条");
 pub(crate) const OPENING_MESSAGES: Text = text(
-    "{n} opening {n|message|messages} on new connections, apart from the requests",
+    "{n} opening {n|message|messages} on new connections, not counted as requests",
     "新连接的开场消息 {n} 条，不计入请求",
 );
 pub(crate) const REPLIES: Text = text(
-    "{n} {n|reply|replies} to messages of the target, apart from the requests",
+    "{n} {n|reply|replies} to messages from the target, not counted as requests",
     "对目标消息的自动回复 {n} 条，不计入请求",
 );
 pub(crate) const MESSAGES: Text = text("{n} {n|message|messages} in streams", "流中消息 {n} 条");
 pub(crate) const LATE: Text = text(
-    "{n} of the failed {n|was|were} answered after the timeout; status codes count responses in time",
+    "{n} of the failed got a response after the timeout; status codes count only responses in time",
     "失败的请求中有 {n} 个超时后才收到响应；状态码只统计未超时的响应",
 );
 pub(crate) const ONE_WAY: Text = text(
@@ -223,11 +225,12 @@ pub(crate) const RESENT: Text = text(
     "{n} 个请求被目标报告为未处理，已重新发送",
 );
 pub(crate) const DECLINED: Text = text(
-    "{n} {n|body was|bodies were} not sent, because the response came instead of 100 Continue",
+    "{n} {n|body was|bodies were} not sent, because a response came instead of 100 Continue",
     "{n} 个请求的正文未发送：服务器没有返回 100 Continue，而是直接给出了响应",
 );
 pub(crate) const RELEASED: Text = text(
-    "{n} {n|body was|bodies were} sent without 100 Continue, which did not come in time; the wait is part of the latency",
+    "{n} {n|body was|bodies were} sent without 100 Continue, which did not arrive in time; the wait is part of the \
+        latency",
     "{n} 个请求没有等到 100 Continue，超时后仍发送了正文；等待时间计入延迟",
 );
 pub(crate) const STANDING: Text = text(
@@ -254,17 +257,19 @@ pub(crate) const MET: Text = text("met", "达到");
 pub(crate) const MISSED: Text = text("missed", "未达到");
 pub(crate) const WITHIN: Text = text("{n} of {due} met it", "{due} 个中有 {n} 个达标");
 pub(crate) const FEW: Text =
-    text("too few requests to show the percentile; judged by counting", "请求太少，不显示该分位数，按计数判断");
+    text("too few requests to show the percentile; checked by counting", "请求太少，不显示该分位数，按计数判断");
 pub(crate) const TRUST: Text = text("Trust", "可信度");
 pub(crate) const TRUSTED: Text = text("TRUSTED", "可信");
 pub(crate) const CAUTION: Text = text("WITH CAUTION", "谨慎使用");
 pub(crate) const NOT_TRUSTED: Text = text("NOT TRUSTED", "不可信");
 pub(crate) const OVERLOAD: Text = text(
-    "the server is overloaded: sustained about {sustained}/s of the {scheduled}/s scheduled; the queue grew by {growth}/s. Latency is that of a growing queue: a lower rate shows the server's own.",
+    "the server is overloaded: it sustained about {sustained}/s of the {scheduled}/s scheduled, and the queue grew \
+        by {growth}/s. Latency is that of a growing queue: a lower rate shows the server's own.",
     "服务过载：计划 {scheduled}/s，实际只能维持约 {sustained}/s；队列每秒增长 {growth}。测得的延迟主要是排队时间：降低速率才能看到服务本身的延迟。",
 );
 pub(crate) const OVERLOAD_TIMED_OUT: Text = text(
-    "the server is overloaded: sustained about {sustained}/s of the {scheduled}/s scheduled; the rest queued until it timed out.",
+    "the server is overloaded: it sustained about {sustained}/s of the {scheduled}/s scheduled; the rest queued \
+        until it timed out.",
     "服务过载：计划 {scheduled}/s，实际只能维持约 {sustained}/s；其余请求排队直至超时。",
 );
 pub(crate) const FAILED_RESPONSES: Text = text("failed responses", "失败的响应");
@@ -273,39 +278,39 @@ pub(crate) const ONLY_FAILED_RESPONSES: Text =
 pub(crate) const POISSON_EXPECTED: Text =
     text("; Poisson arrivals: {n} ± {off} expected", "；泊松到达：预期 {n} ± {off}");
 pub(crate) const RESOURCES_ELSEWHERE: Text = text(
-    "{n} {n|resource|resources} of pages {n|is|are} of other hosts and {n|was|were} not fetched (--resources-from HOST fetches them)",
+    "{n} page {n|resource|resources} on other hosts {n|was|were} not fetched (--resources-from HOST fetches \
+        {n|it|them})",
     "页面引用的 {n} 个资源属于其他主机，未获取（--resources-from HOST 可获取）",
 );
 pub(crate) const RESOURCES_BEYOND: Text = text(
-    "{n} {n|resource|resources} of pages {n|was|were} not fetched: a page has 1,000 at most, and URLs of 8 KiB",
+    "{n} page {n|resource|resources} {n|was|were} not fetched: the limits are 1,000 per page and URLs of 8 KiB",
     "页面引用的 {n} 个资源未获取：每页最多 1,000 个，URL 最长 8 KiB",
 );
 pub(crate) const PAGES_CUT: Text = text(
-    "of {n} {n|page|pages} only the beginning was searched for resources: 1 MB, or what memory allows",
+    "{n} {n|page was|pages were} only partly searched for resources: the first 1 MB, or less if memory is short",
     "{n} 个页面只在开头部分（1 MB 或内存允许的范围内）查找了资源",
 );
 pub(crate) const FROM_CACHE: Text = text(
-    "{n} {n|response was|responses were} taken from users' caches (from cache): no requests, and in no other count",
+    "{n} {n|response|responses} came from users' caches (from cache): not requests, and in no other count",
     "{n} 个响应取自用户缓存（from cache）：不是请求，不计入其他任何计数",
 );
 pub(crate) const NOT_MODIFIED: Text = text(
-    "{n} of the succeeded {n|is a 304|are 304s}: the user's cache still had the response",
+    "{n} of the succeeded {n|is a 304|are 304s}: the cached response was still valid",
     "成功的请求中有 {n} 个为 304：用户缓存中的响应仍然有效",
 );
-pub(crate) const CACHE_BYTES: Text = text(
-    "{size} of response bodies did not have to be transferred because of caches",
-    "因缓存而无需传输的响应正文：{size}",
-);
+pub(crate) const CACHE_BYTES: Text =
+    text("caches saved {size} of response bodies", "因缓存而无需传输的响应正文：{size}");
 pub(crate) const NOT_CACHED: Text = text(
-    "{n} {n|response was|responses were} not kept in caches: larger than 1 MB, or no room in the 16 MB of a user and the 256 MB of all; browsers would ask for {n|it|them} less often",
+    "{n} {n|response was|responses were} not cached: larger than 1 MB, or over the limit of 16 MB per user and 256 \
+        MB in all; browsers would request {n|it|them} less often",
     "{n} 个响应未放入缓存：超过 1 MB，或每用户 16 MB、全部用户 256 MB 的空间已满；浏览器的请求会更少",
 );
 pub(crate) const HOPS: Text = text(
-    "{n} of the succeeded {n|is|are} followed redirects: each hop counts as a request, on top of -n",
+    "{n} of the succeeded {n|is a|are} followed {n|redirect|redirects}: each hop counts as a request, on top of -n",
     "成功的请求中有 {n} 个是跟随的重定向：每一跳都计为一个请求，不占 -n",
 );
 pub(crate) const ALL_RESUMED: Text = text(
-    ": cheaper than the full handshake of a new visitor (--no-resume makes them full)",
+    ": cheaper than a new visitor's full handshake (--no-resume forces full ones)",
     "：比新访客的完整握手开销小（--no-resume 可强制完整握手）",
 );
 /// A kind of failure in Chinese; in English it is the word of the documents.
@@ -351,7 +356,7 @@ pub(crate) const ADVICE: &[(Kind, Text)] = &[
     (
         Kind::NoPorts,
         text(
-            "this machine ran out of local ports: keep connections alive, or add source addresses with --source",
+            "this machine ran out of local ports: use keep-alive, or add source addresses with --source",
             "本机端口耗尽：请保持连接，或用 --source 增加源地址",
         ),
     ),

@@ -188,7 +188,7 @@ impl Call {
     fn end(&mut self, prompt: bool) -> Option<Saying> {
         let takes_one = matches!(self.method, Method::Unary | Method::ServerStream | Method::Check | Method::Watch);
         if takes_one && self.heard == 0 {
-            return Some(end(server::UNIMPLEMENTED, "a call without the message that it takes"));
+            return Some(end(server::UNIMPLEMENTED, "a call without its message"));
         }
         let first = std::mem::take(&mut self.first);
         Some(match self.method {
@@ -225,7 +225,7 @@ impl Call {
 pub(crate) fn answer(plan: &Plan, http2: &mut Http2Server, out: &mut Out) -> Next {
     let (id, spec) = (plan.heard.id, plan.spec());
     if plan.instead.is_some() {
-        say_end(http2, plan, server::UNAVAILABLE, "an error, as asked by the error rate", out);
+        say_end(http2, plan, server::UNAVAILABLE, "an error, because of the error rate", out);
         return Next::Concluded(spec.status, 0);
     }
     if let Say::End(status, sentence) = &plan.say
@@ -253,7 +253,7 @@ pub(crate) fn answer(plan: &Plan, http2: &mut Http2Server, out: &mut Out) -> Nex
     };
     let message = message(plan);
     if times.saturating_mul(message.len() as u64) > LARGEST {
-        say_end(http2, plan, server::RESOURCE_EXHAUSTED, "answers of more than 16 MiB", out);
+        say_end(http2, plan, server::RESOURCE_EXHAUSTED, "responses of more than 16 MiB", out);
         return Next::Concluded(200, 0);
     }
     if http2.backlog(id) > MOST_BACKLOG {

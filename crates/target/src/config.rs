@@ -73,7 +73,7 @@ pub fn place(text: &str) -> Result<Place, String> {
         None => text.replacen("localhost:", "127.0.0.1:", 1),
     };
     full.parse().map(Place::Tcp).map_err(|_| {
-        format!("\"{text}\" is no address to listen on: write 127.0.0.1:8080, [::1]:8080, :8080 or unix:/path")
+        format!("\"{text}\" is not an address to listen on: write 127.0.0.1:8080, [::1]:8080, :8080 or unix:/path")
     })
 }
 
@@ -84,7 +84,7 @@ pub fn place(text: &str) -> Result<Place, String> {
 pub fn share(text: &str) -> Result<f64, String> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     let share = number.parse::<f64>().map(|n| n / scale).ok().filter(|n| (0.0..=1.0).contains(n));
-    share.ok_or_else(|| format!("\"{text}\" is no share: write a number from 0 to 1, or a percentage such as 1%"))
+    share.ok_or_else(|| format!("\"{text}\" is not a share: write a number from 0 to 1, or a percentage such as 1%"))
 }
 
 #[cfg(test)]

@@ -76,12 +76,13 @@ impl FromStr for Delay {
                 let (median, sigma) = rest.split_once(',').ok_or_else(wrong)?;
                 let sigma: f64 = sigma.parse().map_err(|_| wrong())?;
                 if !(0.0..=10.0).contains(&sigma) {
-                    return Err(format!("\"{text}\": sigma must lie between 0 and 10"));
+                    return Err(format!("\"{text}\": sigma must be between 0 and 10"));
                 }
                 Ok(Delay::Lognormal(duration(median)?, sigma))
             }
             _ => Err(format!(
-                "\"{text}\" is no distribution: write constant:10ms, uniform:5ms..15ms, exponential:2ms or lognormal:10ms,0.5"
+                "\"{text}\" is not a distribution: write constant:10ms, uniform:5ms..15ms, exponential:2ms or \
+                    lognormal:10ms,0.5"
             )),
         }
     }

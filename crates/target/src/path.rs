@@ -56,7 +56,7 @@ pub(crate) fn read(text: &str, wish: &mut Wish) -> (Kind, Result<(), Refusal>) {
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
     let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let Some(kind) = kind_of(&segments) else {
-        let refusal = (404, format!("{path} is no answer this target knows: see `brunt target --help`"));
+        let refusal = (404, format!("{path} is not a path of this target: see `brunt target --help`"));
         return (Kind::Unknown, Err(refusal));
     };
     (kind, by_path(kind, &segments[1..], query, wish).and_then(|()| by_query(query, wish)))
@@ -124,8 +124,8 @@ fn usage(kind: Kind) -> &'static str {
         Kind::Cut => "cut: write after how many bytes, as in /cut/20",
         Kind::Short => "short: write the announced size, as in /short/1000",
         Kind::Long => "long: write the announced size, as in /long/1000",
-        Kind::Hang => "hang: nothing follows it, as in /hang",
-        _ => "nothing follows this path",
+        Kind::Hang => "hang: takes nothing more, as in /hang",
+        _ => "this path takes nothing more",
     }
 }
 
@@ -177,14 +177,14 @@ fn redirect(hops: &str, query: &str, wish: &mut Wish) -> Result<(), Refusal> {
 
 fn number(text: &str, low: u64, high: u64) -> Result<u64, String> {
     let read = text.parse().ok().filter(|n| (low..=high).contains(n));
-    read.ok_or_else(|| format!("\"{text}\" is no number from {low} to {high}"))
+    read.ok_or_else(|| format!("\"{text}\" is not a number from {low} to {high}"))
 }
 
 fn header(text: &str, wish: &mut Wish) -> Result<(), String> {
     let is_token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     let (name, value) = text.split_once(':').unwrap_or((text, ""));
     if name.is_empty() || !name.bytes().all(is_token) || value.bytes().any(|b| b < b' ' && b != b'\t' || b == 0x7f) {
-        return Err(format!("{text:?} is no header line: write NAME:VALUE"));
+        return Err(format!("{text:?} is not a header: write NAME:VALUE"));
     }
     wish.headers.extend_from_slice(format!("{name}: {}\r\n", value.trim()).as_bytes());
     Ok(())

@@ -260,7 +260,7 @@ impl PathSpec {
                 bytes.extend_from_slice(text);
                 Flood::bytes(bytes)
             }
-            Body::Echo | Body::Stats => return Err((400, "cut: only answers of a known size can be cut".into())),
+            Body::Echo | Body::Stats => return Err((400, "cut: only responses of a known size can be cut".into())),
         };
         (self.body, self.close, self.spoiled) = (Body::Raw(whole.cut(keep)), true, true);
         Ok(())

@@ -165,7 +165,7 @@ impl Responder {
             delay: config.delay,
             error_rate: config.error_rate,
             close_rate: config.close_rate,
-            failing: Arc::new(PathSpec::sentence("", Kind::Unknown, 500, "an error, as asked by the error rate")),
+            failing: Arc::new(PathSpec::sentence("", Kind::Unknown, 500, "an error, because of the error rate")),
             closing: Arc::new(closing),
             latest: Arc::new(PathSpec::read("/", shop)),
             latest_call: (Box::default(), Box::default(), Arc::new(PathSpec::of_call("", "", shop))),

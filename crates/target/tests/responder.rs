@@ -40,16 +40,16 @@ fn every_path_is_understood() {
         ("/redirect/2", Kind::Redirect, 302, "location: /redirect/1\r\n", Ok("Found\n"), length, false),
         ("/redirect/1?x=1", Kind::Redirect, 302, "location: /redirect/0?x=1\r\n", Ok("Found\n"), length, false),
         ("/redirect/0", Kind::Redirect, 200, "", Ok(ok), length, false),
-        ("/nothing/here", Kind::Unknown, 404, text, Ok("/nothing/here is no answer this target knows"), length, false),
-        ("/status/99", Kind::Status, 400, text, Ok("status: \"99\" is no number from 200 to 999\n"), length, false),
+        ("/nothing/here", Kind::Unknown, 404, text, Ok("/nothing/here is not a path of this target"), length, false),
+        ("/status/99", Kind::Status, 400, text, Ok("status: \"99\" is not a number from 200 to 999\n"), length, false),
         ("/status", Kind::Status, 400, text, Ok("status: write the code, as in /status/503\n"), length, false),
-        ("/bytes/1073741825", Kind::Bytes, 400, text, Ok("size: \"1073741825\" is no number"), length, false),
-        ("/chunked/1/0", Kind::Chunked, 400, text, Ok("chunked: \"0\" is no number from 1"), length, false),
+        ("/bytes/1073741825", Kind::Bytes, 400, text, Ok("size: \"1073741825\" is not a number"), length, false),
+        ("/chunked/1/0", Kind::Chunked, 400, text, Ok("chunked: \"0\" is not a number from 1"), length, false),
         ("/delay/fast", Kind::Delay, 400, text, Ok("delay: "), length, false),
         ("/short/0", Kind::Short, 400, text, Ok("short: nothing is shorter"), length, false),
         ("/?station=1", Kind::Root, 400, text, Ok("station: write the service time too"), length, false),
         ("/header/a%0db/c", Kind::Header, 400, text, Ok("header: "), length, false),
-        ("/echo?cut=3", Kind::Echo, 400, text, Ok("cut: only answers of a known size"), length, false),
+        ("/echo?cut=3", Kind::Echo, 400, text, Ok("cut: only responses of a known size"), length, false),
     ];
     let mut responder = Responder::alone(&Config::default());
     for (path, kind, status, headers, body, shape, close) in cases {

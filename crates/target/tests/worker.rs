@@ -58,7 +58,7 @@ fn paths_are_answered_as_documented() {
             "/nonsense",
             "http/1.1 404 ",
             "text/plain\r\n",
-            b"/nonsense is no answer this target knows: see `brunt target --help`\n",
+            b"/nonsense is not a path of this target: see `brunt target --help`\n",
             false,
         ),
     ];

@@ -407,7 +407,7 @@ pub trait Session: Send {
     }
     /// Why the peer did nothing for exchanges ([`crate::Event::Refused`]), in a sentence.
     fn why_refused(&self) -> &'static str {
-        "the target turned it away again and again"
+        "the target kept refusing it"
     }
     /// Appends a sign of life that the peer answers; false where the protocol has none, or not now. The answer is told by
     /// [`crate::Event::Heartbeat`]. At most one is on its way.

@@ -246,15 +246,15 @@ mod tests {
             "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
         );
         for (text, said) in [
-            ("", "names no host"),
-            ("http://:3128", "names no host"),
+            ("", "has no host"),
+            ("http://:3128", "has no host"),
             ("https://proxy", "https:// to the proxy itself"),
             ("socks4a://proxy", "write socks5:// or socks5h://"),
             ("ftp://proxy", "ftp:// is not a supported proxy"),
             ("proxy:port", "not `port`"),
             ("proxy:0", "not `0`"),
-            ("a b:1", "names no host"),
-            ("fd00::1", "names no host"),
+            ("a b:1", "has no host"),
+            ("fd00::1", "has no host"),
             ("socks5://:pw@proxy", "1 to 255 bytes"),
         ] {
             let trouble = Proxy::parse(text).unwrap_err();

@@ -414,7 +414,7 @@ fn what_brunt_cannot_do_of_curl_is_named() {
     brunt(["-n", "4", "-c", "2", "--curl", &command])
         .with_code(0)
         .said("-c: cookies that responses set are not kept")
-        .said("--retry: nothing is retried")
+        .said("--retry: failed requests are not retried")
         .said("`| jq .` works on curl's output");
 }
 

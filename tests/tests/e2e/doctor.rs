@@ -4,7 +4,7 @@ use e2e::{Target, brunt};
 
 #[test]
 fn a_machine_is_examined_with_and_without_a_run() {
-    brunt(["doctor"]).with_code(0).said("file descriptors a process");
+    brunt(["doctor"]).with_code(0).said("file descriptors per process");
     let target = Target::healthy();
     let url = target.url("");
     brunt(["doctor", "-c", "10", "-d", "1s", &url]).with_code(0).said("the target runs on this machine");
@@ -17,7 +17,7 @@ fn more_connections_than_ports_go_to_loopback_from_several_addresses() {
     let target = Target::healthy();
     let url = target.url("");
     let told = brunt(["doctor", "-c", "15000", "-d", "1s", &url]).with_code(0);
-    assert!(!told.out.contains("local ports, and there are"), "{}", told.out);
+    assert!(!told.out.contains("local port, and there are"), "{}", told.out);
     brunt(["doctor", "-c", "10", "http://nowhere.invalid/"]).with_code(64).said("nowhere.invalid");
 }
 
@@ -30,7 +30,7 @@ fn a_run_that_uses_up_its_ports_is_foretold() {
     }
     let line = ["-r", "5000/s", "-d", "10m", "--no-keepalive", "http://192.0.2.1:8080/"];
     let told = brunt(["doctor"].iter().chain(&line)).with_code(20);
-    assert!(told.out.contains("this run stops after"), "{}", told.out);
+    assert!(told.out.contains("ports run out after"), "{}", told.out);
     assert!(told.out.contains("tcp_tw_reuse"), "{}", told.out);
     brunt(["doctor", "--rate", "5000/s", "--bogus", "http://192.0.2.1/"]).with_code(64);
 }

@@ -85,7 +85,7 @@ fn the_time_of_a_run_is_kept_before_its_load_too() {
             while connection.send(&b"1\r\nx\r\n".repeat(1000)) {}
         }
     });
-    let said = "as --run-timeout asked";
+    let said = "by --run-timeout";
     e2e::brunt(["-c", "1", "-d", "1s", "-t", "300s", "--run-timeout", "1s", &endless.url()]).with_code(21).said(said);
     let silent = Peer::new(|mut connection| connection.wait_for_close());
     let redis = format!("redis://{}", silent.host());

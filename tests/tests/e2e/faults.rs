@@ -151,7 +151,7 @@ fn a_wrong_scheme_is_answered_with_the_right_one() {
         (ALERT, "redis", &[], "write rediss://"),
         (SETTINGS, "http", &[], "write --http2"),
         (SETTINGS, "ws", &["--data", "x"], "speaks HTTP/2"),
-        (b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", "http", &["--http2"], "leave --http2 out"),
+        (b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", "http", &["--http2"], "leave out --http2"),
     ];
     for (first, scheme, options, hint) in table {
         let peer = saying(first);
@@ -164,7 +164,7 @@ fn a_wrong_scheme_is_answered_with_the_right_one() {
     // Nothing is said on these connections: the greeting alone tells.
     let peer = saying(ALERT);
     brunt(["-c", "1", "--hold", "200ms", "--run-timeout", "1s", &format!("ws://{}/", peer.host())])
-        .said("First request: the response is broken: the server speaks TLS on this port; write wss://");
+        .said("First request: the response is broken: the server uses TLS on this port; write wss://");
 }
 
 #[test]
@@ -172,10 +172,10 @@ fn tls_where_none_is_spoken_is_told_as_that_and_so_is_a_port_that_closes_without
     for (first, hint) in [
         (
             &b"HTTP/1.1 400 Bad Request\r\n\r\n"[..],
-            "it answered in plain HTTP; write the scheme without TLS (http://, ws://)",
+            "it responded in plain HTTP; write the scheme without TLS (http://, ws://)",
         ),
         (SETTINGS, "plain HTTP/2; write the scheme without TLS (http:// with --http2, grpc://)"),
-        (b"", "closed during the TLS handshake; if TLS is not spoken on this port, write the scheme without it"),
+        (b"", "closed during the TLS handshake; if this port does not use TLS, write the scheme without TLS"),
     ] {
         let peer = saying(first);
         for scheme in ["https", "wss"] {
@@ -183,7 +183,7 @@ fn tls_where_none_is_spoken_is_told_as_that_and_so_is_a_port_that_closes_without
         }
     }
     let silent = saying(b"");
-    let hint = "closed without a response; if TLS is spoken on this port, write the scheme that says so";
+    let hint = "closed without a response; if this port uses TLS, write the scheme with TLS";
     brunt(["-n", "3", "-c", "1", &silent.url()]).with_code(20).said(hint);
 }
 
@@ -481,7 +481,7 @@ fn a_first_response_that_fails_a_check_is_not_called_by_its_good_status() {
     assert!(!ended.out.contains("The first response is 200"), "{}", ended.out);
     ended.said("The first response failed; expect the same under load.");
     let plain = brunt(["-n", "10", "-c", "1", &target.url("status/400")]).with_code(20);
-    plain.said("If this port speaks TLS, write https://").said("use --expect-status 400").said("failed responses:");
+    plain.said("If this port uses TLS, write https://").said("use --expect-status 400").said("failed responses:");
 }
 
 #[test]

@@ -40,13 +40,17 @@ fn failures(report: &Report) -> String {
 fn a_malformed_answer_in_http2_says_what_was_wrong() {
     let long = [frame(1, 4, 1, &[0x88, 0x5c, 1, b'9']), frame(0, 1, 1, b"short")].concat();
     let cases: [(Vec<u8>, &str); 7] = [
-        (frame(1, 5, 1, &[0x0f, 13, 1, b'4']), "the response's head does not begin with a :status"),
+        (frame(1, 5, 1, &[0x0f, 13, 1, b'4']), "the response headers do not start with :status"),
         (long, "the response's body is shorter than its content-length"),
-        (frame(0, 1, 1, b"x"), "the response's body comes before its head"),
+        (frame(0, 1, 1, b"x"), "the response body comes before its headers"),
         (frame(3, 0, 1, &2u32.to_be_bytes()), "the server reset the stream: INTERNAL_ERROR"),
         (frame(3, 0, 1, &13u32.to_be_bytes()), "the server reset the stream: HTTP_1_1_REQUIRED"),
-        (frame(7, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 12]), "the server ended the connection by GOAWAY: INADEQUATE_SECURITY"),
-        (frame(6, 0, 1, &[0; 8]), "a frame of the connection was sent on a stream"),
+        (
+            frame(7, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 12]),
+            "the server closed the connection with GOAWAY: \
+            INADEQUATE_SECURITY",
+        ),
+        (frame(6, 0, 1, &[0; 8]), "a connection-level frame was sent on a stream"),
     ];
     for (frames, sentence) in cases {
         let peer = saying(frames);
@@ -69,7 +73,7 @@ fn the_text_of_a_goaway_is_shown() {
     let goaway = [&[0, 0, 0, 1, 0, 0, 0, 11][..], b"too_many_pings"].concat();
     let peer = saying(frame(7, 0, 0, &goaway));
     let run = report(&["--http2", "-c", "1", "-n", "2", "-t", "2s", &peer.url()]);
-    for text in ["by GOAWAY: ENHANCE_YOUR_CALM", "too_many_pings"] {
+    for text in ["with GOAWAY: ENHANCE_YOUR_CALM", "too_many_pings"] {
         assert!(failures(&run).contains(text), "{text}: {run}");
     }
 }
@@ -146,7 +150,7 @@ fn a_peer_that_floods_pings_and_reads_nothing_is_a_failure_and_not_our_memory() 
     });
     let url = web_socket.url().replace("http://", "ws://");
     let run = report(&["-c", "2", "-n", "2", "-t", "30s", "--data", "x", &url]);
-    assert!(failures(&run).contains("a flood of pings whose answers the server does not read"), "{run}");
+    assert!(failures(&run).contains("a flood of pings while the server does not read the pongs"), "{run}");
 
     let http2 = Peer::new(|mut connection| {
         if connection.request().is_some() && connection.send(&SETTINGS) {
@@ -157,5 +161,8 @@ fn a_peer_that_floods_pings_and_reads_nothing_is_a_failure_and_not_our_memory() 
         }
     });
     let run = report(&["--http2", "-c", "2", "-n", "2", "-t", "30s", &http2.url()]);
-    assert!(failures(&run).contains("a flood of PING or SETTINGS whose answers the server does not read"), "{run}");
+    assert!(
+        failures(&run).contains("a flood of PING or SETTINGS while the server does not read the acknowledgements"),
+        "{run}"
+    );
 }

@@ -230,7 +230,7 @@ fn over_tls() {
 fn a_target_that_does_not_say_what_it_offers_because_it_is_gone_is_unreachable() {
     let closing = e2e::Peer::new(|mut connection| drop(connection.bytes()));
     let silent = e2e::Peer::new(|mut connection| connection.wait_for_close());
-    for (peer, why) in [(closing, "ended the connection"), (silent, "did not answer within")] {
+    for (peer, why) in [(closing, "closed the connection"), (silent, "did not respond within")] {
         let url = format!("grpc://{}/some.Service/Do", peer.host());
         let ended = brunt(["-t", "500ms", "-n", "1", "-c", "1", &url]).with_code(30);
         assert!(ended.err.contains(why) && !ended.err.contains("--help"), "{ended:?}");

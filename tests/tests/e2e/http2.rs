@@ -164,7 +164,10 @@ fn a_server_of_http1_is_said_to_be_one() {
     let Some(nginx) = Nginx::start("", "", ONE_BYTE) else { return };
     let ended = brunt(["--http2", "-n", "10", &nginx.url()]);
     assert_ne!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.err.contains("does not speak HTTP/2") || ended.out.contains("does not speak HTTP/2"), "{ended:?}");
+    assert!(
+        ended.err.contains("does not support HTTP/2") || ended.out.contains("does not support HTTP/2"),
+        "{ended:?}"
+    );
 }
 
 /// The head of a frame of HTTP/2 (RFC 9113 4.1).
@@ -198,9 +201,6 @@ fn a_server_that_refuses_streams_is_not_said_to_have_closed_a_connection() {
     });
     let url = peer.url();
     let ended = brunt(["-n", "3", "-c", "1", "--http2", &url]);
-    assert!(
-        ended.out.contains("the server refused the stream again and again (RST_STREAM REFUSED_STREAM)"),
-        "{ended:?}"
-    );
+    assert!(ended.out.contains("the server kept refusing the stream (RST_STREAM REFUSED_STREAM)"), "{ended:?}");
     assert!(!ended.out.contains("closed it as idle"), "{ended:?}");
 }

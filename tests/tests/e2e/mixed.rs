@@ -129,10 +129,7 @@ fn what_is_awaited_in_vain_times_out_and_what_is_lost_with_a_connection_is_told(
     let (_folder, path) = plan(&text);
     let lost = report(&[&path]);
     assert_eq!((iterations(&lost), named(&lost, "after")), ([3, 0, 3, 0], [3, 0]), "{lost}");
-    assert!(
-        lost.json.to_string().contains("the connection that its user was on was closed before this step"),
-        "{lost}"
-    );
+    assert!(lost.json.to_string().contains("the user's connection was closed before this step"), "{lost}");
 }
 
 #[test]
@@ -164,11 +161,11 @@ fn debug_shows_steps_of_all_protocols_on_connections_that_go_on() {
 fn what_no_step_can_do_is_said_before_anything_is_sent() {
     for (step, said) in [
         ("{url: 'redis://h', data: x}", "step 2, data: redis has no such option at a step; leave it out"),
-        ("{url: 'redis://h', capture: {a: header X}}", "a reply of Redis has no header; write one of body, element,"),
-        ("{url: 'ws://h/'}", "neither says nor awaits anything; write `data`, `await`, or both"),
-        ("{url: 'ws://h/', await: next}", "`next` does not say which message; write any, json"),
+        ("{url: 'redis://h', capture: {a: header X}}", "a Redis reply has no header; write one of body, element,"),
+        ("{url: 'ws://h/'}", "neither sends nor awaits a message; write `data`, `await` or both"),
+        ("{url: 'ws://h/', await: next}", "`next` is not a message to wait for; write any, json"),
         ("{url: 'ws://h/', data: x, one-way: true, await: any}", "awaits no message"),
-        ("{url: 'redis://h', command: ['GET a', 'GET b']}", "has a step that sends one of several at random"),
+        ("{url: 'redis://h', command: ['GET a', 'GET b']}", "has a step that picks one of several at random"),
     ] {
         let (_folder, path) = plan(&format!("flow:\n  - http://h/\n  - {step}\n"));
         let checked = brunt(["plan", "--check", &path]);
@@ -211,7 +208,7 @@ fn grpc_and_two_databases_give_values_to_each_other_within_transactions() {
     // What is not there is told.
     let (_folder, path) = plan(&text.replace("column id", "column idd"));
     let said = brunt(["--debug", &path]);
-    let why = "there is no such column; the answer has 1 row of id, name, nothing";
+    let why = "there is no such column; the response has 1 row of id, name, nothing";
     assert!(said.out.contains(why) || said.err.contains(why), "{}", said.out);
     // One call came before the run, and one with what is shown.
     assert_eq!(grpc.counts()["unary"], 82, "{report}");

@@ -42,15 +42,15 @@ const WRONG: &[(&str, &str)] = &[
         "-n 5 --source 203.0.113.9 http://127.0.0.1:9/",
         "--source: 203.0.113.9 is not an address of this machine; write one that `ip addr` lists",
     ),
-    ("--redirects many http://a/", "--redirects: \"many\" is no number from 0 to 100; write for instance 5"),
+    ("--redirects many http://a/", "--redirects: \"many\" is not a number from 0 to 100; write for instance 5"),
     (
         "--expect-status good http://a/",
-        "--expect-status: \"good\" is no status; write 200, 2xx or 200-299, separated by commas",
+        "--expect-status: \"good\" is not a status; write 200, 2xx or 200-299, separated by commas",
     ),
     ("--user me http://a/", "--user: the password is missing; write NAME:PASSWORD"),
     (
         "--data a --form b=c http://a/",
-        "--form: it cannot stand beside --data, because a request has one body; give one of them",
+        "--form: does not go with --data, as a request has one body; leave one of them out",
     ),
     (
         "--conections 5 http://a/",
@@ -120,16 +120,16 @@ fn a_slot_of_a_file_says_what_is_missing_or_misspelt() {
         (
             format!("{{csv {file}}}"),
             format!(
-                "--data: {{csv {file}}} names a file and no column of it; write {{csv {file}.name}}; its columns are name, password"
+                "--data: {{csv {file}}} names a file but no column; write {{csv {file}.name}}; its columns are name, password"
             ),
         ),
         (
             format!("{{csv {file}.name uniqe}}"),
-            "--data: \"uniqe\" is no word of {csv}; write unique if you meant that".to_owned(),
+            "--data: \"uniqe\" is not a word of {csv}; write unique if you meant that".to_owned(),
         ),
         (
             "{csv nowhere.csv}".to_owned(),
-            "--data: {csv nowhere.csv} names a file and no column of it; write {csv nowhere.csv.COLUMN}".to_owned(),
+            "--data: {csv nowhere.csv} names a file but no column; write {csv nowhere.csv.COLUMN}".to_owned(),
         ),
     ] {
         let ended = brunt(["-n", "1", "--data", &slot, "http://127.0.0.1:9/"]).with_code(64);
@@ -163,7 +163,7 @@ fn too_few_workers_for_the_connections_are_refused() {
 
 #[test]
 fn a_file_without_an_end_is_refused_before_it_fills_the_memory() {
-    let said = "/dev/zero is larger than 64 MiB, or has no end; give a smaller file";
+    let said = "/dev/zero is larger than 64 MiB, or endless; use a smaller file";
     for line in [
         &["--data-file", "/dev/zero", "http://127.0.0.1:1/"][..],
         &["--form", "a=@/dev/zero", "http://127.0.0.1:1/"],
@@ -217,10 +217,9 @@ fn a_process_without_descriptors_says_so_and_blames_nobody_else() {
         let wrapper = ["prlimit", &format!("--nofile={few}"), "--"];
         let ended = e2e::program::prepare_under(&wrapper, ["-n", "5", "-c", "1", &target.address]).run();
         let said = format!(
-            "all descriptors are taken: this process may have {few} (ulimit -n), and brunt needs 32 and one for each connection; \
-             raise that limit: ulimit -n 1024"
+            "out of file descriptors: this process may have {few} (ulimit -n), and brunt needs 32 plus one per connection; raise the limit: ulimit -n 1024"
         );
         assert!(ended.err.contains(&said) && matches!(ended.code, Some(30 | 64)), "{ended:?}");
-        assert!(!ended.err.contains("does not answer") && !ended.err.contains("ulimit -u"), "{ended:?}");
+        assert!(!ended.err.contains("does not respond") && !ended.err.contains("ulimit -u"), "{ended:?}");
     }
 }

@@ -75,7 +75,7 @@ fn the_time_of_a_run_ends_it_though_nobody_reads_what_it_writes() {
     };
     let line = ["-c", "1", "-d", "1h", "--run-timeout", "1s", &target.address];
     let (_reader, writer) = filled();
-    prepare(line).out(writer).run().with_code(21).said("stopped after 1 s, as --run-timeout asked");
+    prepare(line).out(writer).run().with_code(21).said("stopped after 1 s by --run-timeout");
     // Room for the first line and no more.
     let (_reader, writer) = std::io::pipe().expect("a pipe");
     rustix::pipe::fcntl_setpipe_size(&writer, 4096).expect("a small one");
@@ -100,7 +100,7 @@ fn pipes_are_files_to_read_and_none_is_waited_for_without_an_end() {
     brunt(["-n", "10", "-c", "1", "--urls", &pipe])
         .with_code(64)
         .said("--urls: ")
-        .said("cannot be read (nobody writes to this pipe for 5 s); write the path of a readable file");
+        .said("cannot be read (nothing writes to this pipe for 5 s); write the path of a readable file");
     brunt(["report", &pipe]).with_code(64).said("is a named pipe, and records cannot be read from one; name a file");
     brunt(["-n", "10", "-c", "1", "-o", &pipe, &target.address])
         .with_code(64)

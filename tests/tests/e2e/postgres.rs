@@ -92,7 +92,7 @@ fn postgres_speaks_tls_behind_its_own_request() {
     let line = ["--sql", "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()", "-n", "20", "-c", "2"];
     let refused = brunt([&line[..], &["--ssl", &plain.url("postgres")]].concat());
     assert_ne!(refused.code, Some(0), "{refused:?}");
-    refused.said("the server does not speak TLS");
+    refused.said("the server does not support TLS");
     let directory = tempfile::tempdir().expect("a directory");
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(directory.path(), open).expect("set");
@@ -104,9 +104,9 @@ fn postgres_speaks_tls_behind_its_own_request() {
     let url = postgres.url("postgres:secret");
     let (watch, ca) = (format!("--watch=postgres={url}?sslmode=require"), certificates.text("ca.pem"));
     let report = report(&[&line[..], &["--ssl", "--cacert", &ca, &watch, &url]].concat()).with_code(0);
-    brunt(["-n", "1", &watch, &url]).with_code(64).said("name its authority with --cacert");
+    brunt(["-n", "1", &watch, &url]).with_code(64).said("trust its authority with --cacert");
     let without = format!("--watch=postgres={}?sslmode=require", plain.url("postgres"));
-    brunt(["-n", "1", &without, &plain.url("postgres")]).with_code(64).said("it speaks no TLS");
+    brunt(["-n", "1", &without, &plain.url("postgres")]).with_code(64).said("it does not support TLS");
     assert_eq!(report.requests(), [20, 20, 0, 0], "{report}");
     assert_eq!(report.count("connections.handshakes"), report.count("connections.opened"), "{report}");
 }

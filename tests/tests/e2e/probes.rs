@@ -104,10 +104,10 @@ fn counters_of_a_probe_are_in_the_record_on_our_clock_and_a_healthy_run_has_no_f
 fn before_a_run_a_doctor_asks_the_probe_what_the_run_would_fill_there() {
     let (target, probe) = (Target::limited(64, &["-w", "1"]), Probe::with(&[], None));
     let line = ["doctor", "-c", "500", "-d", "1s", "--probe", &probe.address, &target.url("")];
-    brunt(line).with_code(0).said("The machine of the service").said("and this run has up to 500 connections");
+    brunt(line).with_code(0).said("The service's machine").said("and this run opens up to 500 connections");
     let line = ["doctor", "-c", "5", "-d", "1s", "--probe", &probe.address, &target.url("")];
-    let told = brunt(line).with_code(0).said("The machine of the service");
-    assert!(!told.out.contains("and this run has up to"), "{}", told.out);
+    let told = brunt(line).with_code(0).said("The service's machine");
+    assert!(!told.out.contains("and this run opens up to"), "{}", told.out);
     assert_eq!(target.heard(), 0, "no load is sent");
     let nobody = format!("127.0.0.1:{}", free_port());
     let line = ["doctor", "-c", "5", "-d", "1s", "--probe", &nobody, &target.url("")];
@@ -142,10 +142,10 @@ fn what_cannot_be_joined_is_refused_before_anything_is_sent() {
     let nobody = format!("127.0.0.1:{}", free_port());
     let twice = ["--probe", &guarded.address, "--probe", &guarded.address];
     for (flags, said) in [
-        (&["--probe", &guarded.address][..], "it asks for a token; add --probe-token, or set BRUNT_PROBE_TOKEN"),
+        (&["--probe", &guarded.address][..], "it requires a token; add --probe-token, or set BRUNT_PROBE_TOKEN"),
         (&["--probe", &guarded.address, "--probe-token", "another-one"], "the token is wrong"),
         (&["--probe", &nobody], "cannot be reached: connection refused"),
-        (&["--probe", target.host()], "there is something else than brunt at the other end; start `brunt probe` there"),
+        (&["--probe", target.host()], "the other end is not brunt; start `brunt probe` there"),
         (&["--probe", "db1"], "--probe: `db1` is not an address; write HOST:PORT"),
         (&["--probe-token", "x"], "--probe-token: needs a probe"),
         (&twice, "is given twice; leave one of them out"),

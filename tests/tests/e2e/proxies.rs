@@ -108,7 +108,7 @@ fn what_a_proxy_refuses_is_its_own_fault() {
     let url = target.url("");
     for (scheme, options, said) in [
         ("http", &["--http2"][..], "refused the tunnel to 127.0.0.1:"),
-        ("socks5", &[], "wants a name and a password"),
+        ("socks5", &[], "requires a name and a password"),
         ("http", &["--http2", "-U", "ann:no"], "it does not accept this name and password"),
         ("socks5h", &["-U", "ann:no"], "does not accept this name and password"),
     ] {
@@ -125,7 +125,7 @@ fn what_a_proxy_refuses_is_its_own_fault() {
     assert_eq!(target.heard(), 0);
     brunt(["-x", "http://127.0.0.1:1", "-n", "1", &url])
         .with_code(30)
-        .said("the proxy http://127.0.0.1:1 (127.0.0.1:1) does not answer: Connection refused");
+        .said("the proxy http://127.0.0.1:1 (127.0.0.1:1) does not respond: Connection refused");
     brunt(["-x", "http://nowhere.invalid:1", "-n", "1", &url])
         .with_code(30)
         .said("the proxy http://nowhere.invalid:1 cannot be found");

@@ -86,7 +86,7 @@ fn a_machine_that_was_calibrated_tells_the_headroom_of_runs_in_clear() {
         .said("a core sends at most")
         .said("least latency")
         .said("calibration.json");
-    run(&line).said("headroom: brunt sends at most about");
+    run(&line).said("headroom: brunt can send up to about");
     run(&[&line[..], &["--format", "json"]].concat()).said("\"headroom\": ");
     let ended = run(&["-n", "20", "-c", "1", "--http", "2", &target.address]);
     assert!(!ended.out.contains("headroom"), "{ended:?}");

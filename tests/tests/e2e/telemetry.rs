@@ -126,7 +126,7 @@ fn what_cannot_be_exported_is_refused_before_anything_is_sent() {
         (&["--prometheus", &port], "--prometheus: 127.0.0.1:"),
         (&["--prometheus", "http://x"], "--prometheus: `http://x` is not an address to listen on"),
         (&["--linger", "5s"], "--linger: needs --prometheus"),
-        (&["--otlp", "ftp://h"], "--otlp: `ftp://h` is no URL of a collector"),
+        (&["--otlp", "ftp://h"], "--otlp: `ftp://h` is not the URL of a collector"),
         (&["--otlp", "env"], "--otlp: env asks for OTEL_EXPORTER_OTLP_ENDPOINT, which is not set"),
         (&["--trace", "7"], "--trace: `7` is not a share of the traces"),
         (&["--trace", "1%", "-H", "TraceParent: x"], "--trace: sets the traceparent header, and so does -H"),

@@ -328,9 +328,9 @@ fn records_from_elsewhere_are_taken_or_refused_in_a_sentence() {
     );
     for (bytes, said) in [
         (&b""[..], "the file is empty"),
-        (b"<script>alert(1)</script>", "this is not a record of brunt"),
-        (&bytes[..40], "before it says how the run was started"),
-        (&[&bytes[..], &bytes[..]].concat(), "another run begins here"),
+        (b"<script>alert(1)</script>", "this is not a brunt record"),
+        (&bytes[..40], "before the event that the run started"),
+        (&[&bytes[..], &bytes[..]].concat(), "another run starts here"),
     ] {
         let refused = drop(bytes).with(422).json();
         assert!(refused["error"]["sentence"].as_str().unwrap().contains(said), "{refused}");

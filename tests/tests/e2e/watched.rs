@@ -110,9 +110,9 @@ fn who_tells_nothing_is_refused_before_anything_is_sent() {
     let silent = format!("redis={}", hangs.local_addr().expect("an address"));
     let page = format!("nginx={url}");
     for (option, value, said) in [
-        ("--watch", "redis", "--watch: `redis` names no kind of service"),
-        ("--watch", &silent, "cannot be watched: it did not answer within 500 ms"),
-        ("--watch", &page, "cannot be watched: this is not the page of stub_status"),
+        ("--watch", "redis", "--watch: `redis` does not start with a kind of service"),
+        ("--watch", &silent, "cannot be watched: it did not respond within 500 ms"),
+        ("--watch", &page, "cannot be watched: this is not a stub_status page"),
         ("--watch-log", "/nowhere/error.log", "--watch-log: log=/nowhere/error.log cannot be watched: No such file"),
     ] {
         brunt(["-r", "50/s", "-d", "1s", option, value, &url]).with_code(64).said(said);
@@ -172,9 +172,9 @@ fn a_service_that_is_lost_on_the_way_is_told_in_a_line_and_costs_no_trust() {
         });
         let watch = format!("prometheus={}", peer.url());
         let ended = brunt(["-r", "50/s", "-d", "4s", "--watch", &watch, &target.address]).with_code(0);
-        let told = ended.out.lines().filter(|line| line.contains("(watched) told nothing in")).collect::<Vec<_>>();
+        let told = ended.out.lines().filter(|line| line.contains("(watched) gave no reply in")).collect::<Vec<_>>();
         assert_eq!(told.is_empty(), lives > 2, "{ended:?}");
-        assert!(told.iter().all(|line| line.contains("it closed the connection without an answer")), "{told:?}");
+        assert!(told.iter().all(|line| line.contains("it closed the connection without a response")), "{told:?}");
     }
 }
 
@@ -244,7 +244,7 @@ fn postgres_is_asked_by_every_login_it_knows_and_says_what_it_hides() {
             assert!(kept.contains("postgres.activity.waiting_row: ") && kept.contains("pg_monitor"), "{kept}");
         } else {
             let watch = format!("postgres={}", server.url("postgres:wrong"));
-            brunt(["-n", "1", "--watch", &watch, &url]).with_code(64).said("cannot be watched: it answered: ");
+            brunt(["-n", "1", "--watch", &watch, &url]).with_code(64).said("cannot be watched: it responded: ");
         }
     }
 }

@@ -126,7 +126,7 @@ fn over_tls_with_a_subprotocol_and_a_header() {
     let Some(server) = WebSocketServer::go(&tls) else { return };
     let ended = brunt(["-k", "-d", "500ms", "--data", "x", "--subprotocol", "v1", &server.secure_url("echo")]);
     let told = [&*ended.err, &*ended.out].concat();
-    assert!(told.contains("none of the sub-protocols offered"), "{ended:?}");
+    assert!(told.contains("none of the offered subprotocols"), "{ended:?}");
 }
 
 #[test]

@@ -68,8 +68,8 @@ fn a_failure_by_a_response_instead_of_leave_says_so_in_both_languages() {
     });
     let line = ["-n", "5", "-c", "1", "--expect-continue", "--data", "x", &peer.url()];
     let said = brunt([&line[..], &["--lang", "en"]].concat()).with_code(20);
-    let said = said.said("the response came instead of 100 Continue, so the body was not sent");
-    said.said("5 bodies were not sent, because the response came instead of 100 Continue");
+    let said = said.said("a response came instead of 100 Continue, so the body was not sent");
+    said.said("5 bodies were not sent, because a response came instead of 100 Continue");
     let said = brunt([&line[..], &["--lang", "zh"]].concat()).with_code(20);
     let said = said.said("服务器没有返回 100 Continue，而是直接给出了响应，因此正文未发送");
     said.said("5 个请求的正文未发送");

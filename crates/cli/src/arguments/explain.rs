@@ -43,8 +43,8 @@ fn list(lang: Lang) -> String {
 
 fn markdown() -> String {
     let mut text = String::from(
-        "# What can limit a run\n\nOne rule each, in the order of a request's way, as `brunt explain RULE` tells it. \
-         Thresholds stand in [measurement.md](measurement.md#4-what-limited-the-run).\n",
+        "# What can limit a run\n\nThe rules, in the order of a request's path, as printed by `brunt explain RULE`. \
+            Thresholds are in [measurement.md](measurement.md#4-what-limited-the-run).\n",
     );
     for page in pages() {
         text.push_str(&format!("\n## {}: {}\n\n", page.rule, page.title.en));

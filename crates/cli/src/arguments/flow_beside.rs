@@ -94,7 +94,7 @@ impl Reader<'_> {
             Value::Map(entries) => {
                 says_so = entries.iter().any(|(key, ..)| key.replace('_', "-") == "on-failure");
                 if let Some((key, at, _)) = entries.iter().find(|(key, ..)| key.replace('_', "-") == AT_MOST) {
-                    let trouble = "stands in a batch, whose requests wait for no turns; write it at a step";
+                    let trouble = "is inside a batch, where requests do not wait; move it to a step";
                     return self.wrong(*at, key, trouble);
                 }
                 let other = entries.iter().find(|(key, ..)| key != "url" && KINDS.contains(&key.as_str()));

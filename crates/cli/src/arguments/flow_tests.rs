@@ -167,15 +167,15 @@ fn mistakes_are_named_where_they_stand() {
         ("flow:\n - url: h\n   weight: 2", "p.yaml line 3 column 4 (weight)", "in a flow, use `choose`"),
         ("flow:\n - url: h\n   timeuot: 2", "p.yaml line 3 column 4 (timeuot)", "unknown key"),
         ("flow:\n - url: h\n   capture: x", "p.yaml line 3 column 4 (capture)", "must be a map"),
-        ("flow:\n - url: h\n   capture: {user: status}", "p.yaml line 3 column 14 (user)", "is a slot of its own"),
-        ("flow:\n - url: h\n   capture: {a: stat}", "p.yaml line 3 column 17 (a)", "is no source of a value"),
+        ("flow:\n - url: h\n   capture: {user: status}", "p.yaml line 3 column 14 (user)", "is the name of a slot"),
+        ("flow:\n - url: h\n   capture: {a: stat}", "p.yaml line 3 column 17 (a)", "is not a source of a value"),
         (
             "flow:\n - url: h\n   on-failure: no",
             "p.yaml line 3 column 4 (on-failure)",
             "is not one of next-iteration, go-on, stop-user, stop-run",
         ),
         ("flow:\n - for-each: x\n   steps: [h]", "p.yaml line 2 column 4 (for-each)", "needs `in`"),
-        ("flow:\n - for-each: 1x\n   in: [a]", "p.yaml line 2 column 14 (for-each)", "is no name of a value"),
+        ("flow:\n - for-each: 1x\n   in: [a]", "p.yaml line 2 column 14 (for-each)", "cannot be the name of a value"),
         ("flow:\n - for-each: x\n   in: y\n   steps: [h]", "p.yaml line 3 column 8 (in)", "no step captures `y`"),
         ("flow:\n - for-each: x\n   in: [a]", "p.yaml line 2 column 4 (for-each)", "needs `steps`"),
         (
@@ -189,7 +189,7 @@ fn mistakes_are_named_where_they_stand() {
         (
             "flow: [{call: x, with: {user: 3}}]\nflows: {x: [h]}",
             "p.yaml line 1 column 25 (user)",
-            "is a slot of its own",
+            "is the name of a slot",
         ),
         ("flow:\n - batch: 3", "p.yaml line 2 column 11 (batch)", "needs a list of requests"),
         ("flow:\n - batch: ['redis://h']", "p.yaml line 2 column 12 (batch)", "takes HTTP requests only"),
@@ -291,7 +291,7 @@ fn pages_are_groups_and_are_asked_for_where_a_flow_loads_them() {
         ("resources-from: x\nflow: [http://h/]\n", "(resources-from): needs `resources`"),
         (
             "flow:\n - batch:\n   - url: http://h/\n     resources: 6\n",
-            "cannot fetch what `http://h/` names, as it is in a batch",
+            "cannot fetch the resources of `http://h/`, which is in a batch",
         ),
     ] {
         let said = with_file(text, &[]).expect_err(text).to_string();

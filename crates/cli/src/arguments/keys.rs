@@ -218,7 +218,7 @@ impl Keys {
             "weight".into(),
             json!({"type": ["number", "string"], "description": "How often, relative to the others"}),
         );
-        own.insert("name".into(), json!({"type": "string", "description": "Name of its requests in the figures"}));
+        own.insert("name".into(), json!({"type": "string", "description": "Name of its requests in the report"}));
         own.insert("options".into(), json!({"type": "object", "description": "Options for this URL only"}));
         let url = json!({"anyOf": [
             {"type": "string"},
@@ -233,7 +233,7 @@ impl Keys {
         all.insert("flows".into(), super::flow_called::schema());
         all.extend(super::flow_beside::schemas());
         all.insert("scenarios".into(), super::scenario_run::schema());
-        all.insert("protocol".into(), json!({"type": "string", "description": "The protocol's name, as in reports"}));
+        all.insert("protocol".into(), json!({"type": "string", "description": "Name of the protocol, as in reports"}));
         all.insert("load".into(), json!({"type": "object", "description": "The load as in a JSON report"}));
         all.insert("options".into(), json!({"type": "object", "properties": options, "additionalProperties": false}));
         let file = json!({"type": ["string", "null"]});
@@ -242,7 +242,7 @@ impl Keys {
         all.insert("tls".into(), json!({"type": "object", "properties": tls, "additionalProperties": false}));
         json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
-            "title": "A plan of brunt",
+            "title": "A brunt plan",
             "description": "What `brunt PLAN.yaml` runs. Times carry units (10s), rates too (500/s).",
             "type": "object",
             "properties": all,

@@ -13,8 +13,7 @@ use wire::Complaint;
 pub(super) fn of_run(mut plan: Plan) -> Result<Plan, Complaint> {
     let asked = |name: &str| plan.options.contains_key(name) || plan.urls.iter().any(|u| u.options.contains_key(name));
     if asked(CACHE) && !plan.has_flows() {
-        let trouble =
-            "is about users who go through a flow, step by step; write `flow` in a plan file, or leave it out";
+        let trouble = "is for users of a flow; write `flow` in a plan file, or leave it out";
         return Err(Complaint::new(format!("--{CACHE}"), trouble));
     }
     let Some(first) = [RESOURCES, FROM, MAY_FAIL].into_iter().find(|name| asked(name)) else { return Ok(plan) };
@@ -23,7 +22,8 @@ pub(super) fn of_run(mut plan: Plan) -> Result<Plan, Complaint> {
         return Err(Complaint::new(format!("--{first}"), trouble));
     }
     if !asked(RESOURCES) {
-        let trouble = "needs `resources`, which says how many are fetched at once; write `resources: 6` beside it, or leave it out";
+        let trouble = "needs `resources`, the number fetched at once; write `resources: 6` next to it, or leave it \
+            out";
         return Err(Complaint::new(format!("--{first}"), trouble));
     }
     let (urls, options) = (plan.urls.clone(), plan.options.clone());
@@ -41,14 +41,14 @@ pub(super) fn of_run(mut plan: Plan) -> Result<Plan, Complaint> {
         });
         if let Some(url) = in_batch {
             let trouble =
-                format!("cannot fetch what `{}` names, as it is in a batch; make it a step of its own", url.url);
+                format!("cannot fetch the resources of `{}`, which is in a batch; make it a separate step", url.url);
             return Err(Complaint::new(format!("--{RESOURCES}"), trouble));
         }
     }
     if groups > GROUPS {
         let trouble = format!(
-            "makes each page a group, and {groups} groups are more than {GROUPS}; give pages the same name, or \
-                write it at fewer steps"
+            "makes each page a group, and {groups} groups are more than {GROUPS}; give pages the same name, or use \
+                it in fewer steps"
         );
         return Err(Complaint::new(format!("--{RESOURCES}"), trouble));
     }

@@ -44,7 +44,7 @@ pub fn command() -> clap::Command {
                 127.0.0.1:7070]",
         ))
         .arg(flags::one("token", None, "TOKEN", "Token that clients must send [default: $BRUNT_PROBE_TOKEN]"))
-        .arg(flags::one("token-file", None, "FILE", "The token is the first line of this file"))
+        .arg(flags::one("token-file", None, "FILE", "Read the token from the first line of FILE"))
         .arg(flags::one("cert", None, "FILE", "Use TLS with this certificate chain (PEM)"))
         .arg(flags::one("key", None, "FILE", "Private key of --cert (PEM)"))
         .arg(flags::one(

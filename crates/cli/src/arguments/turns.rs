@@ -19,8 +19,8 @@ pub(super) fn remarks(plan: &Plan) -> Vec<String> {
                 let of = name.map(|name| format!("{name}: ")).unwrap_or_default();
                 let step = url.name.as_deref().unwrap_or(&url.url);
                 all.push(format!(
-                    "{of}`{step}` is sent {most}/s at most, and the rate asks for {asked}/s: users will wait for their turns, more and more of \
-                     them"
+                    "{of}`{step}` is limited to {most}/s, and the rate needs {asked}/s: a growing number of users \
+                        will wait"
                 ));
             }
         }
@@ -70,7 +70,7 @@ mod tests {
             ),
             (
                 "users: 2\nflow: [{batch: [{url: h, at-most: 5/s}]}]\n",
-                "(at-most): stands in a batch, whose requests wait for no turns",
+                "(at-most): is inside a batch, where requests do not wait",
             ),
             ("users: 2\nurls: [{url: h, at-most: 5/s}]\n", "(at-most): "),
         ] {
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(said("users: 1000"), [""; 0]);
         let all = said("rate: 55/s");
         assert_eq!(all.len(), 2, "{all:?}");
-        assert!(all[0].starts_with("`a` is sent 50/s at most, and the rate asks for 55/s"), "{all:?}");
-        assert!(all[1].starts_with("`http://h/b` is sent 60/s at most, and the rate asks for 110/s"), "{all:?}");
+        assert!(all[0].starts_with("`a` is limited to 50/s, and the rate needs 55/s"), "{all:?}");
+        assert!(all[1].starts_with("`http://h/b` is limited to 60/s, and the rate needs 110/s"), "{all:?}");
     }
 }

@@ -66,12 +66,12 @@ const GROUPS: &[Group] = &[
     ),
     Group(Fate::Differs("all cookies of the file are sent"), "j,junk-session-cookies", ""),
     Group(
-        Fate::Differs("nothing is retried: a request that fails is counted as failed"),
+        Fate::Differs("failed requests are not retried"),
         "retry-all-errors retry-connrefused",
         "retry retry-delay retry-max-time",
     ),
     Group(
-        Fate::Differs("the load decides how fast requests are sent"),
+        Fate::Differs("the load sets how fast requests are sent"),
         "",
         "limit-rate Y,speed-limit y,speed-time rate max-filesize",
     ),
@@ -104,7 +104,7 @@ const GROUPS: &[Group] = &[
         "1,tlsv1 tlsv1.0 tlsv1.1 no-alpn no-npn false-start cert-status ca-native ech-none",
         "ciphers tls13-ciphers curves crlfile pinnedpubkey capath cert-type key-type tls-earlydata ech sigalgs",
     ),
-    Group(Fate::Differs("hosts are reached as the URLs say"), "", "alt-svc hsts"),
+    Group(Fate::Differs("hosts are reached as given in the URLs"), "", "alt-svc hsts"),
     Group(Fate::Differs("the length that the server sends is trusted"), "ignore-content-length http0.9", ""),
     Group(Fate::Differs("quotes in the names of form fields are written %22"), "form-escape", ""),
     Group(

@@ -48,7 +48,7 @@ impl Target {
             None => (None, authority.to_owned()),
         };
         if authority.is_empty() || authority.starts_with(':') {
-            return Err(wrong("names no host"));
+            return Err(wrong("has no host"));
         }
         let (path, query) = match rest.split_once('?') {
             Some((path, query)) => (path, Some(query.to_owned())),

@@ -133,7 +133,7 @@ fn what_is_not_honoured_is_named() {
     let notes = [given.notes, given.remarks].concat();
     for said in [
         "-s -o: only affects curl's own output",
-        "--retry: nothing is retried",
+        "--retry: failed requests are not retried",
         "-c: cookies that responses set are not kept",
         "--tlsv1.1: TLS 1.2 and 1.3 are offered",
         "-H 'foo': is not a header",

@@ -142,9 +142,9 @@ fn a_stranger_and_another_version_are_told_in_the_report() {
     let target = target();
     let url = format!("http://{}/", target.addr());
     for (says, told) in [
-        (&b"Welcome to Debian!\n"[..], "it said `Welcome to Debian!` where a brunt says `brunt-link 1`"),
+        (&b"Welcome to Debian!\n"[..], "it sent `Welcome to Debian!` instead of `brunt-link 1`"),
         (b"brunt-link 2 7.0.0\n", "it is brunt 7.0.0 with version 2 of the link between processes, and this is brunt"),
-        (b"brunt-link 1 0.1.0\n\xff\xff\xff\xff", "it sent a frame of an impossible length"),
+        (b"brunt-link 1 0.1.0\n\xff\xff\xff\xff", "it sent a frame with an impossible length"),
     ] {
         let (bench, plan) =
             bench(&["-c", "4", "-n", "40", &url], Within { says_first: Some(says), ..Within::default() });

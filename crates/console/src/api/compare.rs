@@ -37,7 +37,7 @@ pub async fn compare(
     }
     if let Some((_, twice)) = ids.iter().enumerate().find(|(at, id)| ids[..*at].contains(id)) {
         let shown: String = twice.chars().take(64).collect();
-        return Err(Problem::bad(format!("runs: {shown} stands there twice; a run is compared with others")));
+        return Err(Problem::bad(format!("runs: {shown} is given twice; a run is compared with others")));
     }
     let place = app.reader().await?;
     blocking(&app, move |app| {

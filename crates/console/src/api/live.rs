@@ -34,8 +34,14 @@ pub async fn events(
         let (record, runs) = (app.library.record(&id), std::sync::Arc::clone(&app.runs));
         let (written, name) = (record.clone(), id.clone());
         let goes = move || runs.goes(&name) || record::is_being_written(&written);
-        let too_many =
-            || Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_watchers", "too many watch this run already");
+        let too_many = || {
+            Problem::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too_many_watchers",
+                "too many clients are already \
+                watching this run",
+            )
+        };
         app.feeds.watch(&id, record, seen, goes).ok_or_else(too_many)
     })
     .await?;
@@ -78,7 +84,7 @@ impl Wanted {
             Wanted::Resume => Order::Change(Change::Resume),
             Wanted::ByPercent(percent) if (-90.0..=900.0).contains(&percent) => Order::By(1.0 + percent / 100.0),
             Wanted::ByPercent(percent) => {
-                return Err(Problem::unfit("change", format!("{percent} % is no step; write -90 to 900")));
+                return Err(Problem::unfit("change", format!("{percent}% is not a valid change; write -90 to 900")));
             }
         })
     }

@@ -162,7 +162,7 @@ pub async fn of_run(
 ) -> Result<impl IntoResponse, Problem> {
     if role != Some(Role::Steer) {
         let sentence =
-            "this token may only look, and a plan can hold passwords; the report shows the plan without them";
+            "this token is view only, and a plan can contain passwords; the report shows the plan without them";
         return Err(Problem::new(StatusCode::FORBIDDEN, "look_only", sentence));
     }
     blocking(&app, move |app| {

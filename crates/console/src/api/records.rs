@@ -96,7 +96,7 @@ pub async fn report(
     let name = if wanted.format.is_empty() { "json" } else { &wanted.format };
     let unknown = || {
         let known: Vec<&str> = report::FORMATS.iter().map(|format| format.name()).collect();
-        Problem::bad(format!("`{name}` is no format; write one of {}", known.join(", ")))
+        Problem::bad(format!("`{name}` is not a format; write one of {}", known.join(", ")))
     };
     let format = report::format(name).ok_or_else(unknown)?;
     let lang = if language(wanted.lang.as_deref()) == "zh" { Lang::Zh } else { Lang::En };
@@ -209,9 +209,9 @@ fn refusal(why: &str, start: &str) -> String {
     };
     match report {
         Some(what) => {
-            format!("this is {what}, and only a record can be shown again: drop the file that --record wrote")
+            format!("this is {what}, and only records can be shown again: drop a file written by --record")
         }
-        None => format!("{why}; drop the file that --record wrote, as it was written"),
+        None => format!("{why}; drop the unchanged file written by --record"),
     }
 }
 
@@ -223,9 +223,9 @@ async fn receive(mut pieces: BodyDataStream, incoming: &Incoming) -> Result<(), 
     let path = incoming.0.clone().unwrap_or_default();
     let mut file = tokio::task::spawn_blocking(move || private_file(&path)).await.map_err(Problem::machine)??;
     let mut left = LARGEST;
-    let late = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "time", "no more of the record came for 10 s");
+    let late = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "time", "the upload of the record stalled for 10 s");
     while let Some(piece) = tokio::time::timeout(NEXT_BYTES, pieces.next()).await.map_err(late)? {
-        let piece = piece.map_err(|_| Problem::bad("the record did not come to its end"))?;
+        let piece = piece.map_err(|_| Problem::bad("the upload of the record ended early"))?;
         left = left.checked_sub(piece.len() as u64).ok_or_else(|| {
             let sentence = format!("a record has at most {} MiB", LARGEST >> 20);
             Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", sentence)
@@ -242,13 +242,10 @@ mod tests {
 
     #[test]
     fn what_is_no_record_is_told_for_what_it_is_and_what_would_be_right() {
-        let said = |start| refusal("line 1: this is not a record of brunt", start);
-        assert!(said("{\n  \"schema\": \"brunt-report/1\",").starts_with("this is a JSON report, and only a record"));
-        assert!(said("\n<!DOCTYPE html>").starts_with("this is an HTML page, and only a record"));
+        let said = |start| refusal("line 1: this is not a brunt record", start);
+        assert!(said("{\n  \"schema\": \"brunt-report/1\",").starts_with("this is a JSON report, and only records"));
+        assert!(said("\n<!DOCTYPE html>").starts_with("this is an HTML page, and only records"));
         let other = said("hello");
-        assert_eq!(
-            other,
-            "line 1: this is not a record of brunt; drop the file that --record wrote, as it was written"
-        );
+        assert_eq!(other, "line 1: this is not a brunt record; drop the unchanged file written by --record");
     }
 }

@@ -116,7 +116,7 @@ pub async fn delete(State(app): State<App>, Path(id): Path<String>) -> Result<St
     blocking(&app, move |app| {
         find(app, &id)?;
         if app.runs.goes(&id) || record::is_being_written(&app.library.record(&id)) {
-            return Err(Problem::conflict("running", "this run goes on; stop it first"));
+            return Err(Problem::conflict("running", "this run is still going; stop it first"));
         }
         app.library.delete(&id)?;
         Ok(StatusCode::NO_CONTENT)

@@ -23,7 +23,7 @@ const PIECE: u64 = 256 << 10;
 /// All are taken: none of them becomes free where nobody reads, but soon ([`crate::listen`]).
 pub fn place(app: &App, role: Option<Role>) -> Result<OwnedSemaphorePermit, Problem> {
     let places = &app.downloads[usize::from(role == Some(Role::Steer))];
-    let sentence = "too many files are on their way to those who have this token; wait until some have come";
+    let sentence = "too many downloads with this token; wait until some are done";
     let all_taken = |_| Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_downloads", sentence);
     std::sync::Arc::clone(places).try_acquire_owned().map_err(all_taken)
 }

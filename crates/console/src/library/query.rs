@@ -33,7 +33,7 @@ impl Query {
         match &self.after {
             Some(after) if place(after).is_none() => {
                 let shown: String = after.chars().take(40).collect();
-                Err(Problem::bad(format!("after: `{shown}` is no place in the list; write what `next` of a page said")))
+                Err(Problem::bad(format!("after: `{shown}` is not a position in the list; write the `next` of a page")))
             }
             _ => Ok(self),
         }

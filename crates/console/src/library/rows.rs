@@ -45,7 +45,7 @@ pub(super) fn prepare(database: &Connection) -> rusqlite::Result<()> {
     match version {
         0 => database.execute_batch(&format!("BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT")),
         VERSION => Ok(()),
-        _ => Err(rusqlite::Error::InvalidParameterName(format!("a later brunt wrote it: version {version}"))),
+        _ => Err(rusqlite::Error::InvalidParameterName(format!("it was written by a later brunt: version {version}"))),
     }
 }
 

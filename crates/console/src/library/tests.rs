@@ -161,7 +161,7 @@ fn a_library_of_a_later_version_is_left_alone() {
     library.database().pragma_update(None, "user_version", 9).unwrap();
     drop(library);
     let said = Library::open(&directory.path().join("library"), None).map(|_| ()).unwrap_err();
-    assert!(said.contains("a later brunt wrote it: version 9"), "{said}");
+    assert!(said.contains("it was written by a later brunt: version 9"), "{said}");
 }
 
 #[test]

@@ -15,9 +15,9 @@ pub fn examine_service(read: Read<'_>, planned: &Planned) -> Vec<Advice> {
 }
 
 const CORES: Text = text("{cores} cores", "{cores} 个核");
-const QUEUE: Text = text("an accept queue of {limit}", "accept 队列长 {limit}");
+const QUEUE: Text = text("accept queue of {limit}", "accept 队列长 {limit}");
 const ROOM: Text = text(
-    "{room} more file descriptors for the service ({processes} {processes|process|processes})",
+    "{room} file descriptors left for the service ({processes} {processes|process|processes})",
     "服务还可打开 {room} 个文件描述符（{processes} 个进程）",
 );
 
@@ -34,11 +34,11 @@ pub fn service_abilities(read: Read<'_>) -> Vec<Said> {
 }
 
 const FEW: Text = text(
-    "the service may open {room} more file descriptors, and this run has up to {connections} connections",
+    "the service can open {room} more file descriptors, and this run opens up to {connections} connections",
     "服务最多还能打开 {room} 个文件描述符，而本次压测最多有 {connections} 个连接",
 );
 const RAISE: Text = text(
-    "LimitNOFILE= of its unit, ulimit -n, or worker_rlimit_nofile of nginx: more than {wanted}",
+    "set LimitNOFILE= in its unit, ulimit -n, or nginx's worker_rlimit_nofile to more than {wanted}",
     "提高其单元的 LimitNOFILE=、ulimit -n 或 nginx 的 worker_rlimit_nofile：大于 {wanted}",
 );
 
@@ -54,7 +54,7 @@ fn descriptors(read: Read<'_>, planned: &Planned) -> Option<Advice> {
 }
 
 const LEFT: Text = text(
-    "connections that are used once and closed there leave up to {more} in TIME_WAIT, and its table holds {max}",
+    "connections used once and closed by the service leave up to {more} in TIME_WAIT, and its table holds {max}",
     "只用一次并由服务关闭的连接最多留下 {more} 个 TIME_WAIT，而其表只能容纳 {max} 个",
 );
 const LARGER: Text =
@@ -107,10 +107,7 @@ mod tests {
         assert_eq!(examine_service(&|_| None, &Planned { connections: 1_000_000, ..run() }), [], "nothing was told");
         assert_eq!(service_abilities(&|_| None).len(), 0);
         let able: Vec<String> = service_abilities(&host).iter().map(|said| said.of(Lang::En)).collect();
-        assert_eq!(
-            able,
-            ["4 cores", "an accept queue of 128", "900 more file descriptors for the service (1 process)"]
-        );
+        assert_eq!(able, ["4 cores", "accept queue of 128", "900 file descriptors left for the service (1 process)"]);
     }
 
     #[test]
@@ -119,9 +116,9 @@ mod tests {
         assert_eq!((queue.len(), queue[0].0), (1, Prospect::Caution), "{queue:?}");
         assert!(queue[0].1.contains("holds 128") && queue[0].1.contains("somaxconn"), "{queue:?}");
         let many = said(&Planned { connections: 1_000, ..run() });
-        assert!(many[0].1.starts_with("the service may open 900 more file descriptors"), "{many:?}");
+        assert!(many[0].1.starts_with("the service can open 900 more file descriptors"), "{many:?}");
         let short = said(&Planned { rate_per_s: Some(2_000.0), is_one_shot: true, ..run() });
         assert!(short.iter().any(|(_, said)| said.contains("leave up to 120,000 in TIME_WAIT")), "{short:?}");
-        assert!(short.iter().any(|(_, said)| said.contains("connections are tracked")), "{short:?}");
+        assert!(short.iter().any(|(_, said)| said.contains("connection tracking is on")), "{short:?}");
     }
 }

@@ -8,24 +8,27 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "the accept queue of {listener} overflowed: connections wait in it, and those beyond it are tried again after 1 s, 3 s, 7 s",
+    "the accept queue of {listener} overflowed: connections that did not fit were dropped and retried after 1 s, 3 \
+        s, 7 s",
     "{listener} 的 accept 队列溢出：连接在其中等待，超出的在 1、3、7 秒后重试",
 );
 const SHAPE: Text = text(
-    "connections look dropped on their way in: {share} took a second and more, as a SYN that is sent again does",
+    "connections seem to be dropped on the way in: {share} took a second or more, which is how long a SYN \
+        retransmission takes",
     "连接请求疑似被丢弃：{share} 的连接耗时一秒以上，与 SYN 重传相符",
 );
 const EVIDENCE: Text = text(
-    "TcpExt ListenOverflows +{n}; up to {queue} of {limit} in the queue",
+    "TcpExt ListenOverflows +{n}; queue length up to {queue} of {limit}",
     "TcpExt ListenOverflows +{n}；队列最多 {queue}，上限 {limit}",
 );
 const SYNS: Text = text("TcpExt TCPSynRetrans +{n}", "TcpExt TCPSynRetrans +{n}");
 const REMEDY: Text = text(
-    "a longer backlog, in the service's listen() and in net.core.somaxconn (the smaller of both counts); accept faster: more acceptors, SO_REUSEPORT; leave net.ipv4.tcp_abort_on_overflow at 0",
+    "raise the backlog, both in the service's listen() and in net.core.somaxconn (the smaller one applies); accept \
+        faster: more acceptors, SO_REUSEPORT; leave net.ipv4.tcp_abort_on_overflow at 0",
     "加大 backlog：服务的 listen() 与 net.core.somaxconn（取小者）；加快 accept：更多 acceptor、SO_REUSEPORT；net.ipv4.tcp_abort_on_overflow 保持 0",
 );
 const EXPERIMENT: Text = text(
-    "with as few users as the queue holds the counter must stand still: `brunt -c {users} {url}`",
+    "with no more users than the queue holds, the counter should stay flat: `brunt -c {users} {url}`",
     "用户数不超过队列长度时，该计数应不再上升：`brunt -c {users} {url}`",
 );
 
@@ -36,12 +39,12 @@ pub(super) const PAGE: Page = Page {
     rule: "N2",
     title: text("A full accept queue", "accept 队列已满"),
     sign: text(
-        "connects take 1, 3 or 7 s or time out while the service is not busy",
+        "connects take 1, 3 or 7 s, or time out, while the service is not busy",
         "建连耗时 1、3、7 秒或超时，而服务并不忙",
     ),
     remedy: REMEDY,
     beware: Some(text(
-        "a backlog of a million only turns refusals into timeouts: its size is accept rate × tolerated wait",
+        "a backlog of a million only turns refusals into timeouts: size it as accept rate × tolerable wait",
         "百万级 backlog 只是把拒绝变成超时：长度应为 accept 速率 × 可容忍等待",
     )),
 };

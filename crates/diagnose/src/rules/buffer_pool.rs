@@ -9,36 +9,40 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "{share} of what queries read is not in the buffer pool and comes from files: {reads} pages a second",
+    "{share} of the pages that queries read miss the buffer pool and come from disk: {reads} pages/s",
     "查询读取的页有 {share} 不在缓冲池中，须从文件读取：每秒 {reads} 页",
 );
 const EVIDENCE: Text = text(
-    "SHOW GLOBAL STATUS: Innodb_buffer_pool_reads +{missed} over Innodb_buffer_pool_read_requests +{asked}, while the pool came to hold {filled} pages more",
+    "SHOW GLOBAL STATUS: Innodb_buffer_pool_reads +{missed} for Innodb_buffer_pool_read_requests +{asked}, while \
+        the pool grew by {filled} pages",
     "SHOW GLOBAL STATUS：Innodb_buffer_pool_reads +{missed}，Innodb_buffer_pool_read_requests +{asked}，期间缓冲池多容纳 {filled} 页",
 );
 const REMEDY: Text = text(
-    "raise innodb_buffer_pool_size until what the run reads fits (it can be changed while the server runs), or let queries read less: an index, fewer columns, fewer rows",
+    "raise innodb_buffer_pool_size until the data this run reads fits (no restart needed), or make queries read \
+        less: an index, fewer columns, fewer rows",
     "调大 innodb_buffer_pool_size，使本次测试所读的数据放得下（可在线修改），或让查询少读：加索引、少取列、少取行",
 );
 const EXPERIMENT: Text = text(
-    "with requests for so few rows that they fit into the pool Innodb_buffer_pool_reads must stand still and latency fall",
+    "with requests for few enough rows to fit in the pool, Innodb_buffer_pool_reads should stay flat and latency fall",
     "若只请求放得进缓冲池的少量行，Innodb_buffer_pool_reads 应不再增加，延迟应下降",
 );
 
 const WAITING: Text = text(
-    "{waiting} of {in_flight} requests in flight wait at any moment for what is read from files: it is not in shared_buffers",
+    "at any moment {waiting} of {in_flight} requests in flight wait for reads from disk: the pages are not in \
+        shared_buffers",
     "任一时刻在途 {in_flight} 个请求中有 {waiting} 个在等待从文件读取：所读的页不在 shared_buffers 中",
 );
 const READ: Text = text(
-    "pg_stat_database: blks_read +{missed} ({share} of all blocks that were asked for), blk_read_time +{time} in {span}",
+    "pg_stat_database: blks_read +{missed} ({share} of all blocks requested), blk_read_time +{time} in {span}",
     "pg_stat_database：blks_read +{missed}（占所请求块的 {share}），{span} 内 blk_read_time +{time}",
 );
 const MORE: Text = text(
-    "raise shared_buffers (PostgreSQL must be restarted) or the memory of the machine until what the run reads fits, or let queries read less: an index, fewer columns, fewer rows",
+    "raise shared_buffers (needs a restart) or add memory until the data this run reads fits, or make queries read \
+        less: an index, fewer columns, fewer rows",
     "调大 shared_buffers（需重启 PostgreSQL）或内存，使本次测试所读的数据放得下，或让查询少读：加索引、少取列、少取行",
 );
 const STILL: Text = text(
-    "with requests for so few rows that they fit, blk_read_time must stand still and latency fall",
+    "with requests for few enough rows to fit, blk_read_time should stay flat and latency fall",
     "若只请求放得下的少量行，blk_read_time 应不再增加，延迟应下降",
 );
 
@@ -54,12 +58,14 @@ pub(super) const PAGE: Page = Page {
     rule: "D4",
     title: text("A buffer pool that is too small", "缓冲池太小"),
     sign: text(
-        "queries that read other rows each time are slower than those that read the same; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT, or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE where track_io_timing is on",
+        "queries for different rows are slower than repeated queries for the same rows; needs --watch \
+            mysql=mysql://USER:PASSWORD@HOST:PORT, or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE where \
+            track_io_timing is on",
         "每次读不同行的查询比反复读相同行的慢；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT，或 postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE（须开启 track_io_timing）",
     ),
     remedy: REMEDY,
     beware: Some(text(
-        "after a start every pool is empty: load it before the measurement (--warmup), and keep the figures of a cold and of a warm one apart",
+        "every pool starts out empty: fill it before measuring (--warmup), and do not mix cold and warm results",
         "刚启动时缓冲池总是空的：测量前先预热（--warmup），冷、热两种数字不要混在一起",
     )),
 };

@@ -8,22 +8,25 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const OURS: Text = text(
-    "the proxy's 499 are brunt's own timeouts: {lines} lines, {timeouts} requests timed out; the service behind it is too slow for them",
+    "the proxy's 499s are brunt's own timeouts: {lines} log lines, {timeouts} timed-out requests; the service \
+        behind the proxy is too slow",
     "代理的 499 来自 brunt 自己的超时：{lines} 行，{timeouts} 个请求超时；其后端服务过慢",
 );
 const OTHERS: Text = text(
-    "something between brunt and the proxy gave up: {lines} requests have 499 in its log, and {timeouts} of brunt's timed out",
+    "something between brunt and the proxy gave up: its log has {lines} requests with 499, and {timeouts} requests \
+        of brunt timed out",
     "brunt 与代理之间有设备提前断开：日志中 {lines} 个 499，而 brunt 超时 {timeouts} 个",
 );
 const EVIDENCE: Text = text("access log: {lines} lines with status 499", "访问日志：{lines} 行状态为 499");
 const REMEDY: Text = text(
-    "find what the service behind it waits for ($upstream_response_time in the log); proxy_ignore_client_abort only hides it",
+    "find out what the service behind the proxy is waiting for ($upstream_response_time in the log); \
+        proxy_ignore_client_abort only hides the problem",
     "查明后端在等待什么（日志中的 $upstream_response_time）；proxy_ignore_client_abort 只会掩盖问题",
 );
 const BETWEEN: Text =
-    text("look for a load balancer or firewall between, and for its timeout", "检查中间的负载均衡或防火墙及其超时");
+    text("look for a load balancer or firewall in between, and its timeout", "检查中间的负载均衡或防火墙及其超时");
 const EXPERIMENT: Text = text(
-    "with a longer -t the 499 must be gone, and their responses be as slow as the service is",
+    "with a longer -t the 499s should be gone, and those responses take as long as the service does",
     "加大 -t 后 499 应消失，其响应时间即后端的真实耗时",
 );
 
@@ -32,14 +35,14 @@ const SAME: f64 = 0.2;
 
 pub(super) const PAGE: Page = Page {
     rule: "P4",
-    title: text("499: the client left first", "499：客户端先断开"),
+    title: text("499: the client disconnected first", "499：客户端先断开"),
     sign: text(
-        "status 499 in nginx's log; needs --watch-log with its access log",
+        "status 499 in nginx's log; needs --watch-log on its access log",
         "nginx 日志中出现 499；需要用 --watch-log 指定其访问日志",
     ),
     remedy: REMEDY,
     beware: Some(text(
-        "proxy_ignore_client_abort on hides the 499 and keeps the slow request running",
+        "proxy_ignore_client_abort on hides the 499s and keeps the slow requests running",
         "proxy_ignore_client_abort on 只是隐藏 499，慢请求仍在执行",
     )),
 };

@@ -19,13 +19,13 @@ const REMEDY: Text = text(
     "raise net.netfilter.nf_conntrack_max with its hash size, or exempt the path under test (NOTRACK)",
     "提高 net.netfilter.nf_conntrack_max 及其哈希大小，或对被测路径使用 NOTRACK",
 );
-const EXPERIMENT: Text = text("with keep-alive the table must stay far from full", "使用长连接时，该表应远未填满");
+const EXPERIMENT: Text = text("with keep-alive the table should stay far from full", "使用长连接时，该表应远未填满");
 
 pub(super) const PAGE: Page = Page {
     rule: "N5",
-    title: text("A full table of tracked connections", "连接跟踪表已满"),
+    title: text("Connection tracking table full", "连接跟踪表已满"),
     sign: text(
-        "connects time out through NAT, a firewall or a container host while everything else is well",
+        "connects through NAT, a firewall or a container host time out while everything else is fine",
         "经过 NAT、防火墙或容器主机时建连超时，其他一切正常",
     ),
     remedy: REMEDY,

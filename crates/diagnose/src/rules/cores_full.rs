@@ -9,38 +9,39 @@ use crate::pages::Page;
 use crate::run::Run;
 
 const SERVICE: Text = text(
-    "the CPU is the limit: the service used {service} of {cores} cores, and none was left",
+    "the CPU is the limit: the service used {service} of {cores} cores, with none to spare",
     "瓶颈是 CPU：服务用了 {cores} 个核中的 {service} 个，已无空闲",
 );
 const SHARED: Text = text(
-    "all {cores} cores were busy, and service and generator share them: the service used {service}, brunt {own}, so this measures both",
+    "all {cores} cores were busy, shared by service and load generator: the service used {service}, brunt {own}, so \
+        this measures both",
     "全部 {cores} 个核都已占满，且服务与发压端共用：服务 {service}，brunt {own}，结果是两者之和",
 );
 const OTHERS: Text = text(
-    "all {cores} cores were busy, and not by the service: it used {service}, brunt {own}, others {others}",
+    "all {cores} cores were busy, but not with the service: it used {service}, brunt {own}, others {others}",
     "全部 {cores} 个核都已占满，但并非服务所用：服务 {service}，brunt {own}，其他 {others}",
 );
 const EVIDENCE: Text = text(
     "/proc/stat: {busy} of {cores} cores busy; CPU time of the service's processes: {service} cores",
     "/proc/stat：{cores} 个核中 {busy} 个繁忙；服务进程的 CPU 时间：{service} 个核",
 );
-const COST: Text = text("; {cost} of CPU a request", "；每请求 {cost} CPU");
+const COST: Text = text("; {cost} of CPU per request", "；每请求 {cost} CPU");
 const REMEDY: Text = text(
-    "profile the service (a flame graph shows where it goes), or give it more cores",
+    "profile the service (a flame graph shows where the time goes), or give it more cores",
     "对服务做性能剖析（火焰图），或增加核数",
 );
 const APART: Text = text(
-    "run brunt on another machine, or give both cores of their own (taskset)",
+    "run brunt on another machine, or pin each to its own cores (taskset)",
     "把 brunt 放到另一台机器，或用 taskset 给两者各自的核",
 );
-const QUIET: Text = text("stop what else runs on this machine, or move the service", "停掉本机的其他程序，或迁移服务");
+const QUIET: Text = text("stop everything else on this machine, or move the service", "停掉本机的其他程序，或迁移服务");
 const EXPERIMENT: Text = text(
-    "with twice the users throughput must not rise, only latency: `brunt -c {users} {url}`",
+    "doubling the users should raise latency but not throughput: `brunt -c {users} {url}`",
     "用户数翻倍后吞吐量不应上升，只有延迟上升：`brunt -c {users} {url}`",
 );
 
 const EXPERIMENT_OPEN: Text = text(
-    "at twice the rate no more may succeed than now: `brunt -r {rate} {url}`",
+    "at twice the rate, no more requests should succeed than now: `brunt -r {rate} {url}`",
     "速率翻倍后成功数不应增加：`brunt -r {rate} {url}`",
 );
 
@@ -54,10 +55,10 @@ const WAITED: f64 = 0.5;
 pub(super) const PAGE: Page = Page {
     rule: "S1",
     title: text("All cores busy", "CPU 占满"),
-    sign: text("throughput is level and latency grows with the number of users", "吞吐量持平，延迟随用户数增长"),
+    sign: text("throughput is flat and latency grows with the number of users", "吞吐量持平，延迟随用户数增长"),
     remedy: REMEDY,
     beware: Some(text(
-        "running the generator on the machine of the service measures both",
+        "running the load generator on the service's machine measures both",
         "在服务所在机器上发压，测到的是两者之和",
     )),
 };
@@ -158,6 +159,6 @@ mod tests {
         };
         assert!(said(1.8, 0.1).starts_with("the CPU is the limit"), "{}", said(1.8, 0.1));
         assert!(said(1.0, 0.9).contains("measures both"), "{}", said(1.0, 0.9));
-        assert!(said(0.2, 0.1).contains("not by the service"), "{}", said(0.2, 0.1));
+        assert!(said(0.2, 0.1).contains("not with the service"), "{}", said(0.2, 0.1));
     }
 }

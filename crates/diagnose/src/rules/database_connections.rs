@@ -9,46 +9,50 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text =
-    text("the database turned connections away: it takes {max}", "数据库拒绝了连接：最多接受 {max} 个连接");
+    text("the database refused connections: it allows {max}", "数据库拒绝了连接：最多接受 {max} 个连接");
 const EVIDENCE: Text = text(
-    "SHOW GLOBAL STATUS: Connection_errors_max_connections rose by {refused}; Threads_connected was {connected} at most, max_connections is {max}",
+    "SHOW GLOBAL STATUS: Connection_errors_max_connections +{refused}; Threads_connected up to {connected}, \
+        max_connections {max}",
     "SHOW GLOBAL STATUS：Connection_errors_max_connections 增加 {refused}；Threads_connected 最高 {connected}，max_connections 为 {max}",
 );
 const REMEDY: Text = text(
-    "bound the pools of the applications so that all together stay below max_connections; a query at work needs a connection, a waiting one does not. More connections than cores can serve cost memory and bring no throughput",
+    "limit the applications' pools so that together they stay below max_connections; only a running query needs a \
+        connection, a queued one does not. More connections than the cores can serve cost memory and add no \
+        throughput",
     "限制各应用的连接池，使总数低于 max_connections；正在执行的查询才需要连接，等待的不需要。连接数超出 CPU 所能处理的部分只占内存，不增加吞吐量",
 );
 const EXPERIMENT: Text =
-    text("with fewer connections than {max} none must be turned away", "连接数少于 {max} 时，不应再有连接被拒绝");
+    text("with fewer than {max} connections, none should be refused", "连接数少于 {max} 时，不应再有连接被拒绝");
 
 /// What databases say of it themselves, without being watched.
 const FULL: Text =
-    text("the database turned connections away: it had all it takes", "数据库拒绝了连接：连接数已达上限");
+    text("the database refused connections: it had reached its limit", "数据库拒绝了连接：连接数已达上限");
 const SAID: Text = text(
     "connections refused with «too many connections» (MySQL 1040, PostgreSQL 53300): {refused}",
     "因 too many connections（MySQL 1040、PostgreSQL 53300）被拒绝的连接：{refused}",
 );
 const FEWER: Text = text(
-    "with fewer connections (-c, --max-connections) none must be turned away",
+    "with fewer connections (-c, --max-connections), none should be refused",
     "减少连接数（-c、--max-connections）后，不应再有连接被拒绝",
 );
 /// PostgreSQL counts nobody whom it turned away: whoever asks it is told that, and the sessions are counted beside.
 const TOLD: Text = text(
-    "connections refused with error 53300: {refused}; pg_stat_activity had {clients} sessions of clients at most, max_connections is {max}, of which {reserved} reserved",
+    "connections refused with error 53300: {refused}; pg_stat_activity showed up to {clients} client sessions; \
+        max_connections is {max}, {reserved} of them reserved",
     "因错误 53300 被拒绝的连接：{refused}；pg_stat_activity 中客户端会话最多 {clients} 个，max_connections 为 {max}，其中保留 {reserved} 个",
 );
 const USED_UP: Text = text(
-    "the database had as many connections as it takes ({max}) while requests failed",
+    "the database was at its connection limit ({max}) while requests failed",
     "请求失败期间，数据库的连接数达到上限（{max}）",
 );
 const SESSIONS: Text = text(
-    "pg_stat_activity had {clients} sessions of clients at most; max_connections is {max}, of which {reserved} reserved",
+    "pg_stat_activity showed up to {clients} client sessions; max_connections is {max}, {reserved} of them reserved",
     "pg_stat_activity 中客户端会话最多 {clients} 个；max_connections 为 {max}，其中保留 {reserved} 个",
 );
 
 pub(super) const PAGE: Page = Page {
     rule: "D1",
-    title: text("The database has all its connections", "数据库连接数已满"),
+    title: text("Database out of connections", "数据库连接数已满"),
     sign: text(
         "connections fail with «too many connections» (MySQL error 1040, PostgreSQL 53300); --watch mysql=… or postgres=… shows its counters",
         "连接失败并提示 too many connections（MySQL 错误 1040、PostgreSQL 53300）；--watch mysql=… 或 postgres=… 可显示其计数",

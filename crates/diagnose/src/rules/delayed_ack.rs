@@ -8,19 +8,20 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "Nagle's algorithm and delayed acknowledgements wait for each other: {share} of the responses stop for 40 ms behind their first bytes",
+    "Nagle's algorithm and delayed ACKs wait for each other: {share} of the responses stall for 40 ms after their \
+        first bytes",
     "Nagle 算法与延迟确认互相等待：{share} 的响应在首字节后停顿 40 毫秒",
 );
 const EVIDENCE: Text = text(
-    "first byte to last took 38 to 48 ms for {slow} of {count} responses; TcpExt DelayedACKs +{acks}",
+    "first to last byte took 38 to 48 ms in {slow} of {count} responses; TcpExt DelayedACKs +{acks}",
     "{count} 个响应中有 {slow} 个首字节到末字节耗时 38 至 48 毫秒；TcpExt DelayedACKs +{acks}",
 );
 const REMEDY: Text = text(
-    "set TCP_NODELAY on the service's connections, or write a response at once (headers and body in one write)",
+    "set TCP_NODELAY on the service's connections, or send each response in one write (headers and body together)",
     "在服务的连接上设置 TCP_NODELAY，或一次写出整个响应（头与体同一次 write）",
 );
 const EXPERIMENT: Text = text(
-    "with TCP_NODELAY the pause must be gone, and throughput of one user rise many times",
+    "with TCP_NODELAY the pause should be gone, and a single user's throughput should be many times higher",
     "设置 TCP_NODELAY 后停顿应消失，单用户吞吐量应成倍上升",
 );
 
@@ -39,11 +40,11 @@ const PAUSE: f64 = 0.04;
 
 pub(super) const PAGE: Page = Page {
     rule: "L3",
-    title: text("40 ms behind the first bytes", "首字节后停顿 40 毫秒"),
-    sign: text("a shelf of latency at 40 ms while every CPU is idle", "延迟集中在 40 毫秒而 CPU 空闲"),
+    title: text("40 ms stall after the first bytes", "首字节后停顿 40 毫秒"),
+    sign: text("a latency plateau at 40 ms while every CPU is idle", "延迟集中在 40 毫秒而 CPU 空闲"),
     remedy: REMEDY,
     beware: Some(text(
-        "where responses wait longer for something else (a pool, the CPU), the pause costs latency and no throughput",
+        "where responses wait longer for something else (a pool, the CPU), the pause costs latency but no throughput",
         "若响应更多时间在等别的东西（资源池、CPU），该停顿只影响延迟，不影响吞吐量",
     )),
 };

@@ -8,28 +8,29 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "the generator ran out of file descriptors: {n} {n|request|requests} failed for want of one",
+    "the load generator ran out of file descriptors: {n} {n|request|requests} failed because none was left",
     "发压端的文件描述符耗尽：{n} 个请求因此失败",
 );
-const EVIDENCE: Text = text("EMFILE from the system, {n} times", "系统返回 EMFILE {n} 次");
+const EVIDENCE: Text = text("EMFILE {n} times", "系统返回 EMFILE {n} 次");
 const LIMIT: Text = text("; the limit is {limit}", "；上限为 {limit}");
 const REMEDY: Text = text(
-    "raise `ulimit -n` (LimitNOFILE= of a systemd unit); the ceiling is the setting fs.nr_open",
+    "raise `ulimit -n` (LimitNOFILE= in a systemd unit); its ceiling is fs.nr_open",
     "提高 `ulimit -n`（systemd 单元用 LimitNOFILE=）；上限由 fs.nr_open 决定",
 );
 const EXPERIMENT: Text =
-    text("with fewer connections than descriptors no request must fail", "连接数少于描述符上限时，不应再有请求失败");
+    text("with fewer connections than descriptors, no request should fail", "连接数少于描述符上限时，不应再有请求失败");
 
 pub(super) const PAGE: Page = Page {
     rule: "C4",
-    title: text("No file descriptors left for the generator", "发压端描述符耗尽"),
+    title: text("Load generator out of file descriptors", "发压端描述符耗尽"),
     sign: text(
         "connections fail at a round number (1,000, 4,000, 20,000) with EMFILE",
         "连接在某个整数（1000、4000、20000）处以 EMFILE 失败",
     ),
     remedy: REMEDY,
     beware: Some(text(
-        "the ceiling of `ulimit -n` is fs.nr_open, not fs.file-max; a limits.conf above fs.nr_open locks logins out",
+        "the ceiling of `ulimit -n` is fs.nr_open, not fs.file-max; a value above fs.nr_open in limits.conf locks \
+            users out",
         "`ulimit -n` 的上限是 fs.nr_open 而非 fs.file-max；limits.conf 超过 fs.nr_open 会导致无法登录",
     )),
 };

@@ -9,43 +9,43 @@ use crate::pages::Page;
 use crate::run::GeneratorDoubt;
 
 const FULL: Text = text(
-    "the generator was the limit: its busiest worker used {share} of a core",
+    "the load generator was the limit: its busiest worker used {share} of a core",
     "瓶颈在发压端：最忙的工作线程占用一个核的 {share}",
 );
 const DISTURBED: Text = text(
-    "the generator was disturbed, so its figures do not show what the service can do",
+    "the load generator was disturbed, so its results do not show what the service can do",
     "发压端受到干扰，其数据不能说明服务的能力",
 );
 const CPU: Text = text("CPU time of its threads: {cores} cores", "其线程的 CPU 时间：{cores} 个核");
-const STARVED: Text =
-    text("its threads waited for a core that others had (see Trust)", "其线程在等待被占用的核（见可信度）");
-const THROTTLED: Text =
-    text("its control group had used up its CPU quota (see Trust)", "其 cgroup 的 CPU 配额已用完（见可信度）");
+const STARVED: Text = text("its threads waited for a CPU core (see Trust)", "其线程在等待被占用的核（见可信度）");
+const THROTTLED: Text = text("its cgroup used up its CPU quota (see Trust)", "其 cgroup 的 CPU 配额已用完（见可信度）");
 const ABSENT: Text = text(
-    "its threads did not look at their sockets for a while (see Trust)",
+    "its threads did not read their sockets for a while (see Trust)",
     "其线程有一段时间没有查看套接字（见可信度）",
 );
 const LATE: Text = text("it sent requests late (see Trust)", "其发送请求有延迟（见可信度）");
 const REMEDY: Text = text(
-    "give it more workers (-w), cores of its own or more machines; fewer checks of responses cost less",
+    "give it more workers (-w), dedicated cores or more machines; fewer response checks also cost less",
     "增加工作线程（-w）、独占的核或机器；减少对响应的检查",
 );
 const APART: Text = text(
-    "give it cores of its own (taskset) or a machine of its own, and stop what else runs there",
+    "give it dedicated cores (taskset) or its own machine, and stop everything else there",
     "用 taskset 给它独占的核，或换到独立的机器，并停掉其他程序",
 );
-const QUOTA: Text = text("raise the CPU quota of its control group", "提高其 cgroup 的 CPU 配额");
+const QUOTA: Text = text("raise the CPU quota of its cgroup", "提高其 cgroup 的 CPU 配额");
 const EXPERIMENT: Text = text(
-    "with half the load latency must fall and throughput must not: if throughput halves too, the service had room",
+    "at half the load, latency should fall but throughput should not: if throughput halves too, the service had \
+        headroom",
     "负载减半后延迟应下降而吞吐量不变；若吞吐量也减半，则服务仍有余量",
 );
-const AGAIN: Text = text("the same run on a quiet machine must be trusted", "在空闲的机器上重跑同样的测试，结果应可信");
+const AGAIN: Text =
+    text("the same run on a quiet machine should be trusted", "在空闲的机器上重跑同样的测试，结果应可信");
 
 pub(super) const PAGE: Page = Page {
     rule: "C1",
-    title: text("The generator is the limit", "发压端是瓶颈"),
+    title: text("Load generator at its limit", "发压端是瓶颈"),
     sign: text(
-        "throughput stops growing while the service is calm; responses wait to be read",
+        "throughput stops growing while the service is not busy; responses wait to be read",
         "吞吐量不再增长而服务空闲；响应等待读取",
     ),
     remedy: REMEDY,

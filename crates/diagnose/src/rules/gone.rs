@@ -9,25 +9,26 @@ use crate::pages::Page;
 use crate::rules::stood_still::outage;
 
 const GONE: Text = text(
-    "the service was gone from {from} on: nobody listened any more, and no request succeeded",
+    "the service was down from {from} on: nothing was listening, and no request succeeded",
     "服务自 {from} 起不复存在：已无人监听，没有请求成功",
 );
 const AWAY: Text = text(
-    "the service was gone from {from} to {to}: nobody listened meanwhile, and no request succeeded",
+    "the service was down from {from} to {to}: nothing was listening, and no request succeeded",
     "服务在 {from} 到 {to} 之间不存在：其间无人监听，没有请求成功",
 );
 const REFUSED: Text =
-    text("nobody listened at times: {refused} connects were refused", "有时无人监听：{refused} 次建连被拒绝");
+    text("nothing was listening at times: {refused} connects were refused", "有时无人监听：{refused} 次建连被拒绝");
 const EVIDENCE: Text = text(
-    "{refused} failures are connects refused (ECONNREFUSED); {scheduled} requests were scheduled",
+    "{refused} of {scheduled} scheduled requests failed with a refused connect (ECONNREFUSED)",
     "{refused} 个失败为建连被拒绝（ECONNREFUSED）；共安排 {scheduled} 个请求",
 );
 const REMEDY: Text = text(
-    "look why the service ended or was restarted at that moment: its log, `journalctl -u`, `dmesg` for the out-of-memory killer; where it is one of several behind an address, why not all of them run",
+    "find out why the service exited or restarted at that moment: its log, `journalctl -u`, `dmesg` (OOM killer); \
+        if several instances share the address, why some are down",
     "查明服务当时退出或重启的原因：其日志、`journalctl -u`、`dmesg` 中的 OOM killer；若同一地址后有多个实例，查明为何并非都在运行",
 );
 const EXPERIMENT: Text = text(
-    "while it runs a second process must be able to connect at every moment: `brunt -c 1 {url}`",
+    "while the service is up, a second client should always be able to connect: `brunt -c 1 {url}`",
     "压测期间另一进程应随时可以连接：`brunt -c 1 {url}`",
 );
 
@@ -36,14 +37,14 @@ const SHARE: f64 = 0.01;
 
 pub(super) const PAGE: Page = Page {
     rule: "N11",
-    title: text("Nobody listens", "无人监听"),
+    title: text("Nothing listening", "无人监听"),
     sign: text(
-        "connects are refused from one moment on, or for a while, after others had succeeded",
+        "connects start being refused, for a while or for good, after earlier ones succeeded",
         "原本成功的建连自某一刻起或在一段时间内被拒绝",
     ),
     remedy: REMEDY,
     beware: Some(text(
-        "the few requests that were in flight fail with closed or reset: they are no idle time-out",
+        "the few requests in flight fail with closed or reset: that is not an idle timeout",
         "当时在途的少数请求会以 closed 或 reset 失败：这不是空闲超时",
     )),
 };

@@ -8,19 +8,21 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "idle connections were closed as they were used again: {failed} requests failed on connections that had served before",
+    "idle connections were closed just as they were reused: {failed} requests failed on connections that had worked \
+        before",
     "空闲连接在再次使用时被对端关闭：{failed} 个请求在已用过的连接上失败",
 );
 const EVIDENCE: Text = text(
-    "failures of kind closed or reset before the first byte, on reused connections: {failed} of {scheduled} requests",
+    "closed or reset before the first byte on reused connections: {failed} of {scheduled} requests",
     "复用连接上首字节前的 closed 或 reset 失败：{scheduled} 个请求中有 {failed} 个",
 );
 const REMEDY: Text = text(
-    "let the side that sends give connections up sooner than the side that receives: an idle timeout below the server's keep-alive timeout, and below that of every proxy between",
+    "let the client side close idle connections before the server side does: an idle timeout below the keep-alive \
+        timeout of the server and of every proxy in between",
     "让发送方先于接收方关闭空闲连接：其空闲超时应小于服务器以及沿途每个代理的 keep-alive 超时",
 );
 const EXPERIMENT: Text = text(
-    "with --no-keepalive, or without pauses, none of these may fail",
+    "with --no-keepalive, or without pauses, these failures should be gone",
     "使用 --no-keepalive 或不停顿时，不应再有此类失败",
 );
 
@@ -34,13 +36,13 @@ const MOMENT: f64 = 4.0;
 
 pub(super) const PAGE: Page = Page {
     rule: "N10",
-    title: text("Idle connections closed as they are used", "空闲连接被关闭"),
+    title: text("Idle connections closed on reuse", "空闲连接被关闭"),
     sign: text(
-        "few requests fail with closed or reset, only where connections rest between requests",
+        "a few requests fail with closed or reset, only when connections sit idle between requests",
         "少量请求以 closed 或 reset 失败，且只在连接有空闲时出现",
     ),
     remedy: REMEDY,
-    beware: Some(text("repeating such requests is safe only where twice does no harm", "只有幂等请求才可安全重试")),
+    beware: Some(text("retrying such requests is safe only if they are idempotent", "只有幂等请求才可安全重试")),
 };
 
 pub(super) fn judge(case: &Case) -> Option<Found> {

@@ -8,21 +8,21 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "the service leaks file descriptors: process {pid} opened {rise} that no connection explains",
+    "the service leaks file descriptors: process {pid} opened {rise} that its connections do not explain",
     "服务泄漏文件描述符：进程 {pid} 多打开了 {rise} 个，且与连接数无关",
 );
 const EVIDENCE: Text = text(
-    "/proc/{pid}/fd: +{fds} in {span} s, while its connections changed by {connections}",
+    "/proc/{pid}/fd: +{fds} in {span} s, while its connection count changed by {connections}",
     "/proc/{pid}/fd：{span} 秒内 +{fds}，而其连接数变化为 {connections}",
 );
 const LEFT: Text =
-    text("; at this pace its limit of {limit} is reached after {time}", "；照此速度，{time} 后达到上限 {limit}");
+    text("; at this pace it hits its limit of {limit} after {time}", "；照此速度，{time} 后达到上限 {limit}");
 const REMEDY: Text = text(
-    "close what each request opens (files, sockets to other services) on every path, errors included",
+    "close everything a request opens (files, sockets to other services) on every code path, errors included",
     "在每条路径（含出错时）关闭请求打开的文件与套接字",
 );
 const EXPERIMENT: Text = text(
-    "an hour at a low rate must show the same line upwards: `brunt -r 10/s -d 1h {url}`",
+    "an hour at a low rate should show the same steady rise: `brunt -r 10/s -d 1h {url}`",
     "低速率压一小时，应看到同样的上升：`brunt -r 10/s -d 1h {url}`",
 );
 

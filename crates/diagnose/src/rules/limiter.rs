@@ -8,20 +8,20 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const LIMITED: Text = text(
-    "a rate limiter turned requests away: {n} {n|response was|responses were} 429, and {kept}/s succeeded",
+    "a rate limiter rejected requests: {n} {n|response was|responses were} 429, and {kept}/s succeeded",
     "限流器拒绝了请求：{n} 个响应为 429，成功 {kept}/s",
 );
 const UNAVAILABLE: Text = text(
-    "the service, or a limiter before it, turned requests away: {n} {n|response was|responses were} 503, and {kept}/s succeeded",
+    "the service, or a rate limiter in front of it, rejected requests: {n} {n|response was|responses were} 503, and {kept}/s succeeded",
     "服务或其前面的限流器拒绝了请求：{n} 个响应为 503，成功 {kept}/s",
 );
 const EVIDENCE: Text = text("{share} of the responses", "占响应的 {share}");
 const REMEDY: Text = text(
-    "exempt the load from the limit (nginx: limit_req, limit_conn), or report the limit as what it is",
+    "exempt the test from the limit (nginx: limit_req, limit_conn), or report it as the limit",
     "让压测流量豁免限流（nginx：limit_req、limit_conn），或如实报告该限额",
 );
 const EXPERIMENT: Text = text(
-    "at {half} no request must be turned away: `brunt -r {half} {url}`",
+    "at {half} no request should be rejected: `brunt -r {half} {url}`",
     "速率为 {half} 时不应再被拒绝：`brunt -r {half} {url}`",
 );
 const EXPERIMENT_SCENARIOS: Text =
@@ -34,7 +34,7 @@ pub(super) const PAGE: Page = Page {
     rule: "P7",
     title: text("A rate limiter", "限流"),
     sign: text(
-        "a fixed rate succeeds, the rest is answered at once with 429 or 503",
+        "a fixed rate succeeds, and the rest immediately gets 429 or 503",
         "成功速率固定，其余立即返回 429 或 503",
     ),
     remedy: REMEDY,

@@ -11,20 +11,18 @@ const CLAIM: Text = text(
     "the link {link} was full: {used} MB/s of the {most} MB/s it carries",
     "链路 {link} 已满：{used} MB/s，上限 {most} MB/s",
 );
-const EVIDENCE: Text = text(
-    "its byte counters: +{bytes} in {span} s at {speed} Mb/s",
-    "其字节计数：{span} 秒内 +{bytes}，速率 {speed} Mb/s",
-);
+const EVIDENCE: Text =
+    text("byte counters: +{bytes} in {span} s at {speed} Mb/s", "其字节计数：{span} 秒内 +{bytes}，速率 {speed} Mb/s");
 const SHAPED: Text = text(
-    "responses come as fast as a link of {nominal} Mb/s carries them: {used} MB/s",
+    "responses arrive exactly as fast as a {nominal} Mb/s link can carry them: {used} MB/s",
     "响应的到达速度正好是 {nominal} Mb/s 链路的上限：{used} MB/s",
 );
 const SEEN: Text = text(
-    "{share} of {nominal} Mb/s in the bytes of responses of {size} each, before the headers of TCP, IP and Ethernet",
+    "responses of {size} each fill {share} of {nominal} Mb/s, not counting TCP, IP and Ethernet headers",
     "每个响应 {size}，其字节占 {nominal} Mb/s 的 {share}，未计 TCP、IP 与以太网首部",
 );
 const REMEDY: Text = text("smaller or compressed responses, or a faster path", "减小或压缩响应，或换用更快的链路");
-const EXPERIMENT: Text = text("with a body half as large throughput must double", "响应体减半后，吞吐量应翻倍");
+const EXPERIMENT: Text = text("with bodies half the size, throughput should double", "响应体减半后，吞吐量应翻倍");
 
 /// The share of its speed at which a link is full (V17).
 const FULL: f64 = 0.9;
@@ -71,12 +69,9 @@ fn seems_full(case: &Case) -> Option<Found> {
 pub(super) const PAGE: Page = Page {
     rule: "C7",
     title: text("A full link", "链路已满"),
-    sign: text(
-        "throughput × size of a response is the same whatever the size",
-        "吞吐量×响应大小 与响应大小无关，恒定不变",
-    ),
+    sign: text("throughput × response size is constant, whatever the size", "吞吐量×响应大小 与响应大小无关，恒定不变"),
     remedy: REMEDY,
-    beware: Some(text("100 Mb/s carry 12.5 MB/s, headers included", "100 Mb/s 只有 12.5 MB/s，含协议头")),
+    beware: Some(text("100 Mb/s is 12.5 MB/s, headers included", "100 Mb/s 只有 12.5 MB/s，含协议头")),
 };
 
 pub(super) fn judge(case: &Case) -> Option<Found> {

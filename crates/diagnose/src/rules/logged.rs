@@ -30,7 +30,7 @@ pub fn tried(judge: fn(&Case) -> Option<crate::Found>, name: &str) {
     let failed = |run: &mut crate::Run| run.failures = vec![Failures::default()];
     let log = |name: &str, to: f64| counted(&[("log.lines", 0.0, 99.0), (&format!("log.{name}"), 4.0, to)]);
     assert_eq!(judged_told(judge, failed, log(name, 9.0)), Some("proved"));
-    assert_eq!(judged_told(judge, failed, log(name, 4.0)), None, "lines of before the run");
+    assert_eq!(judged_told(judge, failed, log(name, 4.0)), None, "lines from before the run");
     assert_eq!(judged_told(judge, failed, log("another", 9.0)), None);
     assert_eq!(judged_told(judge, |_| (), log(name, 9.0)), None, "none of ours failed");
 }

@@ -9,18 +9,19 @@ use crate::pages::Page;
 use crate::run::Times;
 
 const CLAIM: Text = text(
-    "connects were dropped on their way or by the service's kernel: {lost} took a retransmission of their SYN",
+    "connects were dropped in the network or by the service's kernel: {lost} needed a SYN retransmission",
     "建连请求在途中或被服务端内核丢弃：{lost} 个经历了 SYN 重传",
 );
 const EVIDENCE: Text = text(
-    "{lost} of {count} connects took about 1, 3 or 7 s, the others {median} at the middle",
+    "{lost} of {count} connects took about 1, 3 or 7 s; the median of the others is {median}",
     "{count} 次建连中有 {lost} 次约 1、3 或 7 秒，其余中位数 {median}",
 );
 const REMEDY: Text = text(
-    "read the counters of the service's machine: ListenOverflows (accept queue), TCPReqQFullDrop, conntrack drops, or loss between; `brunt probe` there joins them to a run",
+    "check the counters on the service's machine: ListenOverflows (accept queue), TCPReqQFullDrop, conntrack drops, \
+        or packet loss in between; `brunt probe` there adds them to a run",
     "查看服务所在机器的计数：ListenOverflows（accept 队列）、TCPReqQFullDrop、conntrack 丢弃，或网络丢包；在该机运行 `brunt probe` 可并入本次压测",
 );
-const EXPERIMENT: Text = text("with keep-alive (fewer connects) they must be gone", "使用长连接（减少建连）后应消失");
+const EXPERIMENT: Text = text("with keep-alive (fewer connects) they should be gone", "使用长连接（减少建连）后应消失");
 
 /// The first SYN is sent again after 1 s, then 2 s, then 4 s (`TCP_TIMEOUT_INIT`), and the round trip comes on top.
 const AGAIN: [f64; 3] = [1.0, 3.0, 7.0];
@@ -32,9 +33,9 @@ const LEAST: u64 = 3;
 
 pub(super) const PAGE: Page = Page {
     rule: "L1",
-    title: text("Connects of 1, 3 or 7 seconds", "建连耗时 1、3 或 7 秒"),
+    title: text("Connects taking 1, 3 or 7 seconds", "建连耗时 1、3 或 7 秒"),
     sign: text(
-        "connects cluster at 1 s, 3 s, 7 s; the service's machine is not counted",
+        "connect times cluster at 1 s, 3 s, 7 s; the service's machine is not monitored",
         "建连耗时集中在 1、3、7 秒；服务所在机器未被统计",
     ),
     remedy: REMEDY,

@@ -8,18 +8,21 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "segments were lost on the way: {lost} responses took 200 ms more than the others, which is one retransmission",
+    "segments were lost in the network: {lost} responses took 200 ms longer than the others, the time of one \
+        retransmission",
     "途中有丢包：{lost} 个响应比其他多 200 毫秒，即一次重传",
 );
 const EVIDENCE: Text = text(
-    "{lost} responses between {from} and {to}, {around} at other times above {bulk}; at the middle {median}",
+    "{lost} responses between {from} and {to}, {around} others above {bulk}; median {median}",
     "{lost} 个响应在 {from} 与 {to} 之间，其他高于 {bulk} 的有 {around} 个；中位数 {median}",
 );
 const REMEDY: Text = text(
-    "count on the service's machine too (TcpExt and Tcp RetransSegs there are of what it sends): `brunt probe`; then look for loss between (link errors, a full buffer, a policer)",
+    "monitor the service's machine too, with `brunt probe` (its RetransSegs cover the response direction); then \
+        look for loss in between (link errors, a full buffer, a policer)",
     "同时统计服务所在机器（其 RetransSegs 反映响应方向）：`brunt probe`；再排查沿途丢包（链路错误、缓冲区满、限速）",
 );
-const EXPERIMENT: Text = text("from a machine beside the service they must be gone", "在服务旁边的机器上压测时应消失");
+const EXPERIMENT: Text =
+    text("from a machine next to the service they should be gone", "在服务旁边的机器上压测时应消失");
 
 /// `TCP_RTO_MIN`, and how far a response may lie behind it.
 const AGAIN: f64 = 0.2;
@@ -30,9 +33,9 @@ const PEAK: u64 = 5;
 
 pub(super) const PAGE: Page = Page {
     rule: "L2",
-    title: text("Responses 200 ms later than the others", "响应多出 200 毫秒"),
+    title: text("Responses 200 ms late", "响应多出 200 毫秒"),
     sign: text(
-        "a second peak of latency 200 ms behind the first; the service's machine is not counted",
+        "a second latency peak 200 ms after the first; the service's machine is not monitored",
         "延迟分布在主峰之后 200 毫秒处有第二个峰；服务所在机器未被统计",
     ),
     remedy: REMEDY,

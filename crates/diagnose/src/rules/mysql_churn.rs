@@ -9,19 +9,20 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "connections to the database come and go: {connections} for {questions} questions, and it made {threads} threads for them",
+    "the application keeps reconnecting to the database: {connections} connections for {questions} queries, and \
+        {threads} threads created for them",
     "数据库连接频繁建立和断开：{questions} 次 Questions 使用了 {connections} 个连接，并为其创建 {threads} 个线程",
 );
 const EVIDENCE: Text = text(
-    "SHOW GLOBAL STATUS: Connections rose by {connections}, Threads_created by {threads}, Questions by {questions}",
+    "SHOW GLOBAL STATUS: Connections +{connections}, Threads_created +{threads}, Questions +{questions}",
     "SHOW GLOBAL STATUS：Connections 增加 {connections}，Threads_created 增加 {threads}，Questions 增加 {questions}",
 );
 const REMEDY: Text = text(
-    "keep connections in a pool; until then a larger thread_cache_size saves the threads",
+    "use a connection pool; until then a larger thread_cache_size avoids creating threads",
     "使用连接池保持连接；在此之前可加大 thread_cache_size 以复用线程",
 );
 const EXPERIMENT: Text = text(
-    "with connections that stay throughput must rise, and Threads_created stand still",
+    "with persistent connections, throughput should rise and Threads_created stay flat",
     "保持连接后吞吐量应上升，Threads_created 应不再增加",
 );
 
@@ -34,9 +35,9 @@ const LEAST: f64 = 100.0;
 
 pub(super) const PAGE: Page = Page {
     rule: "D6",
-    title: text("Connections to the database come and go", "数据库连接频繁重建"),
+    title: text("Database connections not reused", "数据库连接频繁重建"),
     sign: text(
-        "connecting takes a large part of the time; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
+        "connecting takes much of the time; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
         "建连占用大量时间；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
     ),
     remedy: REMEDY,

@@ -9,19 +9,21 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "commits wait for the disk: the database synchronizes its log {fsyncs} times a second, for {writes} commits a second",
+    "commits wait for the disk: the database syncs its log {fsyncs} times/s, for {writes} commits/s",
     "提交在等待磁盘：数据库每秒同步日志 {fsyncs} 次，每秒提交 {writes} 次",
 );
 const EVIDENCE: Text = text(
-    "SHOW GLOBAL STATUS: Innodb_os_log_fsyncs +{all}; PSI io some {io} of the time, {busy} of {cores} cores busy",
+    "SHOW GLOBAL STATUS: Innodb_os_log_fsyncs +{all}; PSI io some for {io} of the time, {busy} of {cores} cores busy",
     "SHOW GLOBAL STATUS：Innodb_os_log_fsyncs +{all}；PSI io some {io} 的时间，{cores} 个核中 {busy} 个繁忙",
 );
 const REMEDY: Text = text(
-    "change more rows in a transaction, let commits gather (group commit needs concurrent writers), or a disk with a quicker fsync; innodb_flush_log_at_trx_commit=2 and sync_binlog=0 lose the last second at a power cut, so state it where they are set",
+    "change more rows per transaction, let commits batch up (group commit needs concurrent writers), or use a disk \
+        with faster fsync; innodb_flush_log_at_trx_commit=2 and sync_binlog=0 lose the last second in a power cut, \
+        so say so if you use them",
     "一个事务修改更多行，让提交合并（组提交需要并发写入），或换用 fsync 更快的磁盘；innodb_flush_log_at_trx_commit=2 与 sync_binlog=0 断电会丢失最后一秒，设置时须说明",
 );
 const EXPERIMENT: Text = text(
-    "with ten times the rows in each transaction nearly ten times as many must be written",
+    "with ten times the rows per transaction, nearly ten times as many rows should be written",
     "每个事务的行数增加十倍后，写入行数应接近十倍",
 );
 
@@ -36,7 +38,8 @@ pub(super) const PAGE: Page = Page {
     rule: "D3",
     title: text("Commits wait for the disk", "提交等待磁盘"),
     sign: text(
-        "a write takes a multiple of what the disk takes for fsync; needs --watch mysql=… and the database on a machine that is counted",
+        "a write takes a multiple of the disk's fsync time; needs --watch mysql=… and the database on a monitored \
+            machine",
         "写入耗时是磁盘 fsync 的整数倍；需要 --watch mysql=…，且数据库所在机器可被统计",
     ),
     remedy: REMEDY,

@@ -8,7 +8,7 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "the database runs {running} queries at once on {cores} cores, all of them busy: more of them only take turns",
+    "the database runs {running} queries at once on {cores} cores, all busy: more queries only take turns",
     "数据库在 {cores} 个已占满的核上同时运行 {running} 个查询：再多也只是轮流执行",
 );
 const EVIDENCE: Text = text(
@@ -16,11 +16,12 @@ const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS：Threads_running 平均 {running}；/proc/stat：{cores} 个核中 {busy} 个繁忙",
 );
 const REMEDY: Text = text(
-    "let fewer queries run at once (a smaller pool, a queue before it): each is then done sooner, and throughput does not fall",
+    "let fewer queries run at once (a smaller pool, a queue in front): each finishes sooner, and throughput does \
+        not drop",
     "减少并发查询（更小的连接池、前置队列）：每个查询更快完成，吞吐量不会下降",
 );
 const EXPERIMENT: Text = text(
-    "with {users} users throughput must be the same and latency lower: `brunt -c {users} {url}`",
+    "with {users} users, throughput should be the same and latency lower: `brunt -c {users} {url}`",
     "{users} 个用户时吞吐量应相同而延迟更低：`brunt -c {users} {url}`",
 );
 
@@ -33,12 +34,12 @@ pub(super) const PAGE: Page = Page {
     rule: "D7",
     title: text("More queries than cores", "并发查询多于 CPU 核"),
     sign: text(
-        "latency grows with users, throughput falls; needs --watch mysql=… and the database on a machine whose cores are counted",
+        "latency grows with users, throughput falls; needs --watch mysql=… and the database on a monitored machine",
         "延迟随用户数增长，吞吐量下降；需要 --watch mysql=…，且数据库所在机器的 CPU 可被统计",
     ),
     remedy: REMEDY,
     beware: Some(text(
-        "a larger pool makes it worse: cores are the places at work, not connections",
+        "a larger pool makes it worse: work is done by cores, not connections",
         "加大连接池只会更糟：真正的工位是 CPU 核，而不是连接",
     )),
 };

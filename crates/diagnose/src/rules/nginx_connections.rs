@@ -9,36 +9,39 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "nginx closed {dropped} connections as soon as it had accepted them: its workers had all they may have",
+    "nginx closed {dropped} connections right after accepting them: its workers were at their connection limit",
     "nginx 接受后立即关闭了 {dropped} 个连接：其 worker 的连接数已达上限",
 );
 const REUSED: Text = text(
-    "the workers of nginx had all connections they may have: others were closed to make room, or turned away",
+    "nginx's workers were at their connection limit: connections were closed to make room, or refused",
     "nginx 的 worker 连接数已达上限：其他连接被关闭以腾出位置，或被拒绝",
 );
 const EVIDENCE: Text = text(
-    "stub_status: {accepts} connections accepted, {handled} handled; at most {active} active at a reading",
+    "stub_status: {accepts} connections accepted, {handled} handled; up to {active} active",
     "stub_status：接受 {accepts} 个连接，处理 {handled} 个；读数中最多 {active} 个活动连接",
 );
 const REMEDY: Text = text(
-    "raise worker_connections (512 where nothing is said); connections to upstreams count too, so a proxy needs two for each client; worker_rlimit_nofile goes with it",
+    "raise worker_connections (512 by default); upstream connections count too, so a proxy needs two per client; \
+        raise worker_rlimit_nofile with it",
     "提高 worker_connections（默认 512）；到上游的连接也计算在内，代理时每个客户端需要两个；同时提高 worker_rlimit_nofile",
 );
 const EXPERIMENT: Text = text(
-    "with fewer users than worker_connections times workers accepts and handled must stay equal",
+    "with fewer users than worker_connections × workers, accepts and handled should stay equal",
     "用户数少于 worker_connections × worker 数时，accepts 与 handled 应保持相等",
 );
 
 pub(super) const PAGE: Page = Page {
     rule: "P1",
-    title: text("nginx has all its connections", "nginx 连接数已满"),
+    title: text("nginx out of connections", "nginx 连接数已满"),
     sign: text(
-        "connections are reset or answers empty from a round number of users on; needs --watch-log with its error log, or --watch nginx=URL",
+        "above a round number of users, connections are reset or responses empty; needs --watch-log on its error \
+            log, or --watch nginx=URL",
         "用户数超过某个整数后连接被重置或响应为空；需要用 --watch-log 指定其错误日志，或 --watch nginx=URL",
     ),
     remedy: REMEDY,
     beware: Some(text(
-        "the error log says «worker_connections are not enough»; descriptors that run out look the same from outside",
+        "the error log says «worker_connections are not enough»; running out of descriptors looks the same from \
+            outside",
         "错误日志会提示 worker_connections are not enough；描述符耗尽时从外部看现象相同",
     )),
 };

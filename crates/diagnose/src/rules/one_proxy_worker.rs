@@ -8,7 +8,7 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "one of nginx's {workers} worker processes was full, the others nearly idle",
+    "one of nginx's {workers} worker processes was saturated, the others nearly idle",
     "nginx 的 {workers} 个工作进程中有一个占满，其余几乎空闲",
 );
 const EVIDENCE: Text = text(
@@ -16,11 +16,11 @@ const EVIDENCE: Text = text(
     "/proc/{pid}/stat：占用一个核的 {share}；次忙的 {next}",
 );
 const REMEDY: Text = text(
-    "listen … reuseport gives each worker a queue of its own; with few long connections use more of them",
+    "listen … reuseport gives each worker its own queue; if there are few long-lived connections, use more of them",
     "listen … reuseport 让每个工作进程有自己的队列；长连接较少时增加连接数",
 );
 const EXPERIMENT: Text = text(
-    "with more connections, or one for each request, the work must spread: `brunt --no-keepalive {url}`",
+    "with more connections, or a new one per request, the work should spread: `brunt --no-keepalive {url}`",
     "增加连接或每请求新建连接后，负载应分散：`brunt --no-keepalive {url}`",
 );
 
@@ -29,11 +29,11 @@ const IDLE: f64 = 0.2;
 
 pub(super) const PAGE: Page = Page {
     rule: "P9",
-    title: text("One worker of nginx has all the work", "nginx 单个工作进程占满"),
-    sign: text("throughput is level, one nginx process at 100 %", "吞吐量持平，一个 nginx 进程 100 %"),
+    title: text("One nginx worker does all the work", "nginx 单个工作进程占满"),
+    sign: text("throughput is flat, with one nginx process at 100%", "吞吐量持平，一个 nginx 进程 100 %"),
     remedy: REMEDY,
     beware: Some(text(
-        "accept_mutex is off since nginx 1.11.3: turning it on again brings this back",
+        "accept_mutex has been off since nginx 1.11.3: turning it back on causes this",
         "accept_mutex 自 nginx 1.11.3 起默认关闭：重新打开会导致此问题",
     )),
 };

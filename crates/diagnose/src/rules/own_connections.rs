@@ -8,25 +8,28 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "every connection of this run ({limit}) was in use: at {service} a request, that carries {most}/s at most",
+    "every connection of this run ({limit}) was in use: at {service} per request, they carry {most}/s at most",
     "本次压测的 {limit} 个连接全被占用：每个请求 {service}，最多承载 {most}/s",
 );
 const OPENING: Text = text(
-    "every connection of this run ({limit}) was taken, and only {in_flight} requests were in flight on them: the others were being opened",
+    "every connection of this run ({limit}) was taken, but only {in_flight} requests were in flight: the other \
+        connections were still being opened",
     "本次压测的 {limit} 个连接全被占用，但其上在途请求只有 {in_flight} 个：其余连接仍在建立",
 );
 const OPENING_REMEDY: Text = text(
-    "find out first why connections take so long to open or fail: more of them would only wait as well",
+    "first find out why connections are slow to open or fail: more of them would only wait too",
     "先查明建立连接为何缓慢或失败：增加连接数只会让更多连接等待",
 );
 const EVIDENCE: Text =
     text("{waited} of {scheduled} requests waited for a connection", "{scheduled} 个请求中有 {waited} 个等待连接");
 const REMEDY: Text = text(
-    "raise --max-connections if real clients have more; otherwise this is the service's answer to so many connections",
+    "raise --max-connections if real clients open more; otherwise this is what the service does with this many \
+        connections",
     "若真实客户端有更多连接，请提高 --max-connections；否则这就是服务在这些连接下的表现",
 );
 const EXPERIMENT: Text = text(
-    "with --max-connections {double} either throughput rises, or service time does: then the service is the limit",
+    "with --max-connections {double}, either throughput rises, or service time does, and then the service is the \
+        limit",
     "用 --max-connections {double} 再测：若吞吐量上升，瓶颈在连接数；若服务时间上升，瓶颈在服务",
 );
 
@@ -37,9 +40,9 @@ const SHARE: f64 = 0.01;
 
 pub(super) const PAGE: Page = Page {
     rule: "C6",
-    title: text("All connections of the run in use", "压测连接数用尽"),
+    title: text("All connections in use", "压测连接数用尽"),
     sign: text(
-        "a rate is not kept, arrivals wait for a connection, and the service answers in its usual time",
+        "a rate is not sustained, arrivals wait for a connection, and service times are normal",
         "速率未能维持，请求在等连接，而服务响应时间正常",
     ),
     remedy: REMEDY,
@@ -97,9 +100,9 @@ mod tests {
             judge(&Case { run, ..Case::default() }).unwrap().claim(words::Lang::En)
         };
         // Eight for 80 ms each, whatever the mean of those that succeeded.
-        assert!(claim(|_| ()).ends_with("at 80.0 ms a request, that carries 100/s at most"), "{}", claim(|_| ()));
+        assert!(claim(|_| ()).ends_with("at 80.0 ms per request, they carry 100/s at most"), "{}", claim(|_| ()));
         let streams = |run: &mut Run| (run.per_connection, run.in_flight) = (4, 32.0);
-        assert!(claim(streams).contains("at 320 ms a request, that carries 100/s"), "{}", claim(streams));
+        assert!(claim(streams).contains("at 320 ms per request, they carry 100/s"), "{}", claim(streams));
         assert!(claim(|run| run.in_flight = 1.0).contains("only 1 requests"), "{}", claim(|run| run.in_flight = 1.0));
     }
 }

@@ -8,19 +8,21 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "brunt's own memory grows with the arrivals that wait: by {rise} MB, {share} of what this machine had free",
+    "brunt's own memory grows with the queue of waiting arrivals: by {rise} MB, {share} of this machine's free memory",
     "brunt 自身内存随排队的请求增长：增加了 {rise} MB，占本机可用内存的 {share}",
 );
 const EVIDENCE: Text = text(
-    "self.rss +{rise} MB in {span} s, mem.available {free} MB; {middle} arrivals waited for a connection at the middle of the window, {last} at its end",
+    "self.rss +{rise} MB in {span} s, mem.available {free} MB; {middle} arrivals waited for a connection halfway \
+        through the window, {last} at its end",
     "{span} 秒内 self.rss +{rise} MB，mem.available 为 {free} MB；等待连接的请求在窗口中点为 {middle} 个，结束时为 {last} 个",
 );
 const REMEDY: Text = text(
-    "a rate that the service keeps, or more connections (--max-connections) if it has room for them: up to a million arrivals of a run are kept while they wait",
+    "use a rate the service can sustain, or more connections (--max-connections) if it has room for them: a run \
+        queues up to a million arrivals",
     "降到服务能承受的速率；若服务仍有余量，可增加连接数（--max-connections）：一次压测最多保留一百万个等待的请求",
 );
 const EXPERIMENT: Text =
-    text("at a rate that is kept the memory of brunt must stay level", "在能维持的速率下，brunt 的内存应保持平稳");
+    text("at a sustainable rate, brunt's memory should stay flat", "在能维持的速率下，brunt 的内存应保持平稳");
 
 /// It rose by so much at least, in bytes, and by this share of what was free.
 const RISE: f64 = 64e6;
@@ -31,14 +33,14 @@ const GROWN: f64 = 1.5;
 
 pub(super) const PAGE: Page = Page {
     rule: "C8",
-    title: text("Memory of brunt", "brunt 自身的内存"),
+    title: text("Memory use of brunt", "brunt 自身的内存"),
     sign: text(
-        "a rate is not kept, and the generator takes more memory every second",
+        "a rate is not sustained, and the load generator uses more memory every second",
         "速率未能维持，发压端占用的内存每秒都在增加",
     ),
     remedy: REMEDY,
     beware: Some(text(
-        "more memory only puts the end off: the queue grows as long as more arrives than is answered",
+        "more memory only delays the end: the queue grows as long as requests arrive faster than they are served",
         "增加内存只是推迟：只要到达多于应答，队列就会一直增长",
     )),
 };

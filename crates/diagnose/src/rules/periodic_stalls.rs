@@ -8,19 +8,20 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "the service stands still every {period}, {n} times in this run, for up to {longest}",
+    "the service stalls every {period}: {n} times in this run, for up to {longest}",
     "服务每隔 {period} 停顿一次，本次共 {n} 次，最长 {longest}",
 );
 const EVIDENCE: Text = text(
-    "slow responses in seconds {at} of the window; a usual second has none above {usual}",
+    "slow responses in seconds {at} of the window; a normal second has none above {usual}",
     "窗口的第 {at} 秒出现慢响应；平常每秒不超过 {usual}",
 );
 const REMEDY: Text = text(
-    "look for what happens at that distance: garbage collection (its log), a checkpoint of the database, an append-only file rewritten, a job of cron",
+    "look for what happens at that interval: garbage collection (GC log), a database checkpoint, an AOF rewrite, a \
+        cron job",
     "查找同周期的事件：垃圾回收（GC 日志）、数据库 checkpoint、AOF 重写、定时任务",
 );
 const EXPERIMENT: Text = text(
-    "with twice the load a garbage collector stops twice as often, and a clock does not",
+    "at twice the load, a garbage collector pauses twice as often; anything on a timer does not",
     "负载翻倍时，垃圾回收会加倍频繁，而定时任务不会",
 );
 
@@ -42,11 +43,11 @@ const OFF_SHARE: f64 = 0.15;
 
 pub(super) const PAGE: Page = Page {
     rule: "S6",
-    title: text("Stalls at equal distances", "周期性停顿"),
+    title: text("Stalls at regular intervals", "周期性停顿"),
     sign: text("a comb of slow seconds over the time of the run", "慢响应按固定周期出现"),
     remedy: REMEDY,
     beware: Some(text(
-        "an average hides stalls, and so does p99 of a closed load: look at p99.9 of a rate",
+        "averages hide stalls, and so does the p99 of a closed load: look at p99.9 at a fixed rate",
         "平均值会掩盖停顿，闭环压测的 p99 也会：请看固定速率下的 p99.9",
     )),
 };

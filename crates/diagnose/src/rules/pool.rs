@@ -9,36 +9,41 @@ use crate::pages::Page;
 use crate::rules::serial::{LONE, Places, places};
 
 const CLAIM: Text = text(
-    "the service works on about {places} requests at a time, on average, of {in_flight} in flight: a pool of {places}, or a smaller one or a lock that is held for part of the time",
+    "on average the service works on about {places} of {in_flight} requests in flight at a time: a pool of \
+        {places}, or a smaller pool or lock held for part of each request",
     "服务平均同时处理约 {places} 个请求，在途 {in_flight} 个：大小为 {places} 的资源池，或只在部分时间内占用的更小的池或锁",
 );
 const UNCOUNTED: Text = text(
-    "requests wait for one another inside the service: no more than about {places} of {in_flight} in flight are at work, by a lock or a pool that is held for part of the time, or whose size this run does not tell",
+    "requests wait for each other inside the service: at most about {places} of {in_flight} in flight are being \
+        worked on, because of a lock or pool held for part of each request, or a pool whose size this run cannot show",
     "请求在服务内部互相等待：在途 {in_flight} 个中最多约 {places} 个在处理；原因是只在部分时间内占用的锁或资源池，或本次无法得知其大小的池",
 );
 const EVIDENCE: Text = text(
-    "{rate}/s × {least} (the shortest response) = {work} at work; {lone} responses took no longer than 1.25 times that, the mean was {mean}; its processes ran or waited for a core in {busy} threads at a time",
+    "{rate}/s × {least} (the shortest response) = {work} being worked on; {lone} responses took at most 1.25 times \
+        that, the mean was {mean}; on average {busy} of its threads ran or waited for a core",
     "{rate}/s × {least}（最短响应）= {work} 个在处理；{lone} 个响应不超过其 1.25 倍，平均 {mean}；其进程平均有 {busy} 个线程在运行或等待 CPU",
 );
 const REMEDY: Text = text(
-    "a pool of threads, workers or connections to something behind it: size it by Little's law (throughput wanted × time of one, times 1.5), not by guess; a lock: hold it for less time, or split it",
+    "if it is a pool of threads, workers or backend connections: size it by Little's law (target throughput × time \
+        per request × 1.5), not by guesswork; if it is a lock: hold it for less time, or split it",
     "线程池、工作进程或到后端的连接池：按利特尔定律设定大小（目标吞吐量 × 单次耗时 × 1.5），不要凭感觉；锁：缩短占用时间，或将其拆分",
 );
 const EXPERIMENT: Text = text(
-    "{places} requests at once must all take about {least} where it is a pool of {places}; a lock or a smaller pool shows by a longest one that takes much more: `brunt -c {places} -n {places} {url}`",
+    "if it is a pool of {places}, {places} requests at once should all take about {least}; if the longest takes \
+        much more, it is a lock or a smaller pool: `brunt -c {places} -n {places} {url}`",
     "若是大小为 {places} 的池，同时发出的 {places} 个请求都应耗时约 {least}；若最长者明显更久，则是锁或更小的池：`brunt -c {places} -n {places} {url}`",
 );
 
 pub(super) const PAGE: Page = Page {
     rule: "S4",
-    title: text("A pool, or a lock for part of the time", "资源池，或部分时间占用的锁"),
+    title: text("A pool, or a lock held part of the time", "资源池，或部分时间占用的锁"),
     sign: text(
-        "throughput is level from a number of users on, whatever their number, and latency grows with it; CPU idle",
+        "above some number of users, throughput is flat and latency grows; CPU idle",
         "用户超过某个数量后吞吐量持平，延迟随用户数增长；CPU 空闲",
     ),
     remedy: REMEDY,
     beware: Some(text(
-        "max_connections=10000 buys contention: Little's law says how many are at work",
+        "max_connections=10000 only buys contention: Little's law says how many are needed",
         "max_connections=10000 只会带来争用：利特尔定律告诉你需要多少",
     )),
 };
@@ -118,18 +123,18 @@ mod tests {
             let claim = claimed(change).unwrap();
             assert!(claim.contains(part), "{claim}");
         };
-        says(&pool(8), "a pool of 8, or a smaller one");
+        says(&pool(8), "a pool of 8, or a smaller pool");
         // 15 ms before a lock of 5 ms: 200/s × 20 ms = 4, and the four that came first took 20 to 35 ms.
-        says(&queue(1, 0.015, 0.005), "wait for one another");
+        says(&queue(1, 0.015, 0.005), "wait for each other");
         // Half of the time in a pool of four: eight at work.
-        says(&queue(4, 0.01, 0.01), "no more than about 8 of 50");
+        says(&queue(4, 0.01, 0.01), "at most about 8 of 50");
         let cold = |run: &mut Run| {
             // A pool of five of 10 ms, whose first users met a cold service.
             queue(5, 0.0, 0.01)(run);
             run.service.min = 0.0161;
             run.times_from_start = Times::of([(0.0161, 5), (0.027, 5), (0.037, 5), (0.06, 10), (0.1, 4000)]);
         };
-        says(&cold, "no more than about 9 of 50");
+        says(&cold, "at most about 9 of 50");
     }
 
     #[test]
@@ -138,7 +143,7 @@ mod tests {
             pool(4)(run);
             run.succeeded_per_s = 3.5 / 0.02;
         };
-        assert!(claimed(between).unwrap().contains("no more than about 4"));
+        assert!(claimed(between).unwrap().contains("at most about 4"));
         let slower = |run: &mut Run| {
             between(run);
             // It was fast once, and is slow since: no queue fills like that.

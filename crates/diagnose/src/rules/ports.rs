@@ -8,33 +8,36 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "this machine ran out of local ports towards the target: {n} {n|request|requests} failed",
+    "this machine ran out of local ports for the target: {n} {n|request|requests} failed",
     "本机到目标的本地端口耗尽：{n} 个请求失败",
 );
-const EVIDENCE: Text = text("EADDRNOTAVAIL from the system, {n} times", "系统返回 EADDRNOTAVAIL {n} 次");
+const EVIDENCE: Text = text("EADDRNOTAVAIL {n} times", "系统返回 EADDRNOTAVAIL {n} 次");
 const TAKEN: Text = text(
     "; {range} ports in ip_local_port_range, up to {waiting} connections in TIME_WAIT",
     "；ip_local_port_range 有 {range} 个端口，最多 {waiting} 个连接处于 TIME_WAIT",
 );
 const REMEDY: Text = text(
-    "keep connections alive first; then a wider net.ipv4.ip_local_port_range, several source addresses (--source), or several ports of the target; net.ipv4.tcp_tw_reuse=1 on this machine",
+    "use keep-alive first; then a wider net.ipv4.ip_local_port_range, several source addresses (--source), or \
+        several ports on the target; net.ipv4.tcp_tw_reuse=1 on this machine",
     "先使用长连接；其次加宽 net.ipv4.ip_local_port_range、使用多个源地址（--source）或目标的多个端口；在本机设 net.ipv4.tcp_tw_reuse=1",
 );
 const EXPERIMENT: Text = text(
-    "without --no-keepalive, or with a second --source, the failures must vanish",
+    "without --no-keepalive, or with a second --source, the failures should be gone",
     "去掉 --no-keepalive 或增加一个 --source 后，失败应消失",
 );
 
 pub(super) const PAGE: Page = Page {
     rule: "C5",
-    title: text("No local ports left", "本地端口耗尽"),
+    title: text("Out of local ports", "本地端口耗尽"),
     sign: text(
-        "a connection for each request, and after ports ÷ rate seconds connects fail with EADDRNOTAVAIL",
+        "a connection per request, and after ports ÷ rate seconds connects fail with EADDRNOTAVAIL",
         "每个请求新建连接，经过 端口数÷速率 秒后连接以 EADDRNOTAVAIL 失败",
     ),
     remedy: REMEDY,
     beware: Some(text(
-        "net.ipv4.tcp_tw_recycle is gone since Linux 4.12; tcp_fin_timeout does not shorten TIME_WAIT (60 s, fixed); lowering tcp_max_tw_buckets destroys connections; loopback hides the problem, because it reuses ports after a second",
+        "net.ipv4.tcp_tw_recycle was removed in Linux 4.12; tcp_fin_timeout does not shorten TIME_WAIT (60 s, \
+            fixed); lowering tcp_max_tw_buckets destroys connections; loopback hides the problem because it reuses \
+            ports after a second",
         "net.ipv4.tcp_tw_recycle 自 Linux 4.12 起已移除；tcp_fin_timeout 不缩短 TIME_WAIT（固定 60 秒）；调低 tcp_max_tw_buckets 会破坏连接；环回地址 1 秒后即复用端口，会掩盖问题",
     )),
 };

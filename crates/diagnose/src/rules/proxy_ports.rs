@@ -8,26 +8,28 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "the proxy ran out of local ports to its upstream: it opens a connection for each request",
+    "the proxy ran out of local ports to its upstream: it opens a connection per request",
     "代理到上游的本地端口已耗尽：它为每个请求新建连接",
 );
 const REMEDY: Text = text(
-    "let it keep connections: nginx before 1.29.7 needs keepalive N in the upstream, proxy_http_version 1.1 and proxy_set_header Connection \"\"",
+    "let it reuse connections: nginx before 1.29.7 needs keepalive N in the upstream, proxy_http_version 1.1 and \
+        proxy_set_header Connection \"\"",
     "让代理复用连接：nginx 1.29.7 之前需要在 upstream 中设置 keepalive N，并配置 proxy_http_version 1.1 与 proxy_set_header Connection \"\"",
 );
 const EXPERIMENT: Text =
-    text("with keep-alive to the upstream the message must be gone", "到上游启用长连接后，该消息应消失");
+    text("with keep-alive to the upstream, the message should be gone", "到上游启用长连接后，该消息应消失");
 
 pub(super) const PAGE: Page = Page {
     rule: "P3",
-    title: text("The proxy is out of ports to its upstream", "代理到上游的端口耗尽"),
+    title: text("Proxy out of ports to its upstream", "代理到上游的端口耗尽"),
     sign: text(
-        "502 from some hundred requests a second and upstream on; TIME_WAIT fills up on the proxy; needs --watch-log",
+        "502 above a few hundred requests/s per upstream; TIME_WAIT fills up on the proxy; needs --watch-log",
         "每个上游每秒数百请求后出现 502；代理上 TIME_WAIT 堆积；需要 --watch-log",
     ),
     remedy: REMEDY,
     beware: Some(text(
-        "keepalive is how many idle connections a worker keeps, and no bound on all; Connection \"keep-alive\" works by luck only",
+        "keepalive is how many idle connections a worker keeps, not a cap on all of them; Connection \"keep-alive\" \
+            only works by luck",
         "keepalive 是每个 worker 保留的空闲连接数，不是连接总数上限；设置 Connection \"keep-alive\" 只是碰巧有效",
     )),
 };

@@ -8,7 +8,7 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "the service was throttled by its CPU quota in {share} of the periods: latency has steps of up to 100 ms",
+    "the service was throttled by its CPU quota in {share} of the periods: latency rises in steps of up to 100 ms",
     "服务在 {share} 的周期内被 CPU 配额限流：延迟出现最多 100 毫秒的台阶",
 );
 const EVIDENCE: Text = text(
@@ -20,7 +20,7 @@ const REMEDY: Text = text(
     "提高或取消 CPU 限额，或让服务的线程数不超过配额的核数",
 );
 const EXPERIMENT: Text = text(
-    "without the limit, or at half the load, nr_throttled must stand still",
+    "without the limit, or at half the load, nr_throttled should stop rising",
     "取消限额或负载减半后，nr_throttled 应不再上升",
 );
 

@@ -8,7 +8,7 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "this machine dropped packets it had received: its cores did not keep up with them",
+    "this machine dropped received packets: its cores could not keep up",
     "本机丢弃了已收到的报文：CPU 处理不过来",
 );
 const EVIDENCE: Text = text(
@@ -19,12 +19,12 @@ const REMEDY: Text = text(
     "spread the interface's queues over more cores (RSS, RPS, interrupt affinity); net.core.netdev_max_backlog where only the first counter rises",
     "将网卡队列分散到更多核（RSS、RPS、中断亲和性）；若只有前者上升，可调 net.core.netdev_max_backlog",
 );
-const EXPERIMENT: Text = text("at half the rate both counters must stand still", "速率减半后，这两个计数应不再上升");
+const EXPERIMENT: Text = text("at half the rate, both counters should stop rising", "速率减半后，这两个计数应不再上升");
 
 pub(super) const PAGE: Page = Page {
     rule: "N7",
-    title: text("Packets dropped on receipt", "接收丢包"),
-    sign: text("a ceiling of packets a second with one core hot in softirq", "每秒包数见顶，某个核的软中断很高"),
+    title: text("Received packets dropped", "接收丢包"),
+    sign: text("a ceiling in packets per second, with one core busy in softirq", "每秒包数见顶，某个核的软中断很高"),
     remedy: REMEDY,
     beware: None,
 };

@@ -8,27 +8,27 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "the service's kernel dropped connections by their timestamps: clients behind one address fail at random",
+    "the service's kernel dropped connections because of their timestamps: clients sharing an address fail at random",
     "服务端内核因时间戳丢弃了连接：同一地址后的客户端会随机失败",
 );
 const EVIDENCE: Text = text("TcpExt PAWSPassive +{dropped}", "TcpExt PAWSPassive +{dropped}");
 const REMEDY: Text = text(
-    "net.ipv4.tcp_tw_recycle=0, also in whatever sets it at boot; Linux 4.12 removed it",
+    "set net.ipv4.tcp_tw_recycle=0, also wherever it is set at boot; Linux 4.12 removed it",
     "设置 net.ipv4.tcp_tw_recycle=0，并从启动配置中删除；Linux 4.12 已移除该选项",
 );
 const EXPERIMENT: Text =
-    text("with tcp_tw_recycle at 0 the counter must stand still", "tcp_tw_recycle 为 0 后，该计数应不再上升");
+    text("with tcp_tw_recycle at 0, the counter should stop rising", "tcp_tw_recycle 为 0 后，该计数应不再上升");
 
 pub(super) const PAGE: Page = Page {
     rule: "N9",
-    title: text("Connections dropped by their timestamps", "因时间戳丢弃连接"),
+    title: text("Connections dropped because of timestamps", "因时间戳丢弃连接"),
     sign: text(
         "clients behind one NAT fail at random; kernels up to 4.11",
         "同一 NAT 后的客户端随机失败；内核 4.11 及更早",
     ),
     remedy: REMEDY,
     beware: Some(text(
-        "advice to set net.ipv4.tcp_tw_recycle=1 is from before it broke NAT",
+        "advice to set net.ipv4.tcp_tw_recycle=1 is outdated: it breaks NAT",
         "建议设置 net.ipv4.tcp_tw_recycle=1 的资料已过时，会破坏 NAT",
     )),
 };

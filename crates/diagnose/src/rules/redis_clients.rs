@@ -8,21 +8,21 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text =
-    text("Redis turned connections away: it takes {max} clients", "Redis 拒绝了连接：它最多接受 {max} 个客户端");
+    text("Redis refused connections: it allows {max} clients", "Redis 拒绝了连接：它最多接受 {max} 个客户端");
 const EVIDENCE: Text = text(
-    "INFO stats: rejected_connections rose by {rejected}; at most {clients} of {max} clients were connected",
+    "INFO stats: rejected_connections +{rejected}; up to {clients} of {max} clients connected",
     "INFO stats：rejected_connections 增加 {rejected}；最多有 {clients}/{max} 个客户端连接",
 );
 const REMEDY: Text = text(
-    "share connections in a pool of the application, then raise maxclients, and with it the descriptors Redis may open",
+    "use a connection pool in the application; then raise maxclients, and Redis' file descriptor limit with it",
     "在应用中用连接池共享连接，再提高 maxclients 以及 Redis 可打开的描述符数",
 );
 const EXPERIMENT: Text =
-    text("with fewer users than {max} none must be turned away", "用户数少于 {max} 时，不应再有连接被拒绝");
+    text("with fewer than {max} users, none should be refused", "用户数少于 {max} 时，不应再有连接被拒绝");
 
 pub(super) const PAGE: Page = Page {
     rule: "R2",
-    title: text("Redis has all its clients", "Redis 客户端数已满"),
+    title: text("Redis out of client connections", "Redis 客户端数已满"),
     sign: text(
         "connections fail with «max number of clients reached»; needs --watch redis=HOST:PORT",
         "连接失败并提示 max number of clients reached；需要 --watch redis=HOST:PORT",

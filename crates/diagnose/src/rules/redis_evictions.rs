@@ -9,19 +9,20 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "Redis is out of memory and evicts keys: {evicted} of them while the run lasted",
+    "Redis is out of memory and evicts keys: {evicted} during the run",
     "Redis 内存已满并在淘汰键：压测期间淘汰 {evicted} 个",
 );
 const EVIDENCE: Text = text(
-    "INFO stats: evicted_keys rose by {evicted}; used_memory {used} MB of maxmemory {max} MB",
+    "INFO stats: evicted_keys +{evicted}; used_memory {used} MB of maxmemory {max} MB",
     "INFO stats：evicted_keys 增加 {evicted}；used_memory {used} MB，maxmemory {max} MB",
 );
 const REMEDY: Text = text(
-    "raise maxmemory, let keys expire sooner, or keep fewer of them; figures of hits and of misses are figures of two services",
+    "raise maxmemory, let keys expire sooner, or store fewer; results with hits and with misses are results of two \
+        different services",
     "提高 maxmemory，缩短键的过期时间或减少键数；命中与未命中的数据属于两种不同的负载",
 );
 const EXPERIMENT: Text = text(
-    "with a smaller set of keys evicted_keys must stand still, and latency behind a cache must fall",
+    "with a smaller set of keys, evicted_keys should stop rising, and latency behind the cache fall",
     "缩小键的范围后，evicted_keys 应不再上升，缓存后端的延迟应下降",
 );
 
@@ -32,7 +33,7 @@ pub(super) const PAGE: Page = Page {
     rule: "R4",
     title: text("Redis evicts keys", "Redis 淘汰键"),
     sign: text(
-        "misses after a while, and latency that changes with them; needs --watch redis=HOST:PORT",
+        "misses after a while, and latency changes with them; needs --watch redis=HOST:PORT",
         "一段时间后出现未命中，延迟随之变化；需要 --watch redis=HOST:PORT",
     ),
     remedy: REMEDY,

@@ -13,15 +13,16 @@ const CLAIM: Text = text(
     "瓶颈是 Redis：执行所有命令的主线程有 {share} 的时间处于忙碌状态",
 );
 const EVIDENCE: Text = text(
-    "INFO cpu: the main thread used {share} of a core; {commands} commands a second",
+    "INFO cpu: the main thread used {share} of a core; {commands} commands/s",
     "INFO cpu：主线程占用一个核的 {share}；每秒 {commands} 条命令",
 );
 const REMEDY: Text = text(
-    "send several commands at once (pipelining, MGET), shorten what each does, turn on io-threads, or spread keys over several instances",
+    "send several commands at once (pipelining, MGET), make each do less, turn on io-threads, or spread keys over \
+        several instances",
     "一次发送多条命令（pipeline、MGET），缩短每条命令的工作，启用 io-threads，或把键分布到多个实例",
 );
 const EXPERIMENT: Text = text(
-    "with more users throughput must not rise, and with a pipeline of 10 commands a request it must",
+    "more users should not raise throughput, but a pipeline of 10 commands per request should",
     "增加用户数后吞吐量不应上升；而每个请求用 10 条命令的 pipeline 时应当上升",
 );
 
@@ -30,14 +31,14 @@ const FULL: f64 = 0.9;
 
 pub(super) const PAGE: Page = Page {
     rule: "R1",
-    title: text("The main thread of Redis is full", "Redis 主线程占满"),
+    title: text("Redis' main thread saturated", "Redis 主线程占满"),
     sign: text(
-        "commands a second are level whatever the number of users; needs --watch redis=HOST:PORT",
+        "commands/s are flat whatever the number of users; needs --watch redis=HOST:PORT",
         "无论多少用户，每秒命令数不再上升；需要 --watch redis=HOST:PORT",
     ),
     remedy: REMEDY,
     beware: Some(text(
-        "more cores do not help a single thread; a slow command (R3) fills it as well as many quick ones",
+        "more cores do not help a single thread; one slow command (R3) fills it just as many quick ones do",
         "更多的核帮不了单线程；一条慢命令（R3）和大量快命令一样会占满它",
     )),
 };

@@ -9,16 +9,18 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "the network lost segments: {share} were sent again, each a wait of 200 ms and more",
+    "the network lost segments: {share} were retransmitted, each costing 200 ms or more",
     "网络丢包：{share} 的报文段被重传，每次至少等待 200 毫秒",
 );
 const EVIDENCE: Text = text("Tcp RetransSegs +{again} of OutSegs +{sent}", "Tcp RetransSegs +{again}，OutSegs +{sent}");
 const REMEDY: Text = text(
-    "find the hop that loses: interface errors and drops, duplex, a shaper or a policer; no sysctl mends it",
+    "find the hop that drops packets: interface errors and drops, duplex, a shaper or a policer; no sysctl fixes it",
     "查找丢包的一跳：网卡错误与丢弃、双工、整形或限速；调 sysctl 无济于事",
 );
-const EXPERIMENT: Text =
-    text("from a machine beside the service RetransSegs must not rise", "在服务旁边的机器上压测，RetransSegs 不应上升");
+const EXPERIMENT: Text = text(
+    "from a machine next to the service, RetransSegs should not rise",
+    "在服务旁边的机器上压测，RetransSegs 不应上升",
+);
 
 /// The share of segments from which on latency shows it.
 const SHARE: f64 = 0.001;
@@ -29,7 +31,7 @@ pub(super) const PAGE: Page = Page {
     rule: "N1",
     title: text("Lost segments", "网络丢包"),
     sign: text(
-        "a shelf of latencies at 200 ms and above, throughput below what the link carries",
+        "a latency plateau at 200 ms and above, throughput below what the link can carry",
         "延迟在 200 毫秒以上出现台阶，吞吐量低于链路能力",
     ),
     remedy: REMEDY,

@@ -8,19 +8,22 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "something behind the service waits for a timeout of {time}: {slow} responses took just that longer than the others",
+    "something behind the service runs into a timeout of {time}: {slow} responses took exactly that much longer \
+        than the others",
     "服务后端在等待 {time} 的超时：{slow} 个响应恰好多出这么久",
 );
 const EVIDENCE: Text = text(
-    "{slow} of {count} responses between {time} and 2 % more, {around} within half as much around; at the middle {median}",
+    "{slow} of {count} responses between {time} and 2% above it, {around} within half that distance around; median \
+        {median}",
     "{count} 个响应中有 {slow} 个在 {time} 至其 102 % 之间，其周围一半范围内 {around} 个；中位数 {median}",
 );
 const REMEDY: Text = text(
-    "find whose timeout it is: 5 s is a name server that does not answer (resolv.conf, options timeout), others stand in the configuration of the service, its pools and its proxies",
+    "find whose timeout it is: 5 s is usually a DNS server that does not respond (resolv.conf, options timeout); \
+        others are in the configuration of the service, its pools and its proxies",
     "查明是谁的超时：5 秒常为 DNS 服务器无响应（resolv.conf 的 timeout），其余见服务、连接池与代理的配置",
 );
 const EXPERIMENT: Text = text(
-    "with that timeout changed the time of these responses must change with it",
+    "changing that timeout should change the time of these responses with it",
     "修改该超时后，这些响应的耗时应随之改变",
 );
 
@@ -36,8 +39,8 @@ const PEAK: u64 = 5;
 
 pub(super) const PAGE: Page = Page {
     rule: "L4",
-    title: text("Responses after a round number of seconds", "整数秒后才响应"),
-    sign: text("some responses take just 5, 10, 15, 30 or 60 s", "部分响应恰好耗时 5、10、15、30 或 60 秒"),
+    title: text("Responses at a round number of seconds", "整数秒后才响应"),
+    sign: text("some responses take exactly 5, 10, 15, 30 or 60 s", "部分响应恰好耗时 5、10、15、30 或 60 秒"),
     remedy: REMEDY,
     beware: None,
 };

@@ -9,24 +9,26 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "requests wait for locks of rows in the database: {waiting} of {in_flight} in flight at any moment",
+    "requests wait for row locks in the database: {waiting} of {in_flight} in flight at any moment",
     "请求在数据库中等待行锁：任一时刻在途 {in_flight} 个中有 {waiting} 个在等待",
 );
 const EVIDENCE: Text = text(
-    "SHOW GLOBAL STATUS: Innodb_row_lock_waits rose by {waits} over {questions} questions, Innodb_row_lock_time by {waited}",
+    "SHOW GLOBAL STATUS: Innodb_row_lock_waits +{waits} over {questions} queries, Innodb_row_lock_time +{waited}",
     "SHOW GLOBAL STATUS：{questions} 次 Questions 期间 Innodb_row_lock_waits 增加 {waits}，Innodb_row_lock_time 增加 {waited}",
 );
 const REMEDY: Text = text(
-    "hold the lock for less time: shorten the transaction, lock the row that all want last, gather several changes into one, or split the row into several that are summed when read",
+    "hold the lock for less time: shorten the transaction, lock the contended row last, combine several changes \
+        into one, or split the row into several that are summed on read",
     "缩短持锁时间：缩短事务，最后再锁热点行，合并多次修改，或将该行拆成多行、读取时求和",
 );
 const EXPERIMENT: Text = text(
-    "the same requests over many rows (a random key in place of one) must be much faster",
+    "the same requests over many rows (a random key instead of one) should be much faster",
     "同样的请求分散到许多行（用随机键代替固定的键）应快得多",
 );
 
 const SAMPLED: Text = text(
-    "pg_stat_activity, read {readings} times: {waiting} of {active} active sessions waited for a row on average (Lock: transactionid, tuple), {most} at most; idle in transaction: {idle} at most",
+    "pg_stat_activity, read {readings} times: on average {waiting} of {active} active sessions waited for a row \
+        (Lock: transactionid, tuple), at most {most}; idle in transaction: at most {idle}",
     "pg_stat_activity 读取 {readings} 次：平均 {active} 个活动会话中有 {waiting} 个在等待行（Lock：transactionid、tuple），最多 {most} 个；idle in transaction 最多 {idle} 个",
 );
 
@@ -43,12 +45,13 @@ pub(super) const PAGE: Page = Page {
     rule: "D2",
     title: text("Locked rows", "行锁"),
     sign: text(
-        "writes a second are level from few users on while the database has idle cores; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
+        "writes/s are flat from a few users on while the database has idle cores; needs --watch \
+            mysql=mysql://USER:PASSWORD@HOST:PORT or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
         "从少量用户起每秒写入数就持平，而数据库 CPU 空闲；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT 或 postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
     ),
     remedy: REMEDY,
     beware: Some(text(
-        "an UPDATE or DELETE without an index on its condition locks every row it walks over (D5)",
+        "an UPDATE or DELETE without an index on its condition locks every row it scans (D5)",
         "条件列没有索引的 UPDATE 或 DELETE 会锁住经过的每一行（D5）",
     )),
 };

@@ -16,11 +16,11 @@ const EVIDENCE: Text = text(
     "/proc/{pid}/fd：最多 {open}；/proc/{pid}/limits：{limit}",
 );
 const REMEDY: Text = text(
-    "raise its limit: LimitNOFILE= of its systemd unit, `ulimit -n` of its shell, worker_rlimit_nofile of nginx",
+    "raise its limit: LimitNOFILE= in its systemd unit, `ulimit -n` in its shell, or nginx's worker_rlimit_nofile",
     "提高其上限：systemd 单元的 LimitNOFILE=、其 shell 的 `ulimit -n`、nginx 的 worker_rlimit_nofile",
 );
 const EXPERIMENT: Text = text(
-    "with {users} users no connection must fail: `brunt -c {users} {url}`",
+    "with {users} users, no connection should fail: `brunt -c {users} {url}`",
     "{users} 个用户时不应有连接失败：`brunt -c {users} {url}`",
 );
 
@@ -29,9 +29,9 @@ const REACHED: f64 = 0.97;
 
 pub(super) const PAGE: Page = Page {
     rule: "S10",
-    title: text("No file descriptors left for the service", "服务描述符耗尽"),
+    title: text("Service out of file descriptors", "服务描述符耗尽"),
     sign: text(
-        "connections beyond a round number hang or are reset; the log says «too many open files»",
+        "connections above a round number hang or are reset; the log says «too many open files»",
         "超过某个整数的连接挂起或被重置；日志有 too many open files",
     ),
     remedy: REMEDY,

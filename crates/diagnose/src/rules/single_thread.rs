@@ -8,35 +8,38 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "one thread is the limit: it used {share} of a core, and the service {cores} cores in all",
+    "one thread is the limit: it used {share} of a core, and the whole service {cores} cores",
     "瓶颈是单个线程：占用一个核的 {share}，整个服务共用 {cores} 个核",
 );
 const EVIDENCE: Text = text(
-    "/proc/{pid}/task: its busiest thread {share}; {busy} of {of} cores busy",
+    "/proc/{pid}/task: busiest thread {share}; {busy} of {of} cores busy",
     "/proc/{pid}/task：最忙的线程 {share}；{of} 个核中 {busy} 个繁忙",
 );
 const REMEDY: Text = text(
-    "more processes or event loops (a cluster, SO_REUSEPORT), or take work off that thread: a single loop, a global interpreter lock and a lone acceptor look like this",
+    "run more processes or event loops (a cluster, SO_REUSEPORT), or take work off that thread: a single event \
+        loop, a global interpreter lock and a lone acceptor all look like this",
     "增加进程或事件循环（集群、SO_REUSEPORT），或减轻该线程的工作：单事件循环、全局解释器锁、单一 acceptor 都是这样",
 );
-const EXPERIMENT: Text = text(
-    "a second process of the service must bring nearly twice the throughput",
-    "再启动一个服务进程后，吞吐量应接近翻倍",
-);
+const EXPERIMENT: Text =
+    text("a second process of the service should nearly double throughput", "再启动一个服务进程后，吞吐量应接近翻倍");
 const EXPERIMENT_FULL: Text = text(
-    "no core is left here for a second process: with brunt on another machine, or on more cores, a second process of the service must bring nearly twice the throughput",
+    "there is no core left here for a second process: with brunt on another machine, or on more cores, a second \
+        process of the service should nearly double throughput",
     "本机已没有空闲核供第二个进程使用：把 brunt 放到另一台机器或增加核数后，再启动一个服务进程，吞吐量应接近翻倍",
 );
 const BY_TURNS: Text = text(
-    "the service computes for one request at a time: it used {cores} of {of} cores, no thread more than {share}, while {in_flight} requests were in flight: one lock, or one event loop",
+    "the service uses the CPU for one request at a time: it used {cores} of {of} cores, no thread more than \
+        {share}, with {in_flight} requests in flight: one lock, or one event loop",
     "服务一次只为一个请求计算：共用 {of} 个核中的 {cores} 个，没有线程超过 {share}，而在途 {in_flight} 个请求：一把锁，或单个事件循环",
 );
 const EVIDENCE_BY_TURNS: Text = text(
-    "CPU time of the service {cores} cores; {rate}/s × {least} (the shortest response) = {work} at work; {busy} of {of} cores busy",
+    "CPU time of the service {cores} cores; {rate}/s × {least} (the shortest response) = {work} being worked on; \
+        {busy} of {of} cores busy",
     "服务的 CPU 时间为 {cores} 个核；{rate}/s × {least}（最短响应）= {work} 个在处理；{of} 个核中 {busy} 个繁忙",
 );
 const REMEDY_BY_TURNS: Text = text(
-    "look for a lock that is held while the service computes (a global interpreter lock, a synchronized method, a mutex round a cache or an encoder): hold it for less work, split it, or run more processes",
+    "look for a lock held while the service computes (a global interpreter lock, a synchronized method, a mutex \
+        around a cache or an encoder): hold it for less work, split it, or run more processes",
     "查找计算时一直持有的锁（全局解释器锁、synchronized 方法、缓存或编码器外的互斥锁）：减少锁内的工作，将其拆分，或增加进程",
 );
 
@@ -58,7 +61,7 @@ const ROOMY: f64 = 0.85;
 pub(super) const PAGE: Page = Page {
     rule: "S2",
     title: text("One busy thread", "单线程占满"),
-    sign: text("throughput is level while most cores are idle", "大多数核空闲而吞吐量持平"),
+    sign: text("throughput is flat while most cores are idle", "大多数核空闲而吞吐量持平"),
     remedy: REMEDY,
     beware: None,
 };
@@ -176,6 +179,6 @@ mod tests {
             judge(&Case { run: run(), here, ..Case::default() }).unwrap().experiment(Lang::En)
         };
         assert!(check(1.1).starts_with("a second process"), "{}", check(1.1));
-        assert!(check(1.95).starts_with("no core is left"), "{}", check(1.95));
+        assert!(check(1.95).starts_with("there is no core left"), "{}", check(1.95));
     }
 }

@@ -9,36 +9,38 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "the service reads slowly: for {share} of the time it took to send to it, sending stood still until it read on",
+    "the service reads slowly: for {share} of the time spent sending to it, sending was stalled until it read more",
     "服务读取缓慢：向其发送的时间中有 {share} 在停顿，等待服务继续读取",
 );
 const UNSEEN: Text = text(
-    "for {share} of the time it took to send to the service, sending stood still: it reads slowly, or its receive buffer is too small for a round trip of {rtt}",
+    "for {share} of the time spent sending to the service, sending was stalled: it reads slowly, or its receive \
+        buffer is too small for a round trip of {rtt}",
     "向服务发送的时间中有 {share} 在停顿：服务读取缓慢，或其接收缓冲区对 {rtt} 的往返时间而言太小",
 );
 const OURS: Text = text(
-    "brunt reads slowly: for {share} of the time the service took to send, sending stood still until brunt read on",
+    "brunt reads slowly: for {share} of the time the service spent sending, it was stalled until brunt read more",
     "brunt 读取缓慢：服务发送的时间中有 {share} 在停顿，等待 brunt 继续读取",
 );
 const EVIDENCE: Text = text(
-    "tcp_info of {sockets} connections, seen from who sends: the receiver's window was full for {limited} s of {busy} s",
+    "tcp_info of {sockets} connections, on the sending side: the receive window was full for {limited} s of {busy} s",
     "{sockets} 个连接的 tcp_info（发送方）：{busy} 秒中有 {limited} 秒接收窗口已满",
 );
-const UNREAD: Text = text("; at the receiver {unread} kB lay unread on each", "；接收方每个连接有 {unread} kB 未读");
+const UNREAD: Text = text("; {unread} kB unread on each at the receiver", "；接收方每个连接有 {unread} kB 未读");
 const REMEDY: Text = text(
-    "find what the service does instead of reading (too few workers, its disk, one thread for all); on a long way also net.ipv4.tcp_rmem there",
+    "find out what the service does instead of reading (too few workers, its disk, a single thread); on a long \
+        path, also net.ipv4.tcp_rmem there",
     "查明服务为何不读取（工作线程太少、磁盘、单线程处理）；链路很长时还要看对端的 net.ipv4.tcp_rmem",
 );
 const OUR_REMEDY: Text = text(
-    "give brunt more workers (-w), or make the load on more machines; smaller responses",
+    "give brunt more workers (-w), generate the load from more machines, or use smaller responses",
     "增加 brunt 的工作线程（-w），或用更多机器施压；或减小响应",
 );
 const EXPERIMENT: Text = text(
-    "with bodies of a few bytes throughput must rise: the window of a connection is never full then",
+    "with bodies of a few bytes throughput should rise, as they never fill the window",
     "改用几字节的请求体，吞吐量应上升：此时连接的窗口不会满",
 );
 const OUR_EXPERIMENT: Text = text(
-    "with half as many connections on the same workers the share must fall",
+    "with half as many connections on the same workers, the share should fall",
     "用同样的工作线程、一半的连接再测，该比例应下降",
 );
 
@@ -53,14 +55,14 @@ const UNREAD_LEAST: f64 = 4096.0;
 
 pub(super) const PAGE: Page = Page {
     rule: "N8",
-    title: text("A reader that is too slow", "接收方读取太慢"),
+    title: text("A slow reader", "接收方读取太慢"),
     sign: text(
         "uploads or downloads stall while neither the link nor a CPU is full",
         "上传或下载停顿，而链路与 CPU 均未满",
     ),
     remedy: REMEDY,
     beware: Some(text(
-        "larger buffers only put the stall off: whoever reads slowly fills them too",
+        "larger buffers only delay the stall: a slow reader fills them too",
         "加大缓冲区只是推迟停顿：读取慢的一方同样会把它填满",
     )),
 };

@@ -14,8 +14,10 @@ const CLAIM: Text = text(
 const EVIDENCE: Text =
     text("steal in /proc/stat: +{stolen} s in {span} s", "/proc/stat 中的 steal：{span} 秒内 +{stolen} 秒");
 const REMEDY: Text = text("use a host that is not overcommitted, or dedicated cores", "换用未超卖的主机或独占的核");
-const EXPERIMENT: Text =
-    text("at another hour, or on another host, the same run must differ", "换个时间或主机，同样的压测结果应不同");
+const EXPERIMENT: Text = text(
+    "at another time of day, or on another host, the same run should give different results",
+    "换个时间或主机，同样的压测结果应不同",
+);
 
 /// The share of the CPU time from which on figures suffer (V7).
 const SHARE: f64 = 0.03;
@@ -24,7 +26,7 @@ pub(super) const PAGE: Page = Page {
     rule: "C3",
     title: text("Stolen CPU time", "CPU 时间被窃取"),
     sign: text(
-        "latency jitters at low CPU use, on virtual machines, and differs from hour to hour",
+        "on virtual machines, latency jitters at low CPU usage and varies from hour to hour",
         "虚拟机上 CPU 使用率不高而延迟抖动，且随时段变化",
     ),
     remedy: REMEDY,

@@ -9,33 +9,34 @@ use crate::pages::Page;
 use crate::run::Outage;
 
 const CLAIM: Text = text(
-    "the service stood still from {from} to {to}: requests were in flight or failed, and none succeeded",
+    "the service stalled from {from} to {to}: requests were in flight or failed, and none succeeded",
     "服务在 {from} 到 {to} 之间停顿：有请求在途或失败，没有一个成功",
 );
 const TO_THE_END: Text = text(
-    "the service stood still from {from} to the end of the run: requests were in flight or failed, and none succeeded",
+    "the service stalled from {from} to the end of the run: requests were in flight or failed, and none succeeded",
     "服务自 {from} 起停顿直到压测结束：有请求在途或失败，没有一个成功",
 );
-const ONCE_MORE: Text = text(", and once more at another time", "，另有一次同样的停顿");
+const ONCE_MORE: Text = text(", and one other time", "，另有一次同样的停顿");
 const MORE: Text = text(", and {n} more times", "，另有 {n} 次同样的停顿");
 const EVIDENCE: Text = text(
-    "no success for {length}; of {scheduled} requests the longest successful one took {longest}, the mean {mean}",
+    "no success for {length}; of {scheduled} requests, the longest successful one took {longest}, the mean was {mean}",
     "{length} 内没有成功的请求；共 {scheduled} 个请求，成功者最长 {longest}，平均 {mean}",
 );
 const REMEDY: Text = text(
-    "look what the service, and what it asks, did at that moment: a full garbage collection, a checkpoint, a failover, a lock that everybody waits for, a machine or container that was paused",
+    "find out what the service and its backends did at that moment: a full GC, a checkpoint, a failover, a lock \
+        everything waits for, a paused machine or container",
     "查明服务及其依赖当时在做什么：完全垃圾回收、checkpoint、故障切换、所有请求都在等的锁、被暂停的机器或容器",
 );
 const EXPERIMENT: Text = text(
-    "with one user it must stand still as well, or the load is the cause: `brunt -c 1 {url}`",
+    "if it does not stall with one user, the load is the cause: `brunt -c 1 {url}`",
     "一个用户时也应出现停顿，否则就是负载所致：`brunt -c 1 {url}`",
 );
 
 pub(super) const PAGE: Page = Page {
     rule: "S11",
-    title: text("The service stood still", "服务停顿"),
+    title: text("The service stalled", "服务停顿"),
     sign: text(
-        "for a second or more no request succeeds, though some are in flight; then it goes on, or never again",
+        "for a second or more no request succeeds, though some are in flight; then it resumes, or never does",
         "一秒或更久没有请求成功，而请求在途；之后恢复，或不再恢复",
     ),
     remedy: REMEDY,

@@ -8,27 +8,30 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "the service does not take connections from the accept queue of {listener}: at least {least} stood in it at every look",
+    "the service does not accept connections from the queue of {listener}: every reading found at least {least} in it",
     "服务没有从 {listener} 的 accept 队列取走连接：每次查看都至少有 {least} 个在等",
 );
 const EVIDENCE: Text = text(
-    "length of the queue: {least} to {most} of {limit}; the service used {cores} cores",
+    "queue length: {least} to {most} of {limit}; the service used {cores} cores",
     "队列长度：{least} 至 {most}，上限 {limit}；服务占用 {cores} 个核",
 );
 const REMEDY: Text = text(
-    "accept until EAGAIN where the listener is watched edge-triggered; look whether the acceptor waits for a lock, a descriptor or a full pool of threads",
+    "accept until EAGAIN if the listener is polled edge-triggered; check whether the acceptor waits for a lock, a \
+        file descriptor or a full thread pool",
     "若以边缘触发监听，accept 要循环到 EAGAIN；检查 acceptor 是否在等锁、描述符或已满的线程池",
 );
-const EXPERIMENT: Text =
-    text("with one user the queue must be empty: `brunt -c 1 {url}`", "只有一个用户时队列应为空：`brunt -c 1 {url}`");
+const EXPERIMENT: Text = text(
+    "with one user, the queue should be empty: `brunt -c 1 {url}`",
+    "只有一个用户时队列应为空：`brunt -c 1 {url}`",
+);
 
 /// Below so much of a core a service does nothing.
 const IDLE: f64 = 0.3;
 
 pub(super) const PAGE: Page = Page {
     rule: "S8",
-    title: text("Nobody accepts", "无人 accept"),
-    sign: text("connects succeed, then nothing comes, and the service is idle", "建连成功后毫无响应，服务空闲"),
+    title: text("Nothing accepts connections", "无人 accept"),
+    sign: text("connects succeed, then nothing arrives, and the service is idle", "建连成功后毫无响应，服务空闲"),
     remedy: REMEDY,
     beware: None,
 };

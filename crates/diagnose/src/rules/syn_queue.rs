@@ -13,18 +13,19 @@ const EVIDENCE: Text = text(
     "TcpExt TCPReqQFullDrop +{dropped}，TCPReqQFullDoCookies +{cookies}",
 );
 const REMEDY: Text = text(
-    "a longer backlog with net.core.somaxconn and net.ipv4.tcp_max_syn_backlog; leave net.ipv4.tcp_syncookies at 1",
+    "raise the backlog, net.core.somaxconn and net.ipv4.tcp_max_syn_backlog; leave net.ipv4.tcp_syncookies at 1",
     "加大 backlog、net.core.somaxconn 与 net.ipv4.tcp_max_syn_backlog；net.ipv4.tcp_syncookies 保持 1",
 );
-const EXPERIMENT: Text = text("with keep-alive both counters must stand still", "使用长连接后，这两个计数应不再上升");
+const EXPERIMENT: Text =
+    text("with keep-alive, both counters should stop rising", "使用长连接后，这两个计数应不再上升");
 
 pub(super) const PAGE: Page = Page {
     rule: "N3",
-    title: text("A full queue of half-open connections", "半连接队列已满"),
-    sign: text("connects take a second under bursts of new connections", "新连接突发时建连耗时 1 秒"),
+    title: text("SYN queue full", "半连接队列已满"),
+    sign: text("connects take a second during bursts of new connections", "新连接突发时建连耗时 1 秒"),
     remedy: REMEDY,
     beware: Some(text(
-        "net.ipv4.tcp_syncookies=0 turns a full queue into silence: leave it at 1",
+        "net.ipv4.tcp_syncookies=0 makes a full queue drop silently: leave it at 1",
         "net.ipv4.tcp_syncookies=0 会让队列满时无声丢弃：保持 1",
     )),
 };

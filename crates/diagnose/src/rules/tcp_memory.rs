@@ -7,27 +7,27 @@ use crate::case::Case;
 use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
-const CLAIM: Text = text("the sockets of this machine ran out of memory", "本机的套接字内存耗尽");
+const CLAIM: Text = text("this machine ran out of socket memory", "本机的套接字内存耗尽");
 const EVIDENCE: Text = text(
     "TcpExt TCPMemoryPressures +{pressed}, TCPAbortOnMemory +{aborted}",
     "TcpExt TCPMemoryPressures +{pressed}，TCPAbortOnMemory +{aborted}",
 );
 const USED: Text =
-    text("; up to {used} pages of the {limit} from which on it is short", "；最多 {used} 页，{limit} 页起即告紧张");
+    text("; up to {used} pages, with pressure starting at {limit}", "；最多 {used} 页，{limit} 页起即告紧张");
 const REMEDY: Text = text(
     "fewer connections or smaller buffers (tcp_rmem, tcp_wmem); net.ipv4.tcp_mem counts pages, not bytes",
     "减少连接或缩小缓冲区（tcp_rmem、tcp_wmem）；net.ipv4.tcp_mem 的单位是页而非字节",
 );
 const EXPERIMENT: Text =
-    text("with half the connections both counters must stand still", "连接数减半后，这两个计数应不再上升");
+    text("with half the connections, both counters should stop rising", "连接数减半后，这两个计数应不再上升");
 
 pub(super) const PAGE: Page = Page {
     rule: "N6",
-    title: text("No memory for sockets", "套接字内存耗尽"),
+    title: text("Out of socket memory", "套接字内存耗尽"),
     sign: text("stalls with very many connections", "连接极多时出现停顿"),
     remedy: REMEDY,
     beware: Some(text(
-        "net.ipv4.tcp_mem is in pages: three million of them are twelve gigabytes",
+        "net.ipv4.tcp_mem is in pages: three million of them are 12 GB",
         "net.ipv4.tcp_mem 的单位是页：三百万页即 12 GiB",
     )),
 };

@@ -7,14 +7,14 @@ use crate::case::Case;
 use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
-const CLAIM: Text = text("this machine's table of connections in TIME_WAIT overflowed", "本机的 TIME_WAIT 连接表溢出");
+const CLAIM: Text = text("this machine's TIME_WAIT table overflowed", "本机的 TIME_WAIT 连接表溢出");
 const EVIDENCE: Text = text("TcpExt TCPTimeWaitOverflow +{n}", "TcpExt TCPTimeWaitOverflow +{n}");
 const REMEDY: Text = text(
-    "keep connections alive; or raise net.ipv4.tcp_max_tw_buckets, and never lower it",
+    "use keep-alive, or raise net.ipv4.tcp_max_tw_buckets (never lower it)",
     "使用长连接；或提高 net.ipv4.tcp_max_tw_buckets，切勿降低",
 );
 const EXPERIMENT: Text =
-    text("without --no-keepalive the counter must stand still", "去掉 --no-keepalive 后，该计数应不再上升");
+    text("without --no-keepalive, the counter should stop rising", "去掉 --no-keepalive 后，该计数应不再上升");
 
 /// A run that opened fewer connections is not what filled it.
 const LEAST: u64 = 1000;
@@ -22,9 +22,12 @@ const LEAST: u64 = 1000;
 pub(super) const PAGE: Page = Page {
     rule: "N4",
     title: text("The TIME_WAIT table overflows", "TIME_WAIT 表溢出"),
-    sign: text("odd resets at a high rate of closed connections", "大量关闭连接时出现异常重置"),
+    sign: text("odd resets when connections close at a high rate", "大量关闭连接时出现异常重置"),
     remedy: REMEDY,
-    beware: Some(text("the kernel asks not to lower tcp_max_tw_buckets", "内核文档要求不要调低 tcp_max_tw_buckets")),
+    beware: Some(text(
+        "the kernel documentation asks not to lower tcp_max_tw_buckets",
+        "内核文档要求不要调低 tcp_max_tw_buckets",
+    )),
 };
 
 pub(super) fn judge(case: &Case) -> Option<Found> {

@@ -9,19 +9,20 @@ use crate::pages::Page;
 use crate::run::GeneratorDoubt;
 
 const CLAIM: Text = text(
-    "one of brunt's {workers} workers was full while the others had little to do: connections lie unevenly on them",
+    "one of brunt's {workers} workers was saturated while the others had little to do: connections are spread \
+        unevenly",
     "brunt 的 {workers} 个工作线程中有一个占满，其余空闲：连接分布不均",
 );
 const EVIDENCE: Text = text(
-    "its busiest worker used {busiest} of a core, the others {others} each",
+    "the busiest worker used {busiest} of a core, the others {others} each",
     "最忙的工作线程占用一个核的 {busiest}，其余各 {others}",
 );
 const REMEDY: Text = text(
-    "use connections in a multiple of the workers (-c), or fewer workers (-w)",
+    "make the number of connections (-c) a multiple of the workers, or use fewer workers (-w)",
     "让连接数（-c）为工作线程数的整数倍，或减少工作线程（-w）",
 );
 const EXPERIMENT: Text = text(
-    "with {users} users throughput must rise: `brunt -c {users} {url}`",
+    "with {users} users, throughput should rise: `brunt -c {users} {url}`",
     "{users} 个用户时吞吐量应上升：`brunt -c {users} {url}`",
 );
 
@@ -33,8 +34,8 @@ const FAILED: f64 = 0.01;
 
 pub(super) const PAGE: Page = Page {
     rule: "C2",
-    title: text("Workers of brunt unevenly loaded", "发压端工作线程负载不均"),
-    sign: text("brunt is at its limit while cores are free", "发压端到达极限而 CPU 仍有空闲"),
+    title: text("brunt workers unevenly loaded", "发压端工作线程负载不均"),
+    sign: text("brunt is at its limit while cores are idle", "发压端到达极限而 CPU 仍有空闲"),
     remedy: REMEDY,
     beware: None,
 };

@@ -9,11 +9,12 @@ use crate::pages::Page;
 
 const CLAIM: Text = text("the proxy could not reach the service behind it", "代理无法连接其后端服务");
 const REMEDY: Text = text(
-    "look at the service: refused is a process that is down or a full queue, «prematurely closed» a crash or an idle timeout shorter than the proxy's, «no live upstreams» what max_fails makes of either",
+    "check the service: refused means its process is down or its queue is full, «prematurely closed» means a crash \
+        or an idle timeout shorter than the proxy's, «no live upstreams» is what max_fails turns either into",
     "检查后端服务：refused 表示进程未运行或队列已满；prematurely closed 表示崩溃或空闲超时短于代理；no live upstreams 是 max_fails 触发的结果",
 );
 const EXPERIMENT: Text = text(
-    "the same load on the service itself, past the proxy, must fail too",
+    "the same load sent directly to the service, bypassing the proxy, should fail too",
     "绕过代理直接对后端施加同样的负载，也应失败",
 );
 
@@ -28,7 +29,7 @@ pub(super) const PAGE: Page = Page {
     rule: "P5",
     title: text("The upstream refuses", "上游拒绝连接"),
     sign: text(
-        "502 and 503 from a proxy; needs --watch-log with its error log",
+        "502 and 503 from a proxy; needs --watch-log on its error log",
         "代理返回 502、503；需要用 --watch-log 指定其错误日志",
     ),
     remedy: REMEDY,

@@ -8,12 +8,12 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text =
-    text("the service behind the proxy did not answer within its timeout", "后端服务未在代理的超时时间内响应");
+    text("the service behind the proxy did not respond within the proxy's timeout", "后端服务未在代理的超时时间内响应");
 const REMEDY: Text = text(
-    "find what the service waits for; while connecting it is its queue",
+    "find out what the service is waiting for; while connecting, it is its accept queue",
     "找出后端在等待什么；若发生在建连阶段，则是其监听队列",
 );
-const EXPERIMENT: Text = text("with half the load the message must be gone", "负载减半后，该消息应消失");
+const EXPERIMENT: Text = text("at half the load, the message should be gone", "负载减半后，该消息应消失");
 
 /// The counts of its messages, and what stands in the log.
 const SIGNS: [(&str, &str); 2] = [
@@ -23,9 +23,9 @@ const SIGNS: [(&str, &str); 2] = [
 
 pub(super) const PAGE: Page = Page {
     rule: "P6",
-    title: text("The upstream is too slow for the proxy", "上游响应超时"),
+    title: text("Upstream too slow for the proxy", "上游响应超时"),
     sign: text(
-        "504 from a proxy after a round number of seconds; needs --watch-log with its error log",
+        "504 from a proxy after a round number of seconds; needs --watch-log on its error log",
         "代理在整数秒后返回 504；需要用 --watch-log 指定其错误日志",
     ),
     remedy: REMEDY,

@@ -8,7 +8,7 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "work waited for the disk in {share} of the time, and the CPU had room",
+    "work waited for the disk {share} of the time, while the CPU had headroom",
     "{share} 的时间里有任务在等磁盘，而 CPU 仍有余量",
 );
 const EVIDENCE: Text = text(
@@ -16,11 +16,11 @@ const EVIDENCE: Text = text(
     "/proc/pressure/io：{span} 秒内 some +{waited} 秒；{cores} 个核中 {busy} 个繁忙",
 );
 const REMEDY: Text = text(
-    "buffer what is written for each request (access_log … buffer=64k flush=1s), group commits, or a faster disk",
+    "buffer per-request writes (access_log … buffer=64k flush=1s), group commits, or use a faster disk",
     "缓冲每个请求的写入（access_log … buffer=64k flush=1s）、合并提交，或换用更快的磁盘",
 );
 const EXPERIMENT: Text =
-    text("with logging switched off for one run throughput must rise", "关闭日志再测一次，吞吐量应上升");
+    text("with logging turned off for one run, throughput should rise", "关闭日志再测一次，吞吐量应上升");
 
 /// The share of the time from which on it may be the limit.
 const SHARE: f64 = 0.25;
@@ -29,12 +29,12 @@ pub(super) const PAGE: Page = Page {
     rule: "S9",
     title: text("Waiting for disks", "等待磁盘"),
     sign: text(
-        "latency grows with writes while the CPU is idle; a log line for each request is a write too",
+        "latency grows with writes while the CPU is idle; a log line per request is a write too",
         "CPU 空闲，延迟随写入增长；每个请求写一行日志也是写入",
     ),
     remedy: REMEDY,
     beware: Some(text(
-        "access_log off hides the cost instead of lowering it: buffer the log",
+        "access_log off hides the cost instead of reducing it: buffer the log",
         "关闭 access_log 只是掩盖代价：应缓冲日志",
     )),
 };

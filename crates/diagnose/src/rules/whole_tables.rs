@@ -9,27 +9,29 @@ use crate::found::{Found, Proof, Stage, plain};
 use crate::pages::Page;
 
 const CLAIM: Text = text(
-    "the database walks over {each} rows for each question: an index is missing",
+    "the database scans {each} rows per query: an index is missing",
     "数据库每次 Question 要逐行扫描 {each} 行：缺少索引",
 );
 const EVIDENCE: Text = text(
-    "SHOW GLOBAL STATUS: Handler_read_rnd_next rose by {rows} ({rate}/s) over {questions} questions",
+    "SHOW GLOBAL STATUS: Handler_read_rnd_next +{rows} ({rate}/s) over {questions} queries",
     "SHOW GLOBAL STATUS：{questions} 次 Questions 期间 Handler_read_rnd_next 增加 {rows}（{rate}/s）",
 );
 const WALKED: Text = text(
-    "the database walks over {each} rows for each transaction: an index is missing",
+    "the database scans {each} rows per transaction: an index is missing",
     "数据库每个事务要逐行扫描 {each} 行：缺少索引",
 );
 const TABLES: Text = text(
-    "pg_stat_user_tables: seq_tup_read rose by {rows} ({rate}/s) in {scans} sequential scans, over {transactions} transactions of pg_stat_database",
+    "pg_stat_user_tables: seq_tup_read +{rows} ({rate}/s) in {scans} sequential scans, over {transactions} \
+        transactions (pg_stat_database)",
     "pg_stat_user_tables：pg_stat_database 的 {transactions} 个事务期间，{scans} 次顺序扫描使 seq_tup_read 增加 {rows}（{rate}/s）",
 );
 const REMEDY: Text = text(
-    "EXPLAIN the statements of the run and give those with type ALL (MySQL) or Seq Scan (PostgreSQL) an index on the columns of their condition",
+    "EXPLAIN the statements of the run, and add an index on the condition columns of those showing type ALL (MySQL) \
+        or Seq Scan (PostgreSQL)",
     "对压测的语句执行 EXPLAIN，为 type 是 ALL（MySQL）或含 Seq Scan（PostgreSQL）的语句在条件列上建立索引",
 );
 const EXPERIMENT: Text = text(
-    "by primary key the same number of rows must come much faster, and the counter must stand still",
+    "by primary key, the same number of rows should come back much faster, and the counter should stop rising",
     "按主键取同样多的行应快得多，且该计数不再增加",
 );
 
@@ -42,12 +44,13 @@ pub(super) const PAGE: Page = Page {
     rule: "D5",
     title: text("A missing index", "缺少索引"),
     sign: text(
-        "few questions a second fill the cores of the database; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
+        "a few queries per second saturate the database's cores; needs --watch \
+            mysql=mysql://USER:PASSWORD@HOST:PORT or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
         "每秒查询不多，数据库 CPU 却已占满；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT 或 postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
     ),
     remedy: REMEDY,
     beware: Some(text(
-        "statements that sum up a whole table walk over it by intent: keep the sums instead",
+        "statements that aggregate a whole table scan it on purpose: store the aggregates instead",
         "汇总整表的语句本来就要全表扫描：应改为保存汇总结果",
     )),
 };

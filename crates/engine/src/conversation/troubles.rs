@@ -27,11 +27,11 @@ impl<D: Dialogue> Conversation<'_, D> {
         let awaited = asked.and_then(|request| self.one_shot.dialogue.awaited(request));
         let (why, fault) = match awaited {
             _ if self.one_shot.until < self.deadline => {
-                (format!("{name} did not answer in the time that --run-timeout left"), None)
+                (format!("{name} did not respond in the time left by --run-timeout"), None)
             }
             // Others may have come, so that it is not true that nobody answered.
             Some(awaited) => (format!("no message like {awaited} came within {span}"), Some(FaultKind::Timeout)),
-            None => (format!("{name} did not answer within {span}"), None),
+            None => (format!("{name} did not respond within {span}"), None),
         };
         Trouble { why, unreachable: self.links.session(self.conn).is_none(), fault }
     }

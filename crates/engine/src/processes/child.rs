@@ -14,7 +14,7 @@ use super::link::{ClockOffset, Ending, Link};
 pub fn child(command: &mut Command) -> io::Result<Link> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(io::Error::other("its standard input and output are not ours"));
+        return Err(io::Error::other("its stdin and stdout are not connected to brunt"));
     };
     let ending = Arc::new(OfChild(Mutex::new(child)));
     Ok(Link { to: Box::new(to), from: Box::new(from), ending, clock: ClockOffset::default() })

@@ -40,9 +40,9 @@ impl Assignment {
         frames::read_hello(&mut orders)?;
         let mut brought = Brought::default();
         loop {
-            let gone = || io::Error::other("whoever began it is gone");
+            let gone = || io::Error::other("the process that started it is gone");
             if let Some(task) = brought.take(Order::read(&mut orders)?.ok_or_else(gone)?)? {
-                let not_text = |_| io::Error::other("what is to be run is no text");
+                let not_text = |_| io::Error::other("the plan is not text");
                 let words = String::from_utf8(brought.words).map_err(not_text)?;
                 let (orders, answers) = (Box::new(orders), Box::new(to));
                 return Ok(Assignment { task, words, bundle: brought.bundle, orders, answers });
@@ -83,7 +83,7 @@ struct Brought {
 impl Brought {
     /// Takes the next order; the task ends them.
     fn take(&mut self, order: Order) -> io::Result<Option<Task>> {
-        let out_of_place = || io::Error::other("it sent parts of files that were not announced");
+        let out_of_place = || io::Error::other("it sent parts of files it had not announced");
         match order {
             Order::File(path, bytes) if self.file.is_none() => {
                 self.announced = self.announced.saturating_add(bytes);
@@ -93,7 +93,7 @@ impl Brought {
                 }
                 if self.announced > Bundle::BOUND {
                     return Err(io::Error::other(format!(
-                        "it announced more than {} MiB of files, the most that travels with a plan",
+                        "it announced more than {} MiB of files, the limit for a plan",
                         Bundle::BOUND >> 20
                     )));
                 }
@@ -266,8 +266,8 @@ mod tests {
             (vec![file(1 << 30), piece(1 << 20), file(1)], "not announced"),
             (vec![variable(5 << 20), variable(4 << 20), task.clone()], "more than 8 MiB of variables"),
             (vec![file(0); Bundle::FILES + 1], "more than 65536 files"),
-            (vec![Order::File("a".repeat(Bundle::LONGEST_NAME + 1), 0)], "means nothing"),
-            (vec![Order::Words(vec![0xff]), task.clone()], "no text"),
+            (vec![Order::File("a".repeat(Bundle::LONGEST_NAME + 1), 0)], "an invalid frame"),
+            (vec![Order::Words(vec![0xff]), task.clone()], "not text"),
             (vec![Order::Stop], "stopped"),
             (vec![], "gone"),
         ] {

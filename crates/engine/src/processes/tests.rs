@@ -221,7 +221,7 @@ fn one_that_tells_nothing_while_others_go_on_is_given_up_before_memory_is_and_th
     assert!(*told <= 1, "it is given up before the seconds it holds up are handed on: {told}");
     // Whether its end was heard of first, or the collector held twice as many seconds before.
     assert!(["process_lost", "worker_lost"].contains(&&**code), "{lost:?}");
-    assert!(facts.values().any(|fact| fact.contains("it told nothing for")), "{lost:?}");
+    assert!(facts.values().any(|fact| fact.contains("it reported nothing for")), "{lost:?}");
     let RunEvent::Ended(ended) = events.last().unwrap() else { panic!("{events:?}") };
     assert_eq!((ended.reason, ended.window), (End::Partial, Nanos::from_secs(3600)));
 }

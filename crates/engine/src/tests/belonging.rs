@@ -136,5 +136,5 @@ fn a_connection_that_is_lost_between_two_steps_fails_the_next_one_on_it() {
     assert_eq!((played.sum.due, played.sum.finished, played.sum.failed), (40, 20, 20), "{:?}", played.sum.failures);
     assert_eq!(played.sum.failures("closed"), 20, "{:?}", played.sum.failures);
     let why = &played.examples.first().expect("an example").detail;
-    assert!(why.starts_with("the connection that its user was on was closed before this step"), "{why}");
+    assert!(why.starts_with("the user's connection was closed before this step"), "{why}");
 }

@@ -151,7 +151,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         let detail = match kind {
             _ if !ended.why.is_empty() => &*ended.why,
             FaultKind::BrokenProtocol => broken,
-            FaultKind::Timeout => "the response came later than the timeout",
+            FaultKind::Timeout => "the response came after the timeout",
             _ => self.dialogue.code_meaning(ended.code),
         };
         let cause = Cause { sort: Sort { kind, phase, errno: None }, code: ended.code, detail };

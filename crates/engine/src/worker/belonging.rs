@@ -13,9 +13,8 @@ use crate::sources::{scenario_of, within};
 use super::Worker;
 use super::failing::Cause;
 
-const LOST: &str =
-    "the connection that its user was on was closed before this step, and with it what was said on it before";
-const BUSY: &str = "another step of its user is under way on its connection; write them one after the other";
+const LOST: &str = "the user's connection was closed before this step, and with it the state from earlier steps";
+const BUSY: &str = "another step of its user is in progress on the connection; run them one after the other";
 
 /// What users have of their own, by user and origin.
 #[derive(Debug)]

@@ -10,7 +10,8 @@ use super::failing::Cause;
 use super::opening::kind_of;
 
 /// What is wrong with an answer that ends with a TLS connection which was closed without close_notify.
-pub(super) const CUT: &str = "the response ends with its TLS connection, which was closed without close_notify: nobody knows whether it is whole";
+pub(super) const CUT: &str = "the response ends with its TLS connection, which was closed without close_notify: it \
+    may be incomplete";
 
 /// Answers that would end well with their connection do not where it was cut off (RFC 8446 6.1, RFC 9112 9.8).
 pub(crate) fn fail_cut<R>(events: &mut [Event<R>], came: Box<[u8]>) {

@@ -81,7 +81,7 @@ impl Security for FakeSecurity {
         let nth = self.channels.fetch_add(1, Ordering::Relaxed) + 1;
         let failure = self.settings.failure.filter(|(_, every)| nth.is_multiple_of((*every).max(1))).map(|(f, _)| f);
         if failure == Some(FakeFailure::BadName) {
-            return Err(format!("`{}` is no valid server name for TLS", origin.host));
+            return Err(format!("`{}` is not a valid server name for TLS", origin.host));
         }
         let offers = alpn.iter().find(|a| self.settings.alpn.iter().any(|s| s == *a)).map(|a| a.to_vec());
         Ok(Box::new(FakeChannel {
@@ -153,10 +153,10 @@ impl FakeChannel {
                 self.completed.fetch_add(1, Ordering::Relaxed);
             }
             (DATA, Stage::Open) if self.failure == Some(FakeFailure::DamagedRecord) => {
-                return Err(format!("a TLS record of {} is damaged: it does not decrypt", self.host));
+                return Err(format!("a TLS record from {} is corrupt: it cannot be decrypted", self.host));
             }
             (DATA, Stage::Open) => plain.extend_from_slice(content),
-            _ => return Err(format!("{} sent a TLS record out of turn", self.host)),
+            _ => return Err(format!("{} sent an unexpected TLS record", self.host)),
         }
         Ok(())
     }
@@ -181,7 +181,7 @@ impl SecureChannel for FakeChannel {
             result = match frames.next() {
                 Ok(Some((kind, content))) => self.heard(kind, content, plain, cipher),
                 Ok(None) => break,
-                Err(NoFrame) => Err(format!("{} does not speak TLS on this port", self.host)),
+                Err(NoFrame) => Err(format!("{} does not use TLS on this port", self.host)),
             };
         }
         frames.shrink();

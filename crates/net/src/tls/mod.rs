@@ -149,5 +149,5 @@ impl Security for RustlsSecurity {
 fn server_name(host: &str) -> Result<ServerName<'static>, String> {
     let bare = host.split('%').next().unwrap_or(host);
     ServerName::try_from(bare.to_owned())
-        .map_err(|_| format!("`{host}` is no valid server name for TLS; a host name or an IP address is needed"))
+        .map_err(|_| format!("`{host}` is not a valid server name for TLS; write a host name or an IP address"))
 }

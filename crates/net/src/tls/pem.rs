@@ -42,14 +42,14 @@ fn instead(bytes: &[u8], wanted: &str) -> String {
     }
     let is_der = bytes.first() == Some(&0x30) && bytes.get(1).is_some_and(|b| *b >= 0x80);
     if is_der {
-        return "; it is DER, and PEM is needed: openssl x509 (or pkey) -inform DER -in FILE".into();
+        return "; it is DER; convert it to PEM: openssl x509 (or pkey) -inform DER -in FILE".into();
     }
     let text = String::from_utf8_lossy(bytes);
     match text.split_once("-----BEGIN ").and_then(|(_, rest)| rest.split_once("-----")) {
         Some((label, _)) if label.len() < 40 && !label.contains(wanted) => {
-            format!("; it holds a {label}, and a {wanted} is needed")
+            format!("; it has a {label}, not a {wanted}")
         }
-        _ => format!("; a PEM file with a line `-----BEGIN {wanted}-----` is needed"),
+        _ => format!("; write a PEM file with a line `-----BEGIN {wanted}-----`"),
     }
 }
 

@@ -7,7 +7,7 @@ use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
 
 use super::trusted::is_of_an_authority;
 
-const NO_VERSION: &str = "no version of TLS that is offered: 1.2 and 1.3, unless --tlsv1.3 or --tls-max says otherwise";
+const NO_VERSION: &str = "none of the TLS versions offered: 1.2 and 1.3, unless --tlsv1.3 or --tls-max says otherwise";
 
 /// A handshake or a record of `host` failed. `heard` holds the first bytes that arrived where nothing made sense so far.
 pub(super) fn failure(host: &str, error: &Error, heard: Option<&[u8]>) -> String {
@@ -15,9 +15,9 @@ pub(super) fn failure(host: &str, error: &Error, heard: Option<&[u8]>) -> String
         (Error::InvalidMessage(_) | Error::InappropriateMessage { .. }, Some(first)) => no_tls(host, first),
         (Error::InvalidCertificate(e), _) => certificate(host, e),
         (Error::AlertReceived(alert), _) => refused(host, *alert),
-        (Error::NoCertificatesPresented, _) => format!("{host} showed no certificate"),
-        (Error::DecryptError, _) => format!("a TLS record of {host} is damaged: it does not decrypt"),
-        (Error::PeerSentOversizedRecord, _) => format!("{host} sent a TLS record that is longer than allowed"),
+        (Error::NoCertificatesPresented, _) => format!("{host} presented no certificate"),
+        (Error::DecryptError, _) => format!("a TLS record from {host} is corrupt: it cannot be decrypted"),
+        (Error::PeerSentOversizedRecord, _) => format!("{host} sent a TLS record longer than allowed"),
         (Error::PeerIncompatible(why), _) => incompatible(host, why),
         (other, _) => format!("TLS with {host} failed: {other}"),
     }
@@ -33,12 +33,12 @@ pub(super) fn own_certificate(error: &Error) -> String {
 
 fn no_tls(host: &str, first: &[u8]) -> String {
     let (answered, instead) = match first {
-        _ if first.starts_with(b"HTTP/") => (": it answered in plain HTTP", " (http://, ws://)"),
+        _ if first.starts_with(b"HTTP/") => (": it responded in plain HTTP", " (http://, ws://)"),
         // A server's SETTINGS (RFC 9113 3.4).
-        [0, 0, _, 4, ..] => (": it answered in plain HTTP/2", " (http:// with --http2, grpc://)"),
+        [0, 0, _, 4, ..] => (": it responded in plain HTTP/2", " (http:// with --http2, grpc://)"),
         _ => ("", ""),
     };
-    format!("{host} does not speak TLS on this port{answered}; write the scheme without TLS{instead}")
+    format!("{host} does not use TLS on this port{answered}; write the scheme without TLS{instead}")
 }
 
 fn certificate(host: &str, error: &CertificateError) -> String {
@@ -55,8 +55,8 @@ fn certificate(host: &str, error: &CertificateError) -> String {
         C::NotValidForName => format!("the certificate of {host} is for another name"),
         C::NotValidForNameContext { presented, .. } if presented.is_empty() => {
             format!(
-                "the certificate of {host} is for no name at all: it has no subjectAltName, and a CN is not looked at any more; \
-                 make it with -addext 'subjectAltName=DNS:NAME,IP:ADDRESS', or skip the check with --insecure"
+                "the certificate of {host} is for no name: it has no subjectAltName, and its CN is ignored; create \
+                    it with -addext 'subjectAltName=DNS:NAME,IP:ADDRESS', or skip the check with --insecure"
             )
         }
         C::NotValidForNameContext { presented, .. } => {
@@ -66,7 +66,7 @@ fn certificate(host: &str, error: &CertificateError) -> String {
         C::BadSignature => format!("the certificate of {host} is not signed by its issuer; {remedy}"),
         C::BadEncoding => format!("the certificate of {host} is malformed"),
         C::InvalidPurpose | C::InvalidPurposeContext { .. } => {
-            format!("the certificate of {host} is not meant for servers")
+            format!("the certificate of {host} is not a server certificate")
         }
         other if is_of_an_authority(other) => {
             format!(
@@ -75,7 +75,7 @@ fn certificate(host: &str, error: &CertificateError) -> String {
         }
         other if other.to_string().contains("UnsupportedCertVersion") => {
             format!(
-                "the certificate of {host} is of X.509 version 1, which has no names of hosts; make it with -addext \
+                "the certificate of {host} is X.509 version 1, which has no host names; create it with -addext \
                  'subjectAltName=DNS:NAME,IP:ADDRESS', or skip the check with --insecure"
             )
         }
@@ -99,7 +99,7 @@ fn names(presented: &[String]) -> String {
 fn refused(host: &str, alert: AlertDescription) -> String {
     use AlertDescription as A;
     match alert {
-        A::CertificateRequired => format!("{host} demands a client certificate; give it with --cert and --key"),
+        A::CertificateRequired => format!("{host} requires a client certificate; give it with --cert and --key"),
         A::BadCertificate
         | A::UnsupportedCertificate
         | A::CertificateRevoked
@@ -108,15 +108,16 @@ fn refused(host: &str, alert: AlertDescription) -> String {
         | A::UnknownCA
         | A::AccessDenied => format!("{host} did not accept our certificate ({alert:?}); see --cert and --key"),
         A::UnrecognisedName => format!("{host} has no certificate for this name (alert UnrecognisedName)"),
-        A::NoApplicationProtocol => format!("{host} speaks none of the protocols offered by ALPN"),
-        A::ProtocolVersion => format!("{host} speaks {NO_VERSION}"),
+        A::NoApplicationProtocol => format!("{host} supports none of the protocols offered by ALPN"),
+        A::ProtocolVersion => format!("{host} supports {NO_VERSION}"),
         A::HandshakeFailure | A::InsufficientSecurity => {
             format!(
-                "{host} refused the handshake ({alert:?}): no common cipher suite, or it wants a client certificate"
+                "{host} refused the handshake ({alert:?}): no common cipher suite, or it requires a client \
+                    certificate"
             )
         }
-        A::InternalError => format!("{host} gave up TLS because of an internal error of its own"),
-        other => format!("{host} broke off TLS with the alert {other:?}"),
+        A::InternalError => format!("{host} aborted TLS because of an internal error"),
+        other => format!("{host} aborted TLS with the alert {other:?}"),
     }
 }
 
@@ -125,8 +126,8 @@ fn incompatible(host: &str, why: &PeerIncompatible) -> String {
         PeerIncompatible::ServerTlsVersionIsDisabledByOurConfig
         | PeerIncompatible::ServerDoesNotSupportTls12Or13
         | PeerIncompatible::Tls12NotOffered
-        | PeerIncompatible::Tls12NotOfferedOrEnabled => format!("{host} speaks {NO_VERSION}"),
-        other => format!("{host} and brunt have no common way to speak TLS: {other:?}"),
+        | PeerIncompatible::Tls12NotOfferedOrEnabled => format!("{host} supports {NO_VERSION}"),
+        other => format!("{host} and brunt have no TLS parameters in common: {other:?}"),
     }
 }
 

@@ -262,7 +262,7 @@ fn addresses_are_checked_against_the_certificate() {
         shake(&trusting(), host, &serving(&world().good, &TLS13)).unwrap();
     }
     let said = RustlsSecurity::new(&trusting()).unwrap().client(&origin("no good"), &[]).err().unwrap();
-    assert!(said.contains("`no good` is no valid server name"), "{said}");
+    assert!(said.contains("`no good` is not a valid server name"), "{said}");
 }
 
 #[test]
@@ -331,8 +331,7 @@ fn what_is_no_tls_is_an_error_and_never_a_panic() {
     };
     for piece in [1, 5, 1000] {
         let said = feed(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", piece).unwrap_err();
-        let plain =
-            "good.test does not speak TLS on this port: it answered in plain HTTP; write the scheme without TLS";
+        let plain = "good.test does not use TLS on this port: it responded in plain HTTP; write the scheme without TLS";
         assert_eq!(said, format!("{plain} (http://, ws://)"));
         let said = feed(&[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100], piece).unwrap_err();
         assert!(
@@ -340,7 +339,7 @@ fn what_is_no_tls_is_an_error_and_never_a_panic() {
             "{said}"
         );
         let said = feed(b"220 mail.test ESMTP\r\n", piece).unwrap_err();
-        assert_eq!(said, "good.test does not speak TLS on this port; write the scheme without TLS");
+        assert_eq!(said, "good.test does not use TLS on this port; write the scheme without TLS");
     }
     for seed in 0..2000_usize {
         let mut bytes = blob(600 + seed)[seed..].to_vec();
@@ -372,7 +371,7 @@ fn a_flipped_bit_anywhere_is_an_error_and_never_a_panic() {
             // Behind the length of the record, where every bit is protected.
             data[5 + at] ^= 1 << (at % 8);
             let said = pair.feed(&data, 11).unwrap_err();
-            assert!(said.contains("does not decrypt"), "{said}");
+            assert!(said.contains("cannot be decrypted"), "{said}");
             assert!(pair.plain.is_empty());
         }
     }
@@ -392,17 +391,12 @@ fn files_that_cannot_be_used_are_named_with_what_is_wrong() {
             text(b"hello"),
             None,
             None,
-            "--cacert: there is no certificate in the file; a PEM file with a line `-----BEGIN",
+            "--cacert: there is no certificate in the file; write a PEM file with a line `-----BEGIN",
         ),
-        (text(&good.key), None, None, "it holds a PRIVATE KEY, and a CERTIFICATE is needed"),
-        (text(&[0x30, 0x82, 1, 2]), None, None, "it is DER, and PEM is needed"),
+        (text(&good.key), None, None, "it has a PRIVATE KEY, not a CERTIFICATE"),
+        (text(&[0x30, 0x82, 1, 2]), None, None, "it is DER; convert it to PEM"),
         (Some(cut), None, None, "--cacert: certificate 1 in the file is damaged: the line `-----END CERTIFICATE-----`"),
-        (
-            None,
-            text(&good.cert),
-            text(&good.cert),
-            "--key: there is no private key in the file; it holds a CERTIFICATE",
-        ),
+        (None, text(&good.cert), text(&good.cert), "--key: there is no private key in the file; it has a CERTIFICATE"),
         (None, text(&good.cert), text(&other.key), "--key: the key does not belong to the certificate of --cert"),
         (
             None,

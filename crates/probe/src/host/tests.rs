@@ -138,7 +138,7 @@ fn texts_that_are_garbage_are_said_to_be_and_tell_nothing() {
     let told = Host::new(fake.source()).read_at(Nanos(1));
     let known: Vec<&str> = told.values.keys().map(|name| &**name).collect();
     assert_eq!(known, Vec::<&str>::new());
-    assert!(told.unobservable.contains(&"TcpExt: the kernel does not say".to_owned()), "{:?}", told.unobservable);
+    assert!(told.unobservable.contains(&"TcpExt: the kernel does not report it".to_owned()), "{:?}", told.unobservable);
 }
 
 #[test]

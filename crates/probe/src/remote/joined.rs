@@ -98,7 +98,7 @@ impl Joining<'_> {
         let guard = Guard::of(&socket, JOINED_WITHIN).map_err(|error| because(&error))?;
         let joined = self.let_in(socket);
         match guard.was_too_late() {
-            true => Err(format!("it did not let us in within {} s", JOINED_WITHIN.as_secs())),
+            true => Err(format!("it did not accept the connection within {} s", JOINED_WITHIN.as_secs())),
             false => joined,
         }
     }
@@ -118,7 +118,7 @@ impl Joining<'_> {
         };
         joined.compare()?;
         if joined.clock == unknown {
-            return Err("what it says of its clock cannot be true".into());
+            return Err("its clock readings are impossible".into());
         }
         Ok(joined)
     }
@@ -137,7 +137,7 @@ impl Joining<'_> {
             Some(Told::Welcome(facts)) => Ok(facts),
             Some(Told::Refused(why)) => Err(why),
             Some(_) => Err(nonsense().to_string()),
-            None => Err("it closed the connection without a word".into()),
+            None => Err("it closed the connection without a reply".into()),
         }
     }
 }
@@ -178,7 +178,7 @@ impl Joined {
         let mut heard = Clock.now();
         while !stop.load(Ordering::Relaxed) {
             if Clock.now().0.saturating_sub(heard.0) > SILENCE.0 {
-                return Err(format!("it told nothing for {} s", SILENCE.0 / 1_000_000_000));
+                return Err(format!("it sent nothing for {} s", SILENCE.0 / 1_000_000_000));
             }
             let Some(told) = self.listen()? else { continue };
             heard = Clock.now();
@@ -202,7 +202,7 @@ impl Joined {
                 }
                 Some(told) => self.learn(told, Clock.now())?,
                 None if Clock.now().0.saturating_sub(begin.0) > LAST.0 => {
-                    return Err("its last sample did not come".into());
+                    return Err("its last sample did not arrive".into());
                 }
                 None => {}
             }
@@ -230,7 +230,7 @@ impl Joined {
                     }
                     Some(told) => self.learn(told, came)?,
                     None if came.0.saturating_sub(asked.0) > PATIENCE.as_nanos() as u64 => {
-                        return Err("it does not tell the time".into());
+                        return Err("it does not report its time".into());
                     }
                     None => {}
                 }
@@ -271,7 +271,7 @@ impl Joined {
         self.known.retain(|name| !sample.gone.contains(name));
         self.known.extend(sample.values.keys().chain(sample.labels.keys()).cloned());
         if self.known.len() > MOST {
-            return Err(format!("it tells more than {MOST} counters"));
+            return Err(format!("it reports more than {MOST} counters"));
         }
         Ok(HostCounters { at_ns: self.clock.ours(sample.at_ns), ..sample })
     }
@@ -314,7 +314,7 @@ impl Drop for Following {
 }
 
 fn connect(address: &str) -> Result<TcpStream, String> {
-    let places = address.to_socket_addrs().map_err(|error| format!("its name does not resolve: {error}"))?;
+    let places = address.to_socket_addrs().map_err(|error| format!("its name cannot be resolved: {error}"))?;
     let mut why = "its name has no address".to_owned();
     for place in places {
         match TcpStream::connect_timeout(&place, PATIENCE) {
@@ -336,13 +336,13 @@ fn say(line: &mut Line, asked: &Asked) -> io::Result<()> {
 }
 
 fn nonsense() -> io::Error {
-    io::Error::other("it said what means nothing")
+    io::Error::other("it sent an invalid message")
 }
 
 fn because(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
-            format!("it did not answer within {} s", PATIENCE.as_secs())
+            format!("it did not respond within {} s", PATIENCE.as_secs())
         }
         io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
         io::ErrorKind::UnexpectedEof => "it closed the connection".to_owned(),

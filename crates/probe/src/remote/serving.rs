@@ -213,10 +213,10 @@ impl Attending {
         })?;
         let frame = ASKED.whole(&mut line.clear)?.ok_or(Parting::Gone)?;
         let Some(Asked::Ask(ask)) = Asked::parse(&frame) else {
-            return Err(refused("it was asked something else first"));
+            return Err(refused("the first message was not a request for counters"));
         };
         match &self.granting.token {
-            Some(_) if ask.proof.is_empty() => Err(refused("it asks for a token")),
+            Some(_) if ask.proof.is_empty() => Err(refused("it requires a token")),
             Some(token) if !is_proved(token, &challenge, &ask.proof) => Err(refused("the token is wrong")),
             _ => Ok(ask),
         }
@@ -224,7 +224,7 @@ impl Attending {
 
     /// Tells the counters.
     fn serve(&self, line: &mut Line, ask: &Ask) -> Result<(), Parting> {
-        let _place = Taken::of(&self.told).ok_or_else(|| refused("it serves eight clients already"))?;
+        let _place = Taken::of(&self.told).ok_or_else(|| refused("it already serves eight clients"))?;
         self.greeted.store(true, Ordering::Relaxed);
         let mut host = Host::new(Source::here());
         let here = place(host.source());
@@ -259,13 +259,13 @@ impl Attending {
             heard = Clock.now();
             questions += 1;
             match Asked::parse(&frame) {
-                _ if questions > QUESTIONS => return Err(refused("it is asked too often")),
+                _ if questions > QUESTIONS => return Err(refused("it gets too many requests")),
                 Some(Asked::When(asked)) => say(line, &Told::Stamps([asked, heard, Clock.now()]))?,
                 Some(Asked::Last) if due.is_some() => {
                     due = None;
                     say(line, &Told::Last(sample()))?;
                 }
-                _ => return Err(refused("it was asked what means nothing to it")),
+                _ => return Err(refused("it got an invalid request")),
             }
         }
     }

@@ -132,7 +132,7 @@ fn loopback_is_an_address_of_this_host_only_for_those_who_share_its_network() {
 fn who_does_not_have_the_token_is_told_so_and_nothing_else() {
     let probe = serving(Some("right"), Follow::Target);
     for (token, said) in
-        [(None, "it asks for a token"), (Some("wrong"), "the token is wrong"), (Some("righ"), "the token is wrong")]
+        [(None, "it requires a token"), (Some("wrong"), "the token is wrong"), (Some("righ"), "the token is wrong")]
     {
         assert_eq!(joining(probe.address(), token, None).err().as_deref(), Some(said));
     }
@@ -148,7 +148,7 @@ fn another_version_and_what_is_no_brunt_are_told_apart() {
     let probe = serving(None, Follow::Target);
     for (said, why) in [
         (&b"brunt-probe 99 7.7\n"[..], "it is brunt 7.7 with version 99 of the probe's protocol"),
-        (b"GET / HTTP/1.1\r\n\r\n", "there is something else than brunt at the other end"),
+        (b"GET / HTTP/1.1\r\n\r\n", "the other end is not brunt"),
     ] {
         let told = stranger(probe.address(), said);
         let Some(Told::Refused(refused)) = told.last() else { panic!("{told:?}") };
@@ -164,7 +164,7 @@ fn another_version_and_what_is_no_brunt_are_told_apart() {
             let _ = peer.read_to_end(&mut Vec::new());
         }
     });
-    for why in ["it is brunt 7.7 with version 99", "it said `220 mail ESMTP`", "it closed the connection"] {
+    for why in ["it is brunt 7.7 with version 99", "it sent `220 mail ESMTP`", "it closed the connection"] {
         let refused = joining(address, None, None).err().unwrap();
         assert!(refused.starts_with(why), "{refused}");
     }
@@ -182,13 +182,13 @@ fn a_client_can_ask_for_the_time_and_for_the_end_and_nothing_else() {
             _ => format!("{} frames", told.len()),
         }
     };
-    let nothing = "it was asked what means nothing to it";
+    let nothing = "it got an invalid request";
     assert_eq!(refused(frame(&Asked::Ask(Ask::default()))), nothing);
     assert_eq!(refused([frame(&Asked::Last), frame(&Asked::Last)].concat()), nothing, "there is one end");
     assert_eq!(refused(vec![6, 0, 0, 0, 0, 0, 0, 0, 99, 1]), nothing);
-    assert_eq!(refused(frame(&Asked::When(Nanos(7))).repeat(5_000)), "it is asked too often");
+    assert_eq!(refused(frame(&Asked::When(Nanos(7))).repeat(5_000)), "it gets too many requests");
     let told = stranger(probe.address(), &[hello(), frame(&Asked::Last)].concat());
-    assert_eq!(told.last(), Some(&Told::Refused("it was asked something else first".into())));
+    assert_eq!(told.last(), Some(&Told::Refused("the first message was not a request for counters".into())));
     // What is announced longer than a client ever asks ends at once, and so does what is cut short.
     let told = stranger(probe.address(), &[welcome.clone(), u32::MAX.to_le_bytes().to_vec()].concat());
     assert!(!told.iter().any(|told| matches!(told, Told::Stamps(_))));
@@ -198,7 +198,7 @@ fn a_client_can_ask_for_the_time_and_for_the_end_and_nothing_else() {
 fn no_more_are_served_at_once_than_it_says_and_a_place_is_free_again_when_one_goes() {
     let probe = serving(None, Follow::Target);
     let mut all: Vec<_> = (0..8).map(|_| joining(probe.address(), None, None).unwrap()).collect();
-    assert_eq!(joining(probe.address(), None, None).err().as_deref(), Some("it serves eight clients already"));
+    assert_eq!(joining(probe.address(), None, None).err().as_deref(), Some("it already serves eight clients"));
     all.pop();
     // Its thread sees that a moment later.
     let again = (0..2_000).find_map(|_| {

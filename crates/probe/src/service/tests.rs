@@ -237,8 +237,8 @@ fn of_very_many_processes_some_are_told_and_all_summed() {
 #[test]
 fn a_service_of_somebody_else_has_its_queue_and_says_what_is_hidden() {
     for (denied, said) in [
-        (vec!["/proc/5000001/fd"], "service: the process that listens belongs to another user (permission)"),
-        (vec![], "service: no process that can be seen from here holds the socket (other namespace)"),
+        (vec!["/proc/5000001/fd"], "service: the listening process belongs to another user (permission)"),
+        (vec![], "service: no visible process holds the socket (other namespace)"),
     ] {
         let mut scene = Scene::new(&[(77, (5, 128))]);
         scene.process(PID + 1, 1, 10, Some(if denied.is_empty() { 78 } else { 77 }));

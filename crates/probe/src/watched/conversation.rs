@@ -54,12 +54,12 @@ impl Place {
             None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
         };
         if host.is_empty() {
-            return Err(format!("`{text}` names no host; write HOST:PORT"));
+            return Err(format!("`{text}` has no host; write HOST:PORT"));
         }
         let read = |port: &str| port.parse().ok().filter(|port| *port > 0);
         let port = match port {
             None => usual,
-            Some(port) => read(port).ok_or_else(|| format!("`{port}` is no port; write 1 to 65535"))?,
+            Some(port) => read(port).ok_or_else(|| format!("`{port}` is not a port; write 1 to 65535"))?,
         };
         Ok(Place { host: host.to_owned(), port, tls: false, sealing: None, known: Vec::new() })
     }
@@ -85,7 +85,7 @@ impl Place {
     /// Its name is none that a certificate can be for.
     pub fn seal(&self, talk: Conversation) -> io::Result<Conversation> {
         let Some(Sealing(seal)) = &self.sealing else {
-            return Err(io::Error::new(ErrorKind::Unsupported, "it is to be asked over TLS, which is not set up here"));
+            return Err(io::Error::new(ErrorKind::Unsupported, "it needs TLS, which is not set up here"));
         };
         let clear = seal(talk.socket.try_clone()?, &self.host)?;
         Ok(Conversation { clear: Some(clear), ..talk })
@@ -154,7 +154,7 @@ impl Conversation {
         };
         heard.extend_from_slice(&piece[..length]);
         if heard.len() > LONGEST {
-            return Err(io::Error::new(ErrorKind::FileTooLarge, "its answer is longer than 16 MiB"));
+            return Err(io::Error::new(ErrorKind::FileTooLarge, "its response is longer than 16 MiB"));
         }
         Ok(length > 0)
     }

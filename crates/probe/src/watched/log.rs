@@ -67,7 +67,7 @@ impl Log {
         if self.open.is_none() {
             // Whoever opens a pipe waits for its writer, and a device has no end.
             if !std::fs::metadata(&self.path)?.is_file() {
-                return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file; name the log itself"));
+                return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file; name the log itself"));
             }
             let mut file = File::open(&self.path)?;
             if !self.begun {
@@ -133,7 +133,7 @@ mod tests {
     fn what_is_no_file_is_not_waited_for() {
         for path in ["/dev/zero", "/proc"] {
             let why = Log::new(path).follow().unwrap_err().to_string();
-            assert!(why.contains("no regular file"), "{path}: {why}");
+            assert!(why.contains("not a regular file"), "{path}: {why}");
         }
     }
 

@@ -23,7 +23,7 @@ const QUIT: u8 = 0x01;
 /// No server has more counters in earnest.
 const MOST_ROWS: usize = 20_000;
 
-const RIGHT: &str = "write mysql=mysql://USER:PASSWORD@HOST:PORT, with ?ssl behind it for TLS";
+const RIGHT: &str = "write mysql=mysql://USER:PASSWORD@HOST:PORT, followed by ?ssl for TLS";
 
 /// Where it is, who asks, and the connection to it.
 #[derive(Debug)]
@@ -49,17 +49,17 @@ impl Mysql {
     pub fn parse(text: &str) -> Result<Mysql, String> {
         let rest = text.strip_prefix("mysql://").unwrap_or(text);
         if rest.contains("://") {
-            return Err(format!("it is asked by mysql:// alone; {RIGHT}"));
+            return Err(format!("its URL must start with mysql://; {RIGHT}"));
         }
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let tls = asks_for_tls(query).map_err(|trouble| format!("{trouble}; {RIGHT}"))?;
         let rest = rest.split('/').next().unwrap_or_default();
-        let (who, place) = rest.rsplit_once('@').ok_or_else(|| format!("it names no user; {RIGHT}"))?;
+        let (who, place) = rest.rsplit_once('@').ok_or_else(|| format!("it has no user; {RIGHT}"))?;
         let (user, password) = who.split_once(':').unwrap_or((who, ""));
         let (user, password) = (unescaped(user), unescaped(password));
         // Both end at a zero byte on the way.
         if user.is_empty() || user.contains(&0) || password.contains(&0) {
-            return Err(format!("it names no user; {RIGHT}"));
+            return Err(format!("it has no user; {RIGHT}"));
         }
         Ok(Mysql { place: Place::parse(place, 3306)?.over_tls(tls), user, password, talk: None })
     }
@@ -101,7 +101,7 @@ fn rows(talk: &mut Conversation, question: &str) -> io::Result<Vec<(String, Stri
     let mut packets = Packets::default();
     let mut next = || packets.next(talk);
     if packets::columns(&next()?.1)? != 2 {
-        return Err(invalid("it answers SHOW GLOBAL STATUS with other columns than a name and a value"));
+        return Err(invalid("it returns SHOW GLOBAL STATUS with columns other than a name and a value"));
     }
     while !packets::is_end(&next()?.1)? {}
     let mut rows = Vec::new();
@@ -111,7 +111,7 @@ fn rows(talk: &mut Conversation, question: &str) -> io::Result<Vec<(String, Stri
             return Ok(rows);
         }
         if rows.len() == MOST_ROWS {
-            return Err(invalid("it tells more counters than any server has"));
+            return Err(invalid("it reports more counters than any server has"));
         }
         rows.push(packets::pair(&packet)?);
     }

@@ -20,7 +20,12 @@ impl Page {
         let (tls, rest) = match (text.strip_prefix("http://"), text.strip_prefix("https://")) {
             (Some(rest), _) => (false, rest),
             (None, Some(rest)) => (true, rest),
-            (None, None) => return Err(format!("`{text}` is no page; write http://HOST:PORT/PATH, or https://")),
+            (None, None) => {
+                return Err(format!(
+                    "`{text}` is not the URL of a page; write http://HOST:PORT/PATH, or \
+                https://"
+                ));
+            }
         };
         let (authority, path) = match rest.find('/') {
             Some(at) => rest.split_at(at),
@@ -75,11 +80,11 @@ fn body(heard: &[u8]) -> io::Result<String> {
     match status {
         Some("200") => match length(&head) {
             Some(length) if body.len() < length => {
-                Err(wrong(format!("its answer was cut: {} of {length} bytes came", body.len())))
+                Err(wrong(format!("its response was cut short: {} of {length} bytes arrived", body.len())))
             }
             _ => Ok(String::from_utf8_lossy(body).into_owned()),
         },
-        Some(status) => Err(wrong(format!("it answered with status {}", status.escape_debug()))),
+        Some(status) => Err(wrong(format!("it responded with status {}", status.escape_debug()))),
         None => Err(wrong("it does not speak HTTP".into())),
     }
 }

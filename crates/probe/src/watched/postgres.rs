@@ -15,8 +15,7 @@ use login::Account;
 use messages::{Talk, invalid, message, refusal, row, strange};
 use questions::{ALL, Answer};
 
-const RIGHT: &str =
-    "write postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, with ?sslmode=require behind it for TLS";
+const RIGHT: &str = "write postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, followed by ?sslmode=require for TLS";
 
 /// Where it is, who asks, and the connection to it.
 #[derive(Debug)]
@@ -38,16 +37,16 @@ impl Postgres {
     pub fn parse(text: &str) -> Result<Postgres, String> {
         let rest = ["postgres://", "postgresql://"].iter().find_map(|scheme| text.strip_prefix(scheme)).unwrap_or(text);
         if rest.contains("://") {
-            return Err(format!("it is asked by postgres:// alone; {RIGHT}"));
+            return Err(format!("its URL must start with postgres://; {RIGHT}"));
         }
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let tls = asks_for_tls(query).map_err(|trouble| format!("{trouble}; {RIGHT}"))?;
         let (rest, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let (who, place) = rest.rsplit_once('@').ok_or_else(|| format!("it names no user; {RIGHT}"))?;
+        let (who, place) = rest.rsplit_once('@').ok_or_else(|| format!("it has no user; {RIGHT}"))?;
         let (user, password) = who.split_once(':').unwrap_or((who, ""));
         let (user, password, database) = (unescaped(user), unescaped(password), unescaped(database));
         if user.is_empty() {
-            return Err(format!("it names no user; {RIGHT}"));
+            return Err(format!("it has no user; {RIGHT}"));
         }
         // All of them end at a zero byte on the way.
         if [&user, &password, &database].iter().any(|text| text.contains(&0)) {
@@ -99,7 +98,7 @@ impl Drop for Postgres {
 
 /// Reads the answer to a question ("Simple Query"): one row, or why there is none.
 fn answer(talk: &mut Talk) -> io::Result<Answer> {
-    let mut answer = Err("it answers with no row".to_owned());
+    let mut answer = Err("it returns no row".to_owned());
     let mut rows = 0;
     loop {
         let (kind, body) = talk.next()?;
@@ -107,7 +106,7 @@ fn answer(talk: &mut Talk) -> io::Result<Answer> {
             // The columns, which we chose; the end of the rows.
             b'T' | b'C' => {}
             b'D' if rows == 0 => (answer, rows) = (Ok(row(&body)?), 1),
-            b'D' => answer = Err("it answers with more than one row".to_owned()),
+            b'D' => answer = Err("it returns more than one row".to_owned()),
             b'E' => answer = Err(refusal(&body)),
             b'Z' => return Ok(answer),
             _ => return Err(strange()),

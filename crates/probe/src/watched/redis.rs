@@ -27,7 +27,7 @@ impl Redis {
         let secured = text.strip_prefix("rediss://");
         let rest = secured.or_else(|| text.strip_prefix("redis://")).unwrap_or(text);
         if rest.contains("://") {
-            return Err("it is asked by redis:// or rediss:// alone; write redis=HOST:PORT".to_owned());
+            return Err("its URL must start with redis:// or rediss://; write redis=HOST:PORT".to_owned());
         }
         let rest = rest.split('/').next().unwrap_or_default();
         let (who, place_of) = rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
@@ -93,7 +93,7 @@ fn answer(heard: &[u8], before: usize) -> io::Result<Option<String>> {
         let wrong = || {
             let said = String::from_utf8_lossy(line.strip_prefix(b"-").unwrap_or(line));
             let said: String = said.chars().take(200).collect();
-            io::Error::new(ErrorKind::InvalidData, format!("it answered: {}", said.escape_debug()))
+            io::Error::new(ErrorKind::InvalidData, format!("it responded: {}", said.escape_debug()))
         };
         match line.first() {
             Some(b'+') if n < before => rest = behind,
@@ -163,7 +163,7 @@ mod tests {
         for (heard, before) in [(&b"-NOAUTH Authentication required.\r\n"[..], 0), (b"-WRONGPASS no\x1b\r\n$1\r\na", 1)]
         {
             let said = answer(heard, before).unwrap_err().to_string();
-            assert!(said.starts_with("it answered: ") && !said.contains('\x1b'), "{said}");
+            assert!(said.starts_with("it responded: ") && !said.contains('\x1b'), "{said}");
         }
         for hostile in [&b"$99999999999999999999\r\n"[..], b"$-1\r\n", b"*0\r\n", b"\r\n"] {
             assert!(answer(hostile, 0).is_err());

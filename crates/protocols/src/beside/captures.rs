@@ -36,13 +36,10 @@ impl Captures {
             .syntax(syntax::Config::new().unicode(false).utf8(false))
             .thompson(thompson::Config::new().utf8(false).nfa_size_limit(Some(SIZE_BOUND)))
             .build(pattern);
-        let machine =
-            machine.map_err(|error| format!("\"{pattern}\" is no regular expression that can be used ({error})"))?;
+        let machine = machine.map_err(|error| format!("\"{pattern}\" is not a valid regular expression ({error})"))?;
         let captures = Captures { machine };
         if captures.groups() > MOST_GROUPS {
-            return Err(format!(
-                "\"{pattern}\" has more than {MOST_GROUPS} groups; write (?:…) for those that are not used"
-            ));
+            return Err(format!("\"{pattern}\" has more than {MOST_GROUPS} groups; write (?:…) for unused ones"));
         }
         Ok(captures)
     }

@@ -21,14 +21,14 @@ pub use talk::{Heard, Talk};
 pub const ON_CONNECT: OptionSpec = option(
     "on-connect",
     Takes::Many("TEXT=>ANSWER"),
-    "Say TEXT on every connection before its requests, and wait for a message that the regex ANSWER matches, if given",
+    "Send TEXT on every connection before its requests, then wait for a message matching the regex ANSWER, if given",
     "每个连接在请求之前先发送 TEXT，并等待匹配正则 ANSWER 的消息（若给出）",
 );
 /// See [`ON_CONNECT`].
 pub const REPLY: OptionSpec = option(
     "reply",
     Takes::Many("PATTERN=>TEXT"),
-    "Answer each unrequested message that the regex PATTERN matches with TEXT; {captured} is what its group found",
+    "Reply with TEXT to each unsolicited message matching the regex PATTERN; {captured} is what its group matched",
     "对匹配正则 PATTERN 的未经请求的消息回复 TEXT；{captured} 为分组捕获的内容",
 );
 
@@ -136,7 +136,7 @@ fn opening<M: Said>(
     let wrong = |trouble: String| Complaint::new(PLACE, trouble);
     let (text, answer) = text.split_once(ARROW).map_or((text, None), |(text, answer)| (text, Some(answer)));
     if text.is_empty() && answer.is_none() {
-        return Err(wrong("says nothing and awaits nothing; write for instance 'LOGIN me=>OK'".into()));
+        return Err(wrong("is empty; write for instance 'LOGIN me=>OK'".into()));
     }
     let scope = Scope { sequence: true, captured: None, variables: &[] };
     let said = (!text.is_empty()).then(|| compile(text, PLACE, scope)).transpose()?;
@@ -151,11 +151,13 @@ fn reply<M: Said>(
 ) -> Result<Reply<M>, Complaint> {
     const PLACE: &str = "--reply";
     let wrong = |trouble: String| Complaint::new(PLACE, trouble);
-    let (pattern, text) = text.split_once(ARROW).ok_or_else(|| {
-        wrong(format!("\"{text}\" says not what to answer; write PATTERN=>TEXT, for instance '^ping$=>pong'"))
-    })?;
+    let (pattern, text) = text
+        .split_once(ARROW)
+        .ok_or_else(|| wrong(format!("\"{text}\" has no reply; write PATTERN=>TEXT, for instance '^ping$=>pong'")))?;
     if pattern.is_empty() {
-        return Err(wrong("has no pattern, which every message would match; write for instance '^ping$=>pong'".into()));
+        return Err(wrong(
+            "has an empty pattern, which matches every message; write for instance '^ping$=>pong'".into(),
+        ));
     }
     let compiled = Box::new(Regex::new(pattern).map_err(wrong)?);
     let captures = Captures::new(pattern).map_err(wrong)?;
@@ -169,7 +171,8 @@ fn reply<M: Said>(
 /// A run ends with its requests: what is said beside them has no end.
 fn ends<M: Said>(said: Option<&M>, place: &str) -> Result<(), Complaint> {
     if said.and_then(Said::template).is_some_and(|template| template.end().is_some()) {
-        let trouble = "takes each row of a file once, which ends a run of requests; leave out stop and unique here";
+        let trouble = "uses each row of a file once, and out of rows means the end of the run; leave out stop and \
+            unique here";
         return Err(Complaint::new(place, trouble));
     }
     Ok(())

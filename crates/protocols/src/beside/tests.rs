@@ -144,18 +144,18 @@ fn patterns_look_at_the_beginning_of_a_message() {
 #[test]
 fn complaints() {
     let table: [(&[&str], &[&str], &str); 12] = [
-        (&[""], &[], "--on-connect: says nothing and awaits nothing; write for instance 'LOGIN me=>OK'"),
+        (&[""], &[], "--on-connect: is empty; write for instance 'LOGIN me=>OK'"),
         (&["a=>("], &[], "--on-connect: \"(\" is no regular expression that can be used"),
         (&["{captured}=>b"], &[], "--on-connect: {captured} at character 1 names neither a slot nor a part"),
         (&["{nobody}"], &[], "--on-connect: {nobody} at character 1 names neither"),
-        (&["\\q"], &[], "--on-connect: \\q is no escape"),
+        (&["\\q"], &[], "--on-connect: \\q is not an escape"),
         (&["{sequence below 1}"], &[], "--on-connect: {sequence} from 1 has no numbers below that"),
-        (&[], &["ping"], "--reply: \"ping\" says not what to answer; write PATTERN=>TEXT"),
-        (&[], &["=>pong"], "--reply: has no pattern, which every message would match"),
+        (&[], &["ping"], "--reply: \"ping\" has no reply; write PATTERN=>TEXT"),
+        (&[], &["=>pong"], "--reply: has an empty pattern, which matches every message"),
         (&[], &["(=>pong"], "--reply: \"(\" is no regular expression"),
-        (&[], &["a(b)=>{captured 2}"], "--reply: {captured 2} is no group of the pattern, which has 1"),
-        (&[], &["a=>{captured x}"], "--reply: {captured x} is no group of the pattern, which has 0"),
-        (&[], &["a=>{sequence by 2}"], "--reply: \"by\" is not known in {sequence}; there may follow from N, below N"),
+        (&[], &["a(b)=>{captured 2}"], "--reply: {captured 2} is not a group of the pattern, which has 1"),
+        (&[], &["a=>{captured x}"], "--reply: {captured x} is not a group of the pattern, which has 0"),
+        (&[], &["a=>{sequence by 2}"], "--reply: \"by\" is not supported in {sequence}; write from N, below N"),
     ];
     for (openings, replies, wanted) in table {
         let said = beside(openings, replies).map(|_| String::new()).unwrap_or_else(|said| said);
@@ -165,6 +165,6 @@ fn complaints() {
     let file = directory.path().join("users.csv");
     std::fs::write(&file, "name\nann\n").expect("written");
     let said = beside(&[&format!("{{csv {}.name unique}}", file.display())], &[]).map(|_| ()).unwrap_err();
-    assert!(said.starts_with("--on-connect: takes each row of a file once"), "{said}");
+    assert!(said.starts_with("--on-connect: uses each row of a file once"), "{said}");
     assert!(beside(&[&format!("{{csv {}.name}}", file.display())], &[]).is_ok());
 }

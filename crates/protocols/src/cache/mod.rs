@@ -37,8 +37,8 @@ pub const OPTION: OptionSpec = OptionSpec {
     short: None,
     takes: Takes::One("HOW"),
     help: Text {
-        en: "In a flow: each user keeps responses as a browser does and does not ask again while they are fresh: per-user, or \
-             per-iteration (empty at each beginning)",
+        en: "In a flow: each user caches responses like a browser and does not request them again while fresh: \
+            per-user, or per-iteration (starts empty each time)",
         zh: "流程中：每个用户像浏览器一样缓存响应，未过期时不再请求：per-user，或 per-iteration（每次迭代开始时为空）",
     },
 };
@@ -68,7 +68,7 @@ impl Rule {
             "per-iteration" => rule(true),
             "no" | "false" => Ok(None),
             _ => {
-                let trouble = format!("\"{word}\" is no way to keep responses; write per-user, per-iteration or no");
+                let trouble = format!("\"{word}\" is not a kind of cache; write per-user, per-iteration or no");
                 Err(Complaint::new(format!("--{CACHE}"), trouble))
             }
         }

@@ -145,7 +145,7 @@ fn answers_have_what_is_looked_at_and_caches_are_emptied_with_iterations_where_a
     assert!(cache.fresh(&rule, of(1), Need::default()).is_none());
     let head = without(b"HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nX: y\r\n\r\n");
     assert_eq!(head, b"HTTP/1.1 200 OK\r\nX: y\r\n\r\n");
-    for (word, expected) in [("no", None), ("sometimes", Some("\"sometimes\" is no way to keep responses"))] {
+    for (word, expected) in [("no", None), ("sometimes", Some("\"sometimes\" is not a kind of cache"))] {
         let asked = Asked { options: [(CACHE.to_owned(), vec![word.to_owned()])].into(), ..Asked::default() };
         let read = Rule::read(&asked);
         match expected {

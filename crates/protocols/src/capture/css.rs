@@ -31,11 +31,11 @@ impl Css {
         let selector = unquoted(selector);
         let wrong = |why: String| {
             let shown = short(selector.as_bytes());
-            format!("`{shown}` is no CSS selector ({why}); write for instance css input[name=csrf] @value")
+            format!("`{shown}` is not a CSS selector ({why}); write for instance css input[name=csrf] @value")
         };
         let aside = selector.contains('~');
         if aside && selector.contains(":has") {
-            return Err(wrong(":has and ~ together cost too much".into()));
+            return Err(wrong(":has and ~ together are too expensive".into()));
         }
         let parsed = Selector::parse(selector).map_err(|error| wrong(error.to_string()))?;
         Ok(Css { selector: parsed, attribute, aside })
@@ -50,7 +50,7 @@ impl Css {
             let beside = |count: usize| count * count;
             let cost: usize = html.tree.nodes().map(|node| beside(node.children().count())).sum();
             if cost > MOST_ASIDE {
-                return Err("the document has more elements beside each other than ~ can be looked for in".into());
+                return Err("the document has too many sibling elements to search with ~".into());
             }
         }
         for element in html.select(&self.selector) {

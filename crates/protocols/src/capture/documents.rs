@@ -60,7 +60,7 @@ impl<'a> Documents<'a> {
         if self.body.len() > LONGEST {
             let (long, longest) =
                 (measure::format_bytes(self.body.len() as u64), measure::format_bytes(LONGEST as u64));
-            return Err(format!("the body is {long} long; documents are looked into up to {longest}"));
+            return Err(format!("the body is {long}; documents are searched up to {longest}"));
         }
         Ok(String::from_utf8_lossy(self.body))
     }

@@ -117,7 +117,7 @@ pub(super) fn too_many() -> String {
 }
 
 pub(super) fn too_deep() -> String {
-    format!("the document has elements {DEEPEST} deep in each other; write regex PATTERN, or between 'A' 'B'")
+    format!("the document nests elements {DEEPEST} deep; write regex PATTERN, or between 'A' 'B'")
 }
 
 /// What the attributes of tags cost so far.
@@ -146,7 +146,7 @@ impl Tag {
         self.attributes += more + 1;
         self.cost += more * self.attributes;
         if self.cost > MOST_OF_TAGS {
-            return Err("the document has tags of more attributes than can be looked into; write regex PATTERN".into());
+            return Err("the document has tags with too many attributes to search; write regex PATTERN".into());
         }
         Ok(())
     }

@@ -109,7 +109,7 @@ impl Capture {
             match ending_of(ending.trim())? {
                 Some(Ending::Pick(which)) if pick.is_none() => pick = Some(which),
                 Some(Ending::Default(text)) if default.is_none() => default = Some(text.into_bytes()),
-                Some(_) => return Err(format!("`{ending}` says again what stands behind it; write it once")),
+                Some(_) => return Err(format!("`{ending}` is given more than once; write it once")),
                 None => break,
             }
             rest = before.trim_end();
@@ -159,12 +159,12 @@ impl Capture {
         let (found, count) = self.found((answer, documents), random, &mut ends)?;
         match found.or_else(|| self.default.clone()) {
             Some(value) if value.len() > MOST_OF_A_VALUE => Err(format!(
-                "what {} finds is {} bytes long; a value has at most {MOST_OF_A_VALUE}",
+                "the value found by {} is {} bytes long, and the limit is {MOST_OF_A_VALUE}",
                 self.shown(),
                 value.len()
             )),
             Some(value) => Ok((value, ends)),
-            None if count > 0 => Err(format!("{} found {count} only", self.shown())),
+            None if count > 0 => Err(format!("{} found only {count}", self.shown())),
             None => Err(format!("{} found nothing; {}", self.shown(), self.source.instead(answer))),
         }
     }
@@ -244,7 +244,7 @@ fn ending_of(text: &str) -> Result<Option<Ending>, String> {
         ("count", "") => Ending::Pick(Pick::Count),
         ("nth", number) => match number.parse() {
             Ok(n @ 1..) => Ending::Pick(Pick::Nth(n)),
-            _ => return Err(format!("`{text}` is no place; write for instance `nth 2`, counted from 1")),
+            _ => return Err(format!("`{text}` is not a position; write for instance `nth 2`, counted from 1")),
         },
         ("default", text) => Ending::Default(source::unquoted(text).to_owned()),
         _ => return Ok(None),
@@ -263,10 +263,13 @@ pub fn is_word(name: &str) -> bool {
 /// What is wrong with the name.
 pub fn valid_name(name: &str) -> Result<(), String> {
     if !is_word(name) {
-        return Err(format!("`{name}` is no name of a value; write letters, digits, _ and -, a letter first"));
+        return Err(format!(
+            "`{name}` cannot be the name of a value; use letters, digits, _ and -, starting with a \
+            letter"
+        ));
     }
     if crate::template::is_reserved(name) {
-        return Err(format!("`{name}` is a slot of its own ({{{name}}}); write another name"));
+        return Err(format!("`{name}` is the name of a slot ({{{name}}}); use another name"));
     }
     Ok(())
 }

@@ -79,8 +79,8 @@ impl Rows {
     pub(super) fn told(&self) -> String {
         let rows = if self.count == 1 { "1 row".to_owned() } else { format!("{} rows", self.count) };
         match &self.names[..] {
-            [] => format!("the answer has {rows}"),
-            names => format!("the answer has {rows} of {}", short(names.join(", ").as_bytes())),
+            [] => format!("the response has {rows}"),
+            names => format!("the response has {rows} of {}", short(names.join(", ").as_bytes())),
         }
     }
 }

@@ -68,7 +68,7 @@ impl Source {
     /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Source, String> {
         let (word, rest) = text.split_once(' ').map_or((text, ""), |(word, rest)| (word, rest.trim()));
-        let missing = || Err(format!("`{text}` says not what; write {KINDS}"));
+        let missing = || Err(format!("`{text}` is incomplete; write {KINDS}"));
         match (word, rest) {
             ("status", "") => Ok(Source::Status),
             ("body" | "message" | "reply", "") => Ok(Source::Body),
@@ -79,7 +79,10 @@ impl Source {
             ("column", name) => Ok(Source::Column(Column::parse(unquoted(name)))),
             ("element", number) => match number.parse() {
                 Ok(number @ 1..) => Ok(Source::Element(number)),
-                _ => Err(format!("`{number}` is no place of an element; write for instance element 2, counted from 1")),
+                _ => Err(format!(
+                    "`{number}` is not the position of an element; write for instance element 2, \
+                    counted from 1"
+                )),
             },
             ("json", path) => Place::parse(path).map(Source::Json),
             ("regex", pattern) => Captures::new(unquoted(pattern)).map(Source::Regex),
@@ -88,7 +91,7 @@ impl Source {
             ("cookie", name) => Ok(Source::Cookie(name.to_owned())),
             ("css", selector) => Css::parse(selector).map(Source::Css),
             ("xpath", expression) => XPath::parse(expression).map(Source::XPath),
-            _ => Err(format!("`{}` is no source of a value; write {KINDS}", short(text.as_bytes()))),
+            _ => Err(format!("`{}` is not a source of a value; write {KINDS}", short(text.as_bytes()))),
         }
     }
 
@@ -148,7 +151,7 @@ impl Source {
             }
             Source::Element(number) => {
                 let Some(whole) = places::whole(answer.body).filter(|_| answer.body.starts_with(b"[")) else {
-                    return Err(format!("the reply is no list: {}", short(answer.body)));
+                    return Err(format!("the reply is not a list: {}", short(answer.body)));
                 };
                 let mut at = 0;
                 places::items(whole, |item| {
@@ -172,7 +175,7 @@ impl Source {
                         goes_on = more(text.as_deref().unwrap_or(value.get().as_bytes()));
                     }
                 });
-                read.map_err(|_| format!("the body is no JSON: {}", short(answer.body)))?;
+                read.map_err(|_| format!("the body is not JSON: {}", short(answer.body)))?;
             }
             Source::Css(css) => css.find(documents.html()?, more)?,
             Source::XPath(xpath) => xpath.find(documents.tree()?, more)?,
@@ -192,7 +195,7 @@ impl Source {
             Source::Cookie(_) => {
                 let names: Vec<&[u8]> = cookies(answer.head).map(|(name, _)| name).collect();
                 let listed = short(&names.join(&b", "[..]));
-                if names.is_empty() { "no cookie was set".into() } else { format!("set were {listed}") }
+                if names.is_empty() { "no cookie was set".into() } else { format!("the response set {listed}") }
             }
             Source::Trailer(_) => header::told("the trailers are", "there are no trailers", answer.trailers),
             Source::Column(_) | Source::Rows => answer.rows.map_or_else(|| "there are no rows".into(), Rows::told),
@@ -205,7 +208,7 @@ impl Source {
 
 /// `'A' 'B'`
 fn between(texts: &str) -> Result<Source, String> {
-    let wrong = || format!("`{}` are no two texts; write between 'A' 'B'", short(texts.as_bytes()));
+    let wrong = || format!("`{}` is not two texts; write between 'A' 'B'", short(texts.as_bytes()));
     let quote = texts.chars().next().filter(|c| matches!(c, '\'' | '"')).ok_or_else(wrong)?;
     let (left, rest) = texts[1..].split_once(quote).ok_or_else(wrong)?;
     let rest = rest.trim();

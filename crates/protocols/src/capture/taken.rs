@@ -42,7 +42,7 @@ pub fn wished(asked: &Asked, (whose, known): (&str, &[&str])) -> Result<Vec<(u16
         let (name, source) = text.split_once(' ').unwrap_or((text, ""));
         let at = asked.variables.iter().position(|known| known == name);
         let place = || format!("{CAPTURE} {name}");
-        let at = at.ok_or_else(|| Complaint::new(place(), "stands outside of a flow; write it at a step of one"))?;
+        let at = at.ok_or_else(|| Complaint::new(place(), "only works in a flow; move it to a step of one"))?;
         let capture = Capture::parse(source).map_err(|trouble| Complaint::new(place(), trouble))?;
         if !known.contains(&capture.kind()) {
             let trouble = format!("{whose} has no {}; write one of {}", capture.kind(), known.join(", "));

@@ -58,15 +58,15 @@ fn values_are_found_where_they_stand() {
 fn what_is_not_found_is_told_with_what_was_there() {
     for (text, body, told) in [
         ("json $.nothing", BODY, r#"json $.nothing found nothing; the body is {"token": "t"#),
-        ("json $.items[*].id | nth 4", BODY, "json $.items[*].id | nth 4 found 3 only"),
-        ("json $.a", "<html>", "the body is no JSON: <html>"),
-        ("json $.a", "", "the body is no JSON: "),
-        ("json $.a", r#"{"a": 1"#, r#"the body is no JSON: {"a": 1"#),
-        ("json $.a", r#"{"a": 1} x"#, r#"the body is no JSON: {"a": 1} x"#),
+        ("json $.items[*].id | nth 4", BODY, "json $.items[*].id | nth 4 found only 3"),
+        ("json $.a", "<html>", "the body is not JSON: <html>"),
+        ("json $.a", "", "the body is not JSON: "),
+        ("json $.a", r#"{"a": 1"#, r#"the body is not JSON: {"a": 1"#),
+        ("json $.a", r#"{"a": 1} x"#, r#"the body is not JSON: {"a": 1} x"#),
         ("json $.a", "[1]", "json $.a found nothing; the body is [1]"),
         ("regex x(y)", "", "regex x(y) found nothing; the body is empty"),
         ("header X-Id", "", "header X-Id found nothing; the response has Location, Set-Cookie, set-cookie"),
-        ("cookie s", "", "cookie s found nothing; set were sid, lang"),
+        ("cookie s", "", "cookie s found nothing; the response set sid, lang"),
         ("between '<' '>'", "a<b\u{1b}[1m\n", "between '<' '>' found nothing; the body is a<b"),
     ] {
         let why = taken(text, body).expect_err(text);
@@ -74,30 +74,30 @@ fn what_is_not_found_is_told_with_what_was_there() {
         assert!(!why.contains(['\u{1b}', '\n']), "{why:?}");
     }
     let long = taken("body", &"x".repeat(MOST_OF_A_VALUE + 1)).expect_err("too long");
-    assert_eq!(long, "what body finds is 65537 bytes long; a value has at most 65536");
+    assert_eq!(long, "the value found by body is 65537 bytes long, and the limit is 65536");
 }
 
 #[test]
 fn what_cannot_be_read_is_a_sentence() {
     for (text, told) in [
-        ("", "`` is no source of a value"),
-        ("token", "`token` is no source of a value"),
-        ("json", "`json` says not what"),
-        ("json token", "\"token\" does not begin with $"),
+        ("", "`` is not a source of a value"),
+        ("token", "`token` is not a source of a value"),
+        ("json", "`json` is incomplete"),
+        ("json token", "\"token\" does not start with $"),
         ("json $.a[?@.b <]", "compares with nothing"),
         ("json $.a[?b]", "has a filter that cannot be read"),
         ("json $.a[?@.b &&]", "has a filter that cannot be read"),
         ("json $.a[?(@.b]", "has a filter that cannot be read"),
         ("json $.a[1:2]", "has a path that cannot be read"),
         ("json $.a == 1", "goes on with"),
-        ("css", "`css` says not what"),
-        ("css input[", "`input[` is no CSS selector"),
+        ("css", "`css` is incomplete"),
+        ("css input[", "`input[` is not a CSS selector"),
         ("css a:has(b ~ c)", ":has and ~ together"),
-        ("xpath", "`xpath` says not what"),
-        ("xpath //a[", "`//a[` is no XPath"),
+        ("xpath", "`xpath` is incomplete"),
+        ("xpath //a[", "`//a[` is not an XPath"),
         ("regex (", "is no regular expression"),
-        ("between a b", "are no two texts"),
-        ("between 'a'", "are no two texts"),
+        ("between a b", "is not two texts"),
+        ("between 'a'", "is not two texts"),
         ("status | nth 0", "is no place"),
         ("status | first | last", "says again"),
     ] {

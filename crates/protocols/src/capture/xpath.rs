@@ -32,7 +32,10 @@ impl XPath {
         let read = XPathEvaluator::new().evaluate(&nothing, nothing.root(), &expression.meant);
         read.map_err(|error| {
             let shown = short(text.as_bytes());
-            format!("`{shown}` is no XPath ({}); write for instance xpath //input[@name='csrf']/@value", said(&error))
+            format!(
+                "`{shown}` is not an XPath expression ({}); write for instance xpath //input[@name='csrf']/@value",
+                said(&error)
+            )
         })?;
         Ok(expression)
     }
@@ -49,7 +52,7 @@ impl XPath {
             }
         }
         let found = evaluator.evaluate(tree, tree.root(), &self.meant).map_err(|error| {
-            format!("xpath {} cannot be worked out ({})", short(self.written.as_bytes()), said(&error))
+            format!("xpath {} cannot be evaluated ({})", short(self.written.as_bytes()), said(&error))
         })?;
         let XPathValue::NodeSet(nodes) = found else {
             more(found.to_string_value(tree).as_bytes());
@@ -114,7 +117,7 @@ pub(super) fn read(text: &str) -> Result<Document<'_>, String> {
         return Err(too_many());
     }
     let parser = Parser::new().with_forbid_entities(true);
-    let mut tree = parser.parse(text).map_err(|error| format!("the body is no XML: {}", said(&error)))?;
+    let mut tree = parser.parse(text).map_err(|error| format!("the body is not XML: {}", said(&error)))?;
     for id in tree.descendants(tree.root()) {
         // As it is written.
         if let Some(element) = tree.element_mut(id).filter(|element| element.name.prefix.is_none()) {

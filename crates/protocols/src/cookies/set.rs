@@ -18,7 +18,7 @@ const LONGEST: u64 = 400 * 86_400;
 
 /// Why an answer cannot be kept.
 pub const NO_ROOM: &str =
-    "the cookies of all users together have more than 256 MiB: this response's found no room; load fewer users";
+    "the cookies of all users exceed 256 MiB: no room for those of this response; use fewer users";
 
 /// What an answer asks its user to keep.
 #[derive(Debug)]

@@ -173,7 +173,7 @@ impl Listener<Call> for Ear<'_> {
                 return Ok(Next::Go);
             }
             if said.http < 200 {
-                return Ok(self.broken(call, "the response's head has no final :status"));
+                return Ok(self.broken(call, "the response headers have no final :status"));
             }
             (call.http, call.encoding) = (said.http, said.encoding);
             self.begin(call);
@@ -181,7 +181,7 @@ impl Listener<Call> for Ear<'_> {
                 return Ok(self.broken(call, "the response is not gRPC: its content-type is not application/grpc"));
             }
         } else if !end {
-            return Ok(self.broken(call, "a second head stands between the messages"));
+            return Ok(self.broken(call, "a second set of headers came between the messages"));
         }
         Ok(if end { self.conclude(call, said.status, message) } else { Next::Go })
     }
@@ -189,7 +189,7 @@ impl Listener<Call> for Ear<'_> {
     #[inline]
     fn data(&mut self, call: &mut Call, bytes: &[u8], end: bool) -> Next {
         if call.http == 0 {
-            return self.broken(call, "the response begins without a head");
+            return self.broken(call, "the response starts without headers");
         }
         if call.http == 200
             && call.rare.is_some()
@@ -336,10 +336,16 @@ impl Ear<'_> {
             }
             None => self.end(call, None, Some(FaultKind::BrokenProtocol), "the response ended without grpc-status"),
             Some(status::OK) if !call.framing.is_between() => {
-                self.end(call, None, Some(FaultKind::BrokenProtocol), "the status is OK, and the last message is cut");
+                self.end(
+                    call,
+                    None,
+                    Some(FaultKind::BrokenProtocol),
+                    "the status is OK, but the last message is \
+                    cut short short",
+                );
             }
             Some(status::OK) if call.marks & STREAMS == 0 && call.messages != 1 => {
-                let said = format!("the status is OK with {} messages instead of one", call.messages);
+                let said = format!("the status is OK, but with {} messages instead of one", call.messages);
                 self.end(call, None, Some(FaultKind::BrokenProtocol), &said);
             }
             Some(status) => match self.looked_into(call, status) {
@@ -439,9 +445,12 @@ fn verdict(call: &Call, status: u32) -> Option<FaultKind> {
 #[cold]
 fn not_offered(call: &Call) -> Option<&'static str> {
     match call.encoding {
-        _ if call.marks & COMPRESSED == 0 => Some("a message is compressed, which was not asked for"),
-        Encoding::Identity => Some("a message is compressed, and no grpc-encoding says how"),
-        Encoding::Other if call.marks & ANYHOW == 0 => Some("a message is compressed in a way that was not offered"),
+        _ if call.marks & COMPRESSED == 0 => Some("a message is compressed, which was not requested"),
+        Encoding::Identity => Some("a message is compressed, but grpc-encoding is missing"),
+        Encoding::Other if call.marks & ANYHOW == 0 => Some(
+            "a message is compressed with an encoding that was not \
+            offered",
+        ),
         _ => None,
     }
 }

@@ -64,7 +64,7 @@ pub fn undone(body: &[u8], encoding: Encoding) -> Result<Vec<u8>, &'static str> 
             framing::put(&message, &mut plain);
         }
         if plain.len() > BOUND {
-            return Err("a response that is larger than 64 MiB once it is decompressed");
+            return Err("a response larger than 64 MiB when decompressed");
         }
         rest = more;
     }

@@ -67,8 +67,8 @@ impl Protocol for Grpc {
         let Some(first) = places.first() else { return Ok(None) };
         if let Some(other) = places.iter().find(|place| place.origin != first.origin) {
             let trouble = format!(
-                "is missing: {} and {} are two servers, and only one is asked by reflection; give the FILE that defines \
-                 their services",
+                "is missing: {} and {} are two servers, and reflection works with one only; give the FILE that \
+                    defines their services",
                 first.authority, other.authority
             );
             return Err(Complaint::new("--proto", trouble));
@@ -192,7 +192,7 @@ fn method(schema: &Schema, place: &Place) -> Result<MethodDescriptor, Complaint>
         None => {
             let all = schema.listing().join(", ");
             let scheme = if place.origin.tls { "grpcs" } else { "grpc" };
-            let trouble = format!("names no method; write {scheme}://{}/ and one of: {all}", place.authority);
+            let trouble = format!("does not name a method; write {scheme}://{}/ and one of: {all}", place.authority);
             Err(Complaint::new("URL", trouble))
         }
     }
@@ -210,7 +210,7 @@ fn calls(
     for (at, text) in &wishes.texts {
         let read = json::messages(&method.input(), text, at, marks)?;
         if read.is_empty() {
-            return Err(Complaint::new(at, "holds no message; write a JSON object, such as {}"));
+            return Err(Complaint::new(at, "has no message; write a JSON object, such as {}"));
         }
         messages.extend(read);
     }
@@ -220,8 +220,7 @@ fn calls(
         messages.push(Message::Fixed(Vec::new()));
     }
     if wishes.lockstep && !(takes_stream && gives_stream) {
-        let trouble =
-            format!("is about bidirectional streams, and {} is {}; leave it out", method.name(), shape(method));
+        let trouble = format!("is for bidirectional streams, and {} is {}; leave it out", method.name(), shape(method));
         return Err(Complaint::new("--lockstep", trouble));
     }
     let mut calls = match takes_stream {

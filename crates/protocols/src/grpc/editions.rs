@@ -49,7 +49,7 @@ struct Field<'a> {
 
 /// The bytes are no message.
 type Read<T> = Result<T, &'static str>;
-const BROKEN: &str = "a descriptor that is no message of descriptor.proto";
+const BROKEN: &str = "a descriptor that is not a message of descriptor.proto";
 
 /// A file of an edition, encoded, as one of proto2; None: it is of proto2 or proto3.
 ///
@@ -68,8 +68,8 @@ pub fn lowered(file: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
     match syntax {
         b"" | b"proto2" | b"proto3" => return Ok(None),
         b"editions" if EDITIONS.contains(&edition) => {}
-        b"editions" => return Err("an edition after 2024, which is not known here"),
-        _ => return Err("a syntax that is neither proto2, proto3 nor an edition"),
+        b"editions" => return Err("an edition after 2024, which is not supported"),
+        _ => return Err("a syntax other than proto2, proto3 or an edition"),
     }
     let mut out = Vec::with_capacity(file.len() + 16);
     for field in fields(file) {
@@ -89,7 +89,7 @@ pub fn lowered(file: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
 /// `DescriptorProto`.
 fn message(bytes: &[u8], around: Features, depth: u32) -> Read<Vec<u8>> {
     if depth > DEEPEST {
-        return Err("messages that nest deeper than 64 levels");
+        return Err("messages nested more than 64 deep");
     }
     let (mut features, mut maps) = (around, Vec::new());
     for field in fields(bytes) {
@@ -139,7 +139,7 @@ fn field(bytes: &[u8], around: Features, is_map: bool) -> Read<Vec<u8>> {
     match kind {
         // What a parser leaves open is found out by its name.
         0 if features.encoding == DELIMITED && around.encoding != DELIMITED => number(5, 10, &mut out),
-        0 if features.encoding == DELIMITED => return Err("message_encoding = DELIMITED for more than single fields"),
+        0 if features.encoding == DELIMITED => return Err("message_encoding = DELIMITED on more than single fields"),
         0 => {}
         11 if features.encoding == DELIMITED && !is_map => number(5, 10, &mut out),
         kind => number(5, kind, &mut out),

@@ -273,14 +273,14 @@ impl Expected {
         let size = measure::format_bytes(message.len() as u64);
         if message.len() > DECODED_BOUND {
             let most = measure::format_bytes(DECODED_BOUND as u64);
-            return Err(format!("a message of {size} is larger than {most}, the most that is looked into"));
+            return Err(format!("a message of {size} is larger than {most}, the limit for checks"));
         }
         let needed = if message.len() > SMALL { message.len() * GROWTH } else { 0 };
         let Some(_taken) = budget.take(needed) else {
-            return Err(format!("a message of {size} was not looked into: {NO_ROOM}"));
+            return Err(format!("a message of {size} was not checked: {NO_ROOM}"));
         };
         let Ok(read) = DynamicMessage::decode(self.kind.clone(), message) else {
-            return Err(format!("a message of {size} is no {}", self.kind.full_name()));
+            return Err(format!("a message of {size} is not a {}", self.kind.full_name()));
         };
         let mut text = serde_json::Serializer::new(Vec::new());
         let written = read.serialize_with_options(&mut text, &self.options);
@@ -289,7 +289,7 @@ impl Expected {
 }
 
 fn unwritten(message: &[u8]) -> String {
-    format!("a message of {} cannot be written as JSON", measure::format_bytes(message.len() as u64))
+    format!("a message of {} cannot be converted to JSON", measure::format_bytes(message.len() as u64))
 }
 
 /// The messages of a response, kept to be looked into.
@@ -338,10 +338,10 @@ impl Body {
             None => Ok(&self.bytes),
             Some(Missed::TooLong) => {
                 let bound = measure::format_bytes(KEPT_BOUND as u64);
-                Err(format!("the response is longer than {bound}, the most that is kept to be looked into"))
+                Err(format!("the response is longer than {bound}, the limit for checks"))
             }
             Some(Missed::Because(why)) => Err(why.clone()),
-            Some(Missed::NoRoom) => Err(format!("the response was not looked into: {NO_ROOM}")),
+            Some(Missed::NoRoom) => Err(format!("the response was not checked: {NO_ROOM}")),
         }
     }
 }
@@ -381,7 +381,7 @@ fn unknown(rule: &Json, kind: &MessageDescriptor, name: &str) -> String {
     let meant = meant.or_else(|| nearest(name, fields.iter().map(String::as_str)).map(str::to_owned));
     let right = match meant {
         Some(meant) => format!("write \"{meant}\""),
-        None if fields.is_empty() => "it has no fields at all".to_owned(),
+        None if fields.is_empty() => "it has no fields".to_owned(),
         None => format!("it has {}", fields.join(", ")),
     };
     format!("\"{}\": {} has no field \"{name}\"; {right}", rule.text(), kind.full_name())

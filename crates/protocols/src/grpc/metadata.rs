@@ -35,7 +35,7 @@ pub fn read(text: &str, marks: &mut Marks) -> Result<(String, String), Complaint
         .ok_or_else(|| wrong("has no name before a colon; write NAME: VALUE".into()))?;
     let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
     if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) {
-        return Err(wrong("has a name with other characters than letters, digits and - _ .".into()));
+        return Err(wrong("has a name with characters other than letters, digits and - _ .".into()));
     }
     if OWN.contains(&name.as_str()) || OF_CONNECTIONS.contains(&name.as_str()) {
         let instead = if name == "grpc-timeout" { "; write --deadline 500ms" } else { "; leave it out" };
@@ -49,7 +49,7 @@ pub fn read(text: &str, marks: &mut Marks) -> Result<(String, String), Complaint
     }
     if name.ends_with("-bin") {
         let bytes = LENIENT.decode(value).map_err(|_| {
-            wrong("ends in -bin, and its value is no Base64; write for instance trace-bin: AAEC".into())
+            wrong("ends in -bin, and its value is not Base64; write for instance trace-bin: AAEC".into())
         })?;
         return Ok((name, PLAIN.encode(bytes)));
     }

@@ -23,25 +23,25 @@ pub const OPTIONS: &[OptionSpec] = &[
     option(
         "proto",
         Takes::Many("FILE"),
-        "Read services from this .proto file, repeated; without one the server is asked by reflection",
+        "Read services from this .proto file, repeatable (default: server reflection)",
         "从该 .proto 文件读取服务定义，可重复；不给出时通过服务器反射获取",
     ),
     option(
         "import-path",
         Takes::Many("DIR"),
-        "Where imports of --proto files are looked for, repeated",
+        "Directory to search for imports of --proto files, repeatable",
         "查找 --proto 文件所导入文件的目录，可重复",
     ),
     option(
         "data",
         Takes::Many("JSON"),
-        "A message as JSON, repeated: the messages of a stream, or calls to choose from",
+        "A message as JSON, repeatable: the messages of a stream, or calls to choose from",
         "JSON 格式的消息，可重复：流中的各条消息，或供选择的多个调用",
     ),
     option(
         "data-file",
         Takes::One("FILE"),
-        "Read messages from FILE, JSON objects, one a line",
+        "Read messages from FILE: one JSON object per line",
         "从文件读取消息，每行一个 JSON 对象",
     ),
     OptionSpec {
@@ -64,7 +64,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option(
         "lockstep",
         Takes::Nothing,
-        "In a bidirectional stream, send the next message once the last was answered",
+        "In a bidirectional stream, wait for a reply before sending the next message",
         "在双向流中，收到上一条消息的应答后才发送下一条",
     ),
     option(
@@ -94,10 +94,10 @@ pub const OPTIONS: &[OptionSpec] = &[
     option(
         "compress",
         Takes::Nothing,
-        "Send messages compressed by gzip (grpc-encoding)",
+        "Compress messages with gzip (grpc-encoding)",
         "以 gzip 压缩发送的消息（grpc-encoding）",
     ),
-    option("streams", Takes::One("N"), "Users that share a connection (default 1)", "共享一个连接的用户数（默认 1）"),
+    option("streams", Takes::One("N"), "Users sharing a connection (default 1)", "共享一个连接的用户数（默认 1）"),
     option(
         "expect-status",
         Takes::One("LIST"),
@@ -107,7 +107,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option(
         "expect-json",
         Takes::Many("RULE"),
-        "Fail a call with status OK unless each message of its response, as JSON, keeps the rule: '$.reply.id == 7'",
+        "Fail a call with status OK unless each response message, as JSON, matches the rule: '$.reply.id == 7'",
         "状态为 OK 但响应消息（JSON 形式）不符合规则的调用计为失败：'$.reply.id == 7'",
     ),
     option(
@@ -195,7 +195,7 @@ impl Wishes {
     pub fn read(asked: &Asked, marks: &mut Marks) -> Result<Wishes, Complaint> {
         let protos = asked.values("proto").to_vec();
         if protos.is_empty() && !asked.values("import-path").is_empty() {
-            return Err(Complaint::new("--import-path", "is about files of --proto, and none was given; add one"));
+            return Err(Complaint::new("--import-path", "needs --proto; add --proto FILE"));
         }
         Ok(Wishes {
             protos,
@@ -215,7 +215,7 @@ impl Wishes {
             expected: rules(asked)?,
             messages: span::wished(asked, "expect-messages", "messages")?,
             metadata_expected: Arc::new([lines(asked, "expect-header")?, lines(asked, "expect-trailer")?]),
-            captures: capture::wished(asked, ("a response of gRPC", KNOWN))?.into(),
+            captures: capture::wished(asked, ("a gRPC response", KNOWN))?.into(),
         })
     }
 }
@@ -229,13 +229,13 @@ fn texts(asked: &Asked) -> Result<Vec<(String, String)>, Complaint> {
     let mut texts = Vec::new();
     for text in asked.values("data") {
         if let Some(file) = text.strip_prefix('@') {
-            return Err(Complaint::new("--data", format!("a file is not read here; write --data-file {file}")));
+            return Err(Complaint::new("--data", format!("files are not read here; write --data-file {file}")));
         }
         texts.push(("--data".to_owned(), text.clone()));
     }
     if let Some(path) = asked.value("data-file") {
         if !texts.is_empty() {
-            let trouble = "it cannot stand beside --data; write all messages into the file, or none";
+            let trouble = "does not go with --data; put all messages in the file, or none";
             return Err(Complaint::new("--data-file", trouble));
         }
         let text = file::text("--data-file", path)?;
@@ -246,13 +246,13 @@ fn texts(asked: &Asked) -> Result<Vec<(String, String)>, Complaint> {
 
 fn streams(text: &str) -> Result<u32, Complaint> {
     text.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(|| {
-        Complaint::new("--streams", format!("\"{text}\" is no number from 1 to 100000; write for instance 10"))
+        Complaint::new("--streams", format!("\"{text}\" is not a number from 1 to 100000; write for instance 10"))
     })
 }
 
 fn statuses(text: &str) -> Result<Statuses, Complaint> {
     Statuses::parse(text).map_err(|part| {
-        let trouble = format!("\"{part}\" is no status of gRPC; write names separated by commas, such as OK,NOT_FOUND");
+        let trouble = format!("\"{part}\" is not a gRPC status; write names separated by commas, such as OK,NOT_FOUND");
         Complaint::new("--expect-status", trouble)
     })
 }
@@ -260,7 +260,13 @@ fn statuses(text: &str) -> Result<Statuses, Complaint> {
 /// The value of `grpc-timeout`: at most eight digits and a unit.
 fn deadline(text: &str) -> Result<String, Complaint> {
     let time = duration(text).filter(|time| time.0 > 0).ok_or_else(|| {
-        Complaint::new("--deadline", format!("\"{text}\" is no time above zero with a unit; write for instance 500ms"))
+        Complaint::new(
+            "--deadline",
+            format!(
+                "\"{text}\" is not a time above zero with a unit; write for instance \
+            500ms"
+            ),
+        )
     })?;
     const UNITS: [(u64, char); 5] =
         [(1, 'n'), (1_000, 'u'), (1_000_000, 'm'), (1_000_000_000, 'S'), (60_000_000_000, 'M')];

@@ -90,7 +90,7 @@ pub fn next(wanted: &[String], answers: &[Captured]) -> Result<Next, Complaint> 
     let in_vain = answers.len() > version + 1 && !told.refused.is_empty();
     if in_vain || told.files.len() + questions.len() > MOST {
         let why = told.refused.first().map_or("there are too many", String::as_str);
-        let trouble = format!("the server does not tell all of its descriptors ({why}); give --proto FILE");
+        let trouble = format!("the server does not return all of its descriptors ({why}); give --proto FILE");
         return Err(Complaint::new("URL", trouble));
     }
     Ok(Next::Ask(SERVICES[version], kinds.say(&questions)))
@@ -103,9 +103,9 @@ fn refused(answer: &Captured) -> Complaint {
             "is missing, and the server offers no reflection; give the FILE that defines the service".to_owned()
         }
         Some(other) => {
-            format!("is missing, and reflection was answered with {}{said}; give the FILE", status::name(other))
+            format!("is missing, and reflection failed with {}{said}; give the FILE", status::name(other))
         }
-        None => format!("is missing, and reflection was not answered as gRPC{said}; give the FILE"),
+        None => format!("is missing, and the reflection response was not gRPC{said}; give the FILE"),
     };
     Complaint::new("--proto", trouble)
 }

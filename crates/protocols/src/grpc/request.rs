@@ -152,9 +152,9 @@ impl Place {
             "grpcs" => (true, SECURE_PORT),
             _ => return Err(wrong("its scheme is neither grpc nor grpcs")),
         };
-        let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(|| wrong("it names no host"))?;
+        let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(|| wrong("it has no host"))?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(wrong("gRPC knows no user in a URL; send metadata with -H"));
+            return Err(wrong("gRPC URLs have no user; send metadata with -H"));
         }
         if url.query().is_some() || url.fragment().is_some() {
             return Err(wrong("a call has no query; write its message with --data"));
@@ -167,9 +167,9 @@ impl Place {
             return Ok(Place { origin, authority, method: None, dotted: false });
         }
         let parts = path.split_once('/').or_else(|| path.rsplit_once('.'));
-        let (service, method) = parts.ok_or_else(|| wrong("its path names a service and no method"))?;
+        let (service, method) = parts.ok_or_else(|| wrong("its path has a service but no method"))?;
         if service.is_empty() || method.is_empty() || method.contains('/') {
-            return Err(wrong("its path is no service and method"));
+            return Err(wrong("its path is not a service and method"));
         }
         let dotted = !path.contains('/');
         Ok(Place { origin, authority, method: Some((service.to_owned(), method.to_owned())), dotted })
@@ -203,12 +203,12 @@ impl Maker {
         let (list, head) = self.head(place, &path, wishes, marks)?;
         let filled = messages.iter().any(|message| matches!(message, Message::Filled(_)));
         if filled && lockstep {
-            let trouble = "sends messages one by one, and none of them can have slots; leave it out, or the slots";
+            let trouble = "sends messages one by one and does not go with slots in messages; leave out one of them";
             return Err(Complaint::new("--lockstep", trouble));
         }
         if filled && wishes.compress {
             let trouble =
-                "compresses messages before the run, and none of them can have slots; leave it out, or the slots";
+                "compresses messages before the run and does not go with slots in messages; leave out one of them";
             return Err(Complaint::new("--compress", trouble));
         }
         let (fixed, messages) = if filled { (Vec::new(), messages) } else { (messages, Vec::new()) };

@@ -66,7 +66,8 @@ impl Schema {
     pub fn of_files(files: &[String], imports: &[String]) -> Result<Schema, Complaint> {
         let mut roots: Vec<PathBuf> = imports.iter().map(PathBuf::from).collect();
         if let Some(missing) = roots.iter().find(|root| !file::is_directory(root)) {
-            let trouble = format!("{} is no directory; write the directory that imports start from", missing.display());
+            let trouble =
+                format!("{} is not a directory; write the directory that imports start from", missing.display());
             return Err(Complaint::new("--import-path", trouble));
         }
         let own = files.iter().map(|file| match Path::new(file).parent() {
@@ -159,7 +160,7 @@ pub fn shape(method: &MethodDescriptor) -> &'static str {
 fn no_method(service: &ServiceDescriptor) -> String {
     let name = service.full_name();
     let methods: Vec<String> = service.methods().map(|m| format!("{name}/{} ({})", m.name(), shape(&m))).collect();
-    format!("names the service {name} and no method; write one of: {}", methods.join(", "))
+    format!("names the service {name} but no method; write one of: {}", methods.join(", "))
 }
 
 /// A name that is not known, with what may have been meant.
@@ -182,12 +183,12 @@ fn not_compiled(file: &str, error: &protox::Error) -> Complaint {
     let first = long.lines().next().unwrap_or_default();
     let said = error.to_string();
     match first.strip_suffix(said.as_str()).and_then(|place| place.strip_suffix(": ")) {
-        Some(place) => Complaint::new("--proto", format!("{place}: {said}; mend the file")),
+        Some(place) => Complaint::new("--proto", format!("{place}: {said}; fix the file")),
         None if said.contains("import") => {
             let trouble = format!("{file}: {said}; write --import-path DIR for the directory that imports start from");
             Complaint::new("--proto", trouble)
         }
-        None => Complaint::new("--proto", format!("{file}: {said}; mend the file")),
+        None => Complaint::new("--proto", format!("{file}: {said}; fix the file")),
     }
 }
 

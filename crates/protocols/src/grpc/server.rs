@@ -110,7 +110,7 @@ impl Messages {
     /// A message is not whole.
     pub fn finish(&self) -> Result<(), Refusal> {
         let whole = self.kept.is_empty();
-        if whole { Ok(()) } else { Err(Refusal(status::INTERNAL, "the last message is cut".into())) }
+        if whole { Ok(()) } else { Err(Refusal(status::INTERNAL, "the last message is cut short".into())) }
     }
 }
 
@@ -125,7 +125,7 @@ fn needed(bytes: &[u8]) -> Result<usize, Refusal> {
             Err(Refusal(status::RESOURCE_EXHAUSTED, sentence))
         }
         1 => Err(Refusal(status::UNIMPLEMENTED, "compressed messages are not for this server".into())),
-        _ => Err(Refusal(status::INTERNAL, "what stands between the messages is no length prefix".into())),
+        _ => Err(Refusal(status::INTERNAL, "the bytes between messages are not a length prefix".into())),
     }
 }
 

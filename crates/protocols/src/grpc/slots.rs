@@ -30,7 +30,7 @@ pub fn compiled(kind: &MessageDescriptor, json: &str, place: &str, marks: &mut M
     let nodes = compiler.message(kind, object).map_err(wrong)?;
     let Compiler { texts, numbers, .. } = compiler;
     if texts.len() > MOST_MARKS {
-        return Err(wrong(format!("slots stand in more than {MOST_MARKS} fields; write fewer")));
+        return Err(wrong(format!("more than {MOST_MARKS} fields have slots; use fewer")));
     }
     let pieces: Vec<_> = texts.iter().map(|text| marks.split(text.as_bytes())).collect();
     let mut template = || {
@@ -67,7 +67,7 @@ fn try_numbers(template: Template, numbers: &[Number]) -> Result<(), String> {
             if !scalar.put(values.get(*at), &mut out) {
                 let value = String::from_utf8_lossy(values.get(*at)).into_owned();
                 return Err(format!(
-                    "{field} is {kind}, and its slot gives \"{value}\"; write one that gives such a value"
+                    "{field} is {kind}, but its slot yields \"{value}\"; use a slot that yields such a value"
                 ));
             }
         }
@@ -114,9 +114,7 @@ impl Compiler<'_> {
             match known {
                 Some(field) => self.field(&field, value, &mut nodes)?,
                 None if self.marks.are_in(name.as_bytes()) => {
-                    return Err(format!(
-                        "\"{name}\" is the name of a field, which no slot can be; write the name itself"
-                    ));
+                    return Err(format!("the field name \"{name}\" has a slot; write field names without slots"));
                 }
                 // Which field was meant is said as of any other message.
                 None => nodes.push(encoded(kind, Map::from_iter([(name, Value::Null)]))?),
@@ -141,7 +139,7 @@ impl Compiler<'_> {
                 values.into_iter().try_for_each(|value| self.one(field, value, nodes))
             }
             (_, _) if field.is_list() || field.is_map() => {
-                Err(format!("{} is a list or a map; write a slot for its values, not for all of it", field.json_name()))
+                Err(format!("{} is a list or a map; write slots for its values, not for the whole", field.json_name()))
             }
             (_, value) => self.one(field, value, nodes),
         }
@@ -156,7 +154,7 @@ impl Compiler<'_> {
         }
         let node = match (field.kind(), value) {
             (Kind::Message(inner), _) if field.is_group() => {
-                return Err(format!("{name} is a group ({}), in which no slot can stand", inner.full_name()));
+                return Err(format!("{name} is a group ({}), which cannot have slots", inner.full_name()));
             }
             (Kind::Message(inner), value) if is_wrapper(inner.full_name()) => {
                 let mut nodes = Vec::new();
@@ -175,7 +173,7 @@ impl Compiler<'_> {
             }
             (Kind::Message(inner), _) => {
                 let all = inner.full_name();
-                return Err(format!("{name} is {all}, and a slot stands in none of its texts; write its value itself"));
+                return Err(format!("{name} is {all}, and slots do not work inside it; write the value itself"));
             }
             (Kind::String, Value::String(text)) => Node::Text(tag(field, 2), self.text(text)),
             (Kind::Bytes, Value::String(text)) => {
@@ -183,10 +181,10 @@ impl Compiler<'_> {
                 Node::Text(tag(field, 2), self.text(bytes))
             }
             (kind, Value::String(text)) => {
-                let Some(scalar) = scalar(&kind) else { return Err(format!("{name} takes no slot")) };
+                let Some(scalar) = scalar(&kind) else { return Err(format!("{name} cannot have a slot")) };
                 self.number(field, scalar, said(&kind), text)
             }
-            (kind, _) => return Err(format!("{name} is {}; write a value and no list or object", said(&kind))),
+            (kind, _) => return Err(format!("{name} is {}; write a value, not a list or object", said(&kind))),
         };
         nodes.push(node);
         Ok(())

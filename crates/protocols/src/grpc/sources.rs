@@ -66,7 +66,7 @@ fn of_edition(name: &str, before: &str, edition: &str, after: &str) -> Result<Fi
     let number: u64 = match edition {
         "2023" => 1000,
         "2024" => 1001,
-        _ => return Err(trouble(name, &format!("edition \"{edition}\" is not known here, only 2023 and 2024"))),
+        _ => return Err(trouble(name, &format!("edition \"{edition}\" is not supported, only 2023 and 2024"))),
     };
     let parsed = File::from_source(name, &format!("{before}syntax = \"proto3\"{after}"))?;
     let mut bytes = parsed.file_descriptor_proto().encode_to_vec();

@@ -26,22 +26,22 @@ const NAMES: [&str; 17] = [
 /// What each means, in a sentence.
 const MEANINGS: [&str; 17] = [
     "",
-    "the call was given up, usually by its caller",
-    "an error that says nothing more of itself, or an exception in the handler",
-    "the server finds fault with the request, whatever its own state",
-    "the time allowed passed before the call was done",
-    "what was asked for does not exist",
-    "what was to be made exists already",
-    "the caller may not do this",
-    "a quota, a limit of calls or memory is used up",
+    "the call was cancelled, usually by the caller",
+    "an unspecified error, or an exception in the handler",
+    "the request itself is invalid, whatever the server's state",
+    "the deadline passed before the call finished",
+    "the requested entity does not exist",
+    "the entity to be created already exists",
+    "the caller is not allowed to do this",
+    "a quota, rate limit or memory is exhausted",
     "the server's state does not allow the call",
-    "the call was broken off by a conflict, such as that of two transactions",
+    "the call was aborted by a conflict, such as between two transactions",
     "the call went beyond a valid range",
     "the server does not know the method",
-    "something that must hold does not: a bug or a broken peer",
-    "the service cannot be reached now; another attempt may succeed",
-    "data is lost beyond recovery",
-    "the caller is not known: credentials are missing or wrong",
+    "an invariant is broken: a bug or a broken peer",
+    "the service is currently unavailable; a retry may succeed",
+    "data is unrecoverably lost",
+    "the caller is not authenticated: credentials are missing or wrong",
 ];
 
 /// `OK`.
@@ -73,7 +73,7 @@ pub fn name(status: u32) -> String {
 
 /// What a status means; empty where the name says it all.
 pub fn meaning(status: u32) -> &'static str {
-    MEANINGS.get(status as usize).copied().unwrap_or("a number that the grpc project gives no meaning")
+    MEANINGS.get(status as usize).copied().unwrap_or("not a status defined by gRPC")
 }
 
 /// The status of a name or a number.

@@ -94,7 +94,7 @@ impl Reader for Calls<'_> {
             kept.drain(..end);
         }
         if !kept.is_empty() {
-            text.extend_from_slice(format!("* {} bytes of a message that is not whole yet\n", kept.len()).as_bytes());
+            text.extend_from_slice(format!("* {} bytes of an incomplete message\n", kept.len()).as_bytes());
         }
     }
 }

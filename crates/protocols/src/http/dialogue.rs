@@ -39,9 +39,9 @@ impl Protocol for Http {
         // In clear nobody chooses a version: auto is 1.1 there.
         let tls = asked.urls.iter().any(|url| url.url.starts_with("https:"));
         match options::version(asked) {
-            Ok(Version::One) => Err("HTTP/1.1 has no heartbeat; write --http2 beside it, or leave it out".into()),
+            Ok(Version::One) => Err("HTTP/1.1 has no heartbeat; add --http2, or leave it out".into()),
             Ok(Version::Auto) if !tls => {
-                Err("--http auto speaks HTTP/1.1 on http://, which has no heartbeat; write --http2, or leave it out"
+                Err("--http auto uses HTTP/1.1 on http://, which has no heartbeat; write --http2, or leave it out"
                     .into())
             }
             // A wrong version has a sentence of its own.
@@ -69,7 +69,8 @@ impl Http {
         let proxies = if version == Version::Two { Arc::default() } else { Arc::clone(&asked.proxies) };
         let mut one = Http1.prepare_with(asked, proxies, marks)?;
         if streams > 1 && one.one_exchange_per_connection() {
-            let trouble = "with --no-keepalive no two requests share a connection; leave one of them out";
+            let trouble = "does not go with --no-keepalive, where requests never share a connection; leave one of \
+                them out";
             return Err(Complaint::new("--streams", trouble));
         }
         let mut preparer = Preparer::of(one.remembers());

@@ -11,7 +11,7 @@ const OF_VERSIONS: [OptionSpec; 3] = [
         short: None,
         takes: Takes::One("VERSION"),
         help: Text {
-            en: "HTTP version: 1.1 (default), 1.0, 2, or auto: what an https server chooses by ALPN, 1.1 on http",
+            en: "HTTP version: 1.1 (default), 1.0, 2, or auto: negotiated by ALPN on https, 1.1 on http",
             zh: "HTTP 版本：1.1（默认）、1.0、2，或 auto（https 由服务器经 ALPN 选择，http 为 1.1）",
         },
     },
@@ -19,16 +19,14 @@ const OF_VERSIONS: [OptionSpec; 3] = [
         name: "http2",
         short: None,
         takes: Takes::Nothing,
-        help: Text {
-            en: "Speak HTTP/2, on http:// by prior knowledge: the same as --http 2", zh: "等同于 --http 2"
-        },
+        help: Text { en: "Use HTTP/2 (with prior knowledge on http://): same as --http 2", zh: "等同于 --http 2" },
     },
     OptionSpec {
         name: "streams",
         short: None,
         takes: Takes::One("N"),
         help: Text {
-            en: "Let N users share a connection, each on a stream of its own (HTTP/2; default 1)",
+            en: "Let N users share a connection, each on its own stream (HTTP/2; default 1)",
             zh: "N 个用户共享一个连接，各用一个流（HTTP/2；默认 1）",
         },
     },
@@ -67,12 +65,12 @@ pub fn version(asked: &Asked) -> Result<Version, Complaint> {
         Some("2") => Version::Two,
         Some("auto") => Version::Auto,
         Some(other) => {
-            let trouble = format!("\"{other}\" is no version spoken here; write 1.1, 1.0, 2 or auto");
+            let trouble = format!("\"{other}\" is not a supported version; write 1.1, 1.0, 2 or auto");
             return Err(Complaint::new("--http", trouble));
         }
     };
     if asked.switch("http2") && wanted != Version::Two {
-        return Err(Complaint::new("--http2", "it contradicts --http; leave out one of them"));
+        return Err(Complaint::new("--http2", "contradicts --http; leave out one of them"));
     }
     Ok(wanted)
 }
@@ -84,10 +82,10 @@ pub fn version(asked: &Asked) -> Result<Version, Complaint> {
 pub fn streams(asked: &Asked, version: Version) -> Result<u32, Complaint> {
     let Some(text) = asked.value("streams") else { return Ok(1) };
     let streams = text.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(|| {
-        Complaint::new("--streams", format!("\"{text}\" is no number from 1 to 100000; write for instance 10"))
+        Complaint::new("--streams", format!("\"{text}\" is not a number from 1 to 100000; write for instance 10"))
     })?;
     if streams > 1 && version == Version::One {
-        let trouble = "HTTP/1.1 answers one request at a time; write --http2 beside it, or leave it out";
+        let trouble = "HTTP/1.1 handles one request at a time; add --http2, or leave it out";
         return Err(Complaint::new("--streams", trouble));
     }
     Ok(streams)

@@ -53,7 +53,7 @@ fn streams_are_for_a_version_that_has_them() {
 #[test]
 fn heartbeats_are_for_a_version_that_has_them() {
     let told = |url, options: &[&str]| Http.heartbeats(&asked(url, options));
-    let plain = "HTTP/1.1 has no heartbeat; write --http2 beside it, or leave it out";
+    let plain = "HTTP/1.1 has no heartbeat; add --http2, or leave it out";
     assert_eq!(told("http://h/", &[]), Err(plain.to_owned()));
     assert_eq!(told("https://h/", &["http=1.1"]), Err(plain.to_owned()));
     assert!(told("http://h/", &["http=auto"]).is_err_and(|why| why.contains("on http://")));
@@ -63,14 +63,15 @@ fn heartbeats_are_for_a_version_that_has_them() {
 #[test]
 fn mistakes_are_named() {
     for (options, complaint) in [
-        (&["http=3"][..], "--http: \"3\" is no version spoken here; write 1.1, 1.0, 2 or auto"),
-        (&["http=1.1", "http2"], "--http2: it contradicts --http; leave out one of them"),
-        (&["http2", "streams=0"], "--streams: \"0\" is no number from 1 to 100000; write for instance 10"),
+        (&["http=3"][..], "--http: \"3\" is not a supported version; write 1.1, 1.0, 2 or auto"),
+        (&["http=1.1", "http2"], "--http2: contradicts --http; leave out one of them"),
+        (&["http2", "streams=0"], "--streams: \"0\" is not a number from 1 to 100000; write for instance 10"),
         (
             &["http2", "streams=4", "no-keepalive"],
-            "--streams: with --no-keepalive no two requests share a connection; leave one of them out",
+            "--streams: does not go with --no-keepalive, where requests never share a connection; leave one of them \
+                out",
         ),
-        (&["streams=2"], "--streams: HTTP/1.1 answers one request at a time; write --http2 beside it, or leave it out"),
+        (&["streams=2"], "--streams: HTTP/1.1 handles one request at a time; add --http2, or leave it out"),
     ] {
         assert_eq!(prepare("http://h/", options).unwrap_err().to_string(), complaint);
     }

@@ -39,7 +39,7 @@ pub fn content(asked: &Asked, marks: &mut Marks) -> Result<Option<Content>, Comp
         }
         [first, .., last] => Err(Complaint::new(
             format!("--{last}"),
-            format!("it cannot stand beside --{first}, because a request has one body; give one of them"),
+            format!("does not go with --{first}, as a request has one body; leave one of them out"),
         )),
         [_] => Ok(None),
     }
@@ -47,7 +47,7 @@ pub fn content(asked: &Asked, marks: &mut Marks) -> Result<Option<Content>, Comp
 
 fn form_text(asked: &Asked, marks: &mut Marks) -> Result<Content, Complaint> {
     if let Some(file) = asked.values("data").iter().find_map(|t| t.strip_prefix('@')) {
-        let trouble = format!("a file is not read here; write --data-file {file}");
+        let trouble = format!("files are not read here; write --data-file {file}");
         return Err(Complaint::new("--data", trouble));
     }
     let kind = Some("application/x-www-form-urlencoded".to_owned());

@@ -148,7 +148,7 @@ impl Body {
         self.step = match (self.step, byte) {
             (Step::Size | Step::MoreSize, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
                 if self.left >> 60 != 0 {
-                    return Err(Broken("a chunk's size is beyond all measure"));
+                    return Err(Broken("a chunk size is out of range"));
                 }
                 self.left = self.left << 4 | (byte as char).to_digit(16).map_or(0, u64::from);
                 Step::MoreSize
@@ -163,7 +163,7 @@ impl Body {
             (Step::Trailer | Step::TrailerLine, b'\t' | b' '..=b'~' | 0x80..) => self.spend(Step::TrailerLine)?,
             (Step::TrailerLine, b'\r') => Step::TrailerEnd,
             (Step::TrailerEnd, b'\n') => Step::Trailer,
-            (Step::Size | Step::MoreSize, _) => return Err(Broken("a chunk's size is not a hexadecimal number")),
+            (Step::Size | Step::MoreSize, _) => return Err(Broken("a chunk size is not a hexadecimal number")),
             (Step::DataCr | Step::DataLf, _) => return Err(Broken("a chunk is longer than its size says")),
             _ => return Err(NO_END),
         };

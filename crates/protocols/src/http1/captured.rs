@@ -21,7 +21,7 @@ const KNOWN: &[&str] = &["json", "css", "xpath", "regex", "between", "header", "
 /// # Errors
 /// A source that is none, or a name that no flow has.
 pub fn wished(asked: &Asked) -> Result<Vec<(u16, Capture)>, Complaint> {
-    capture::wished(asked, ("a response of HTTP", KNOWN))
+    capture::wished(asked, ("an HTTP response", KNOWN))
 }
 
 /// True where what comes behind a body is looked into.

@@ -21,12 +21,12 @@ pub fn cut(asked: &Asked, headers: &[HeaderWish], content: &mut Option<Content>)
         return wrong("Transfer-Encoding can only be chunked; write `Transfer-Encoding: chunked`, or leave it out");
     }
     if asked.switch("http2") || !matches!(asked.value("http"), None | Some("1.1" | "1")) {
-        return wrong("Transfer-Encoding: chunked is of HTTP/1.1 alone; leave it out, or speak --http 1.1");
+        return wrong("Transfer-Encoding: chunked is HTTP/1.1 only; leave it out, or use --http 1.1");
     }
     match content {
-        None => wrong("Transfer-Encoding: chunked needs a body to cut; add --data, or leave it out"),
+        None => wrong("Transfer-Encoding: chunked needs a body; add --data, or leave it out"),
         Some(content) if content.length.is_some() => {
-            wrong("Transfer-Encoding: chunked cannot stand beside a body with slots; leave one of them out")
+            wrong("Transfer-Encoding: chunked does not go with a body with slots; leave one of them out")
         }
         Some(content) => {
             (content.bytes, content.chunked) = (Arc::from(chunks(&content.bytes)), true);

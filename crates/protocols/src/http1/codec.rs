@@ -194,15 +194,15 @@ fn garbage_so_far(bytes: &[u8]) -> Result<bool, Broken> {
 /// What begins like no answer, and what helps where it is known.
 fn not_http(bytes: &[u8]) -> Broken {
     match detect(bytes) {
-        Some(Detected::Tls) => Broken("the server speaks TLS on this port; write https:// for it"),
-        Some(Detected::Http2) => Broken("the server speaks HTTP/2 on this port; write --http2 for it"),
+        Some(Detected::Tls) => Broken("the server uses TLS on this port; write https://"),
+        Some(Detected::Http2) => Broken("the server uses HTTP/2 on this port; add --http2"),
         _ => NOT_HTTP,
     }
 }
 
 const NOT_HTTP: Broken = Broken("the response is not HTTP/1.x");
 const NO_FIELD: Broken = Broken("a header line is not NAME: VALUE");
-const CONTROL: Broken = Broken("a header line holds a control character");
+const CONTROL: Broken = Broken("a header line contains a control character");
 
 #[inline]
 fn status_line(line: &[u8], head: &mut Head) -> Result<(), Broken> {
@@ -315,7 +315,7 @@ fn lengths(value: &[u8], head: &mut Head) -> Result<(), Broken> {
         let digits = std::str::from_utf8(item).ok().filter(|t| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit()));
         let length = digits.and_then(|t| t.parse().ok()).ok_or(WRONG)?;
         if head.has(SIZED) && head.length != length {
-            return Err(Broken("Content-Length is given twice, and differently"));
+            return Err(Broken("Content-Length is given twice with different values"));
         }
         head.length = length;
         head.flags |= SIZED;
@@ -328,7 +328,7 @@ fn transfer_encoding(value: &[u8], head: &mut Head) -> Result<(), Broken> {
     for coding in value.split(|&b| b == b',').map(<[u8]>::trim_ascii).filter(|c| !c.is_empty()) {
         let chunked = coding.eq_ignore_ascii_case(b"chunked");
         if chunked && head.has(CHUNKED) {
-            return Err(Broken("Transfer-Encoding says chunked twice"));
+            return Err(Broken("Transfer-Encoding has chunked twice"));
         }
         head.flags = if chunked { head.flags | CHUNKED } else { head.flags & !CHUNKED } | CODED;
     }

@@ -90,7 +90,7 @@ impl Http1 {
                 others.push(own.checks());
                 recipe.checks = u16::try_from(others.len()).map_err(|_| too_many())?;
             }
-            let place = recipe.goes_by(&proxies).ok_or_else(|| no_url(&url.url, "it names no host"))?;
+            let place = recipe.goes_by(&proxies).ok_or_else(|| no_url(&url.url, "it has no host"))?;
             let origin = origins.iter().position(|o| *o == place).unwrap_or_else(|| {
                 origins.push(place);
                 origins.len() - 1
@@ -346,7 +346,7 @@ fn checked_apart(asked: &Asked, index: usize) -> bool {
 }
 
 fn too_many() -> Complaint {
-    Complaint::new("URL", "more than 65,535 of them have checks of their own; write what all share beside the URLs")
+    Complaint::new("URL", "more than 65,535 of them have their own checks; move shared ones next to the URLs")
 }
 
 /// Reads a URL; what must be encoded in it is, and the fragment is dropped.
@@ -356,7 +356,7 @@ fn parse_url(written: &str, marks: &mut Marks) -> Result<Url, Complaint> {
     let authority = text.find("://").map_or(text, |at| &text[at + 3..]);
     let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
     if marks.are_in(authority.as_bytes()) {
-        return Err(no_url(written, "in front of its path only {env NAME} can stand"));
+        return Err(no_url(written, "only {env NAME} is allowed before its path"));
     }
     let mut url = Url::parse(text).map_err(|trouble| no_url(text, &trouble.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") {

@@ -22,7 +22,7 @@ pub const EXCERPT_BOUND: usize = 4096;
 /// Options that are checks of a response, in the order in which they are told apart.
 pub const CHECKS: &[&str] = &["expect-status", "expect-header", "expect-body", "expect-json", "expect-trailer"];
 
-const PROXY_REFUSED: &str = "the proxy wants a name and a password that it accepts: -U NAME:PASSWORD";
+const PROXY_REFUSED: &str = "the proxy requires a valid name and password: -U NAME:PASSWORD";
 
 /// What was seen of an answer so far, where more than its status decides.
 #[derive(Debug, Default)]

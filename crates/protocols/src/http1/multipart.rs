@@ -124,22 +124,22 @@ fn item(text: &str, source: Option<char>, rest: &str, marks: &Marks) -> Result<I
     let (content, rest) = quotable(rest);
     if source.is_some() && marks.are_in(content.as_bytes()) {
         return Err(wrong(
-            "has a slot in the path of a file, which is read once before the run; write the path itself".into(),
+            "has a slot in a file path, and files are read once before the run; write the path itself".into(),
         ));
     }
     let (mut kind, mut file_name) = (None, None);
     for parameter in parameters(rest) {
         match parameter.split_once('=') {
-            Some(("type", "")) => return Err(wrong("names no type after type=; write type=text/plain".into())),
+            Some(("type", "")) => return Err(wrong("has no type after type=; write type=text/plain".into())),
             Some(("type", value)) if value.bytes().any(|b| !(b' '..=b'~').contains(&b)) => {
-                return Err(wrong("has a type that is no MIME type; write type=text/plain".into()));
+                return Err(wrong("has a type that is not a MIME type; write type=text/plain".into()));
             }
             Some(("type", value)) => kind = Some(value.to_owned()),
             Some(("filename", value)) => file_name = Some(quotable(value).0),
             _ => {
                 return Err(wrong(format!(
-                    "has \"{parameter}\" behind its value, where only ;type= and ;filename= are known; leave it out, or \
-                     write --form-string '{text}' to send it as it is"
+                    "has \"{parameter}\" after its value, where only ;type= and ;filename= are allowed; leave it \
+                        out, or write --form-string '{text}' to send it as is"
                 )));
             }
         }

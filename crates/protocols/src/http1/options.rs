@@ -35,7 +35,8 @@ pub const OPTIONS: &[OptionSpec] = &[
         "header",
         Some('H'),
         Takes::Many("NAME: VALUE"),
-        "Send a header line; `Name;` sends it empty, `Name:` leaves out a default one; @FILE: those of FILE, @-: of stdin",
+        "Send a header; `Name;` sends it empty, `Name:` drops a default one; @FILE reads headers from FILE, @- from \
+            stdin",
         "发送请求头；`Name;` 发送空值，`Name:` 去掉默认请求头；@FILE 从文件读取，@- 从标准输入读取",
     ),
     option(
@@ -49,49 +50,43 @@ pub const OPTIONS: &[OptionSpec] = &[
         "data",
         None,
         Takes::Many("TEXT"),
-        "Send TEXT as a form body with POST; several are joined by &; @FILE reads a file, without its line breaks",
+        "POST TEXT as a form body; several are joined with &; @FILE reads a file, without its line breaks",
         "以表单类型发送文本并使用 POST；多个以 & 连接；@文件 读取文件并去掉换行",
     ),
     option(
         "data-raw",
         None,
         Takes::Many("TEXT"),
-        "As --data, but @ has no special meaning",
+        "Like --data, but @ has no special meaning",
         "同 --data，但不解释开头的 @",
     ),
-    option(
-        "data-file",
-        None,
-        Takes::One("FILE"),
-        "Send the bytes of FILE as they are with POST",
-        "原样发送文件内容并使用 POST",
-    ),
+    option("data-file", None, Takes::One("FILE"), "POST the bytes of FILE as they are", "原样发送文件内容并使用 POST"),
     option(
         "json",
         None,
         Takes::Many("JSON"),
-        "Send JSON (or @FILE) with POST, as application/json",
+        "POST JSON (or @FILE) as application/json",
         "以 application/json 发送 JSON（或 @文件），使用 POST",
     ),
     option(
         "form",
         None,
         Takes::Many("NAME=VALUE"),
-        "Send a multipart field and use POST; NAME=@FILE;type=MIME;filename=NAME sends a file, NAME=<FILE its text",
+        "POST a multipart form field; NAME=@FILE;type=MIME;filename=NAME sends a file, NAME=<FILE its text",
         "发送 multipart 字段并使用 POST；NAME=@文件;type=类型;filename=名称 发送文件，NAME=<文件 发送其内容",
     ),
     option(
         "form-string",
         None,
         Takes::Many("NAME=VALUE"),
-        "As --form, but VALUE is always taken as text",
+        "Like --form, but VALUE is always plain text",
         "同 --form，但不解释值的内容",
     ),
     option(
         "request-target",
         None,
         Takes::One("TARGET"),
-        "Request TARGET as it is, instead of the URL's path and query",
+        "Use TARGET as is instead of the URL's path and query",
         "原样请求该目标，代替 URL 的路径与查询",
     ),
     identity::USER,
@@ -102,7 +97,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         "cookie-jar",
         None,
         Takes::Nothing,
-        "Each user keeps the cookies that responses set, and sends them back as browsers do",
+        "Each user stores cookies set by responses and sends them back, like a browser",
         "每个用户保存响应设置的 Cookie，并像浏览器一样回送",
     ),
     option("no-keepalive", None, Takes::Nothing, "Open a new connection for every request", "每个请求使用新连接"),
@@ -318,13 +313,13 @@ fn method(asked: Option<&str>, has_body: bool) -> Result<String, Complaint> {
     let Some(method) = asked else { return Ok(if has_body { "POST" } else { "GET" }.to_owned()) };
     let wrong = |trouble: String| Err(Complaint::new("--method", trouble));
     if method.is_empty() || !method.bytes().all(is_token) {
-        return wrong(format!("\"{method}\" is no method; write one word, for instance PUT"));
+        return wrong(format!("\"{method}\" is not a method; write one word, for instance PUT"));
     }
     if let Some(known) = KNOWN.iter().find(|k| k.eq_ignore_ascii_case(method) && **k != method) {
         return wrong(format!("methods are case-sensitive: write {known} instead of {method}"));
     }
     if method == "CONNECT" {
-        return wrong("CONNECT opens a tunnel and has no response to measure; write another method".into());
+        return wrong("CONNECT opens a tunnel and has no response to measure; use another method".into());
     }
     Ok(method.to_owned())
 }
@@ -335,7 +330,7 @@ fn target(text: &str) -> Result<String, Complaint> {
         return Ok(text.to_owned());
     }
     let trouble =
-        format!("\"{text}\" would end the request line early; write a target without spaces, for instance /a?b");
+        format!("\"{text}\" has spaces, which would break the request line; write a target without, for instance /a?b");
     Err(Complaint::new(TARGET, trouble))
 }
 
@@ -362,12 +357,12 @@ pub fn header(text: &str) -> Result<HeaderWish, Complaint> {
         Some(pair) => pair,
         None => {
             let name = text.trim_end().strip_suffix(';').ok_or_else(|| Complaint::new("--header", NO_COLON))?;
-            return named(name).map(|name| HeaderWish::Set(name, String::new())).ok_or_else(|| wrong("is no name"));
+            return named(name).map(|name| HeaderWish::Set(name, String::new())).ok_or_else(|| wrong("is not a name"));
         }
     };
     let name = named(name).ok_or_else(|| wrong("has no valid name before the colon"))?;
     if value.bytes().any(|b| (b < 0x20 && b != b'\t') || b == 0x7f) {
-        return Err(wrong("holds a line break or another control character"));
+        return Err(wrong("contains a line break or another control character"));
     }
     Ok(if value.trim().is_empty() { HeaderWish::Remove(name) } else { HeaderWish::Set(name, value.to_owned()) })
 }
@@ -398,19 +393,19 @@ fn check_framing(headers: &[HeaderWish], content: Option<&Content>) -> Result<()
     for header in headers {
         let trouble = match header {
             HeaderWish::Set(name, _) if name.eq_ignore_ascii_case("content-length") && chunked => {
-                "Content-Length cannot stand beside Transfer-Encoding: chunked; leave one of them out".to_owned()
+                "Content-Length does not go with Transfer-Encoding: chunked; leave one of them out".to_owned()
             }
             HeaderWish::Set(name, value) if name.eq_ignore_ascii_case("content-length") => {
                 let value = value.trim();
                 if varies {
                     let trouble =
-                        "Content-Length cannot be set beside a body with slots, whose length they decide; leave it out";
+                        "Content-Length cannot be set for a body with slots, which change its length; leave it out";
                     return Err(Complaint::new("--header", trouble));
                 }
                 if value.parse() == Ok(length) {
                     continue;
                 }
-                format!("Content-Length: {value} does not fit the body, which has {length} bytes; leave it out")
+                format!("Content-Length: {value} does not match the body of {length} bytes; leave it out")
             }
             HeaderWish::Remove(name) if name.eq_ignore_ascii_case("content-length") && length > 0 && !chunked => {
                 "Content-Length cannot be left out of a request with a body".to_owned()
@@ -432,13 +427,13 @@ fn expected_text(asked: &Asked, marks: &mut Marks) -> Result<Option<String>, Com
         marks.slots_in(text.as_bytes()).find(|slot| ["{random", "{uuid"].iter().any(|s| slot.starts_with(s)))
     {
         return wrong(format!(
-            "{slot} is another here than in the request, so that no body would hold it; give it a name there, {{id={slot}}}, and \
-             write {{id}} here"
+            "{slot} differs here from the one in the request, so no body would contain it; give it a name there, \
+                {{id={slot}}}, and write {{id}} here"
         ));
     }
     if marks.are_in(text.as_bytes()) && asked.value("redirects").is_some_and(|redirects| redirects != "0") {
-        let trouble = "has slots, which are filled for a request and not for the one that its response asks for; leave them out, \
-            or --redirects";
+        let trouble = "has slots, which are filled for the first request but not for redirected ones; leave them \
+            out, or leave out --redirects";
         return wrong(trouble.into());
     }
     Ok(Some(text))
@@ -461,6 +456,6 @@ pub fn credentials(text: &str, marks: &mut Marks) -> Result<String, Complaint> {
 
 fn redirects(text: &str) -> Result<u32, Complaint> {
     text.parse().ok().filter(|n| *n <= 100).ok_or_else(|| {
-        Complaint::new("--redirects", format!("\"{text}\" is no number from 0 to 100; write for instance 5"))
+        Complaint::new("--redirects", format!("\"{text}\" is not a number from 0 to 100; write for instance 5"))
     })
 }

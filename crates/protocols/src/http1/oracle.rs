@@ -86,8 +86,8 @@ fn ours(bytes: &[u8], read: fn(&[u8], &mut Head) -> Result<bool, Broken>) -> Our
 fn about_meaning(broken: &Broken) -> bool {
     [
         "Content-Length is not a number",
-        "Content-Length is given twice, and differently",
-        "Transfer-Encoding says chunked twice",
+        "Content-Length is given twice with different values",
+        "Transfer-Encoding has chunked twice",
     ]
     .contains(&broken.0)
 }

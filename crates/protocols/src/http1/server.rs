@@ -325,7 +325,7 @@ fn count(data: &[u8], bytes: &mut u64, shown: &mut Vec<u8>) {
     shown.extend_from_slice(&data[..data.len().min(SHOWN_BOUND - shown.len())]);
 }
 
-const ENDLESS: Broken = Broken("endless headers: the head of the request is larger than 256 KiB");
+const ENDLESS: Broken = Broken("endless headers: the request headers are larger than 256 KiB");
 
 /// The body a request announces (RFC 9112 6.3).
 #[inline]

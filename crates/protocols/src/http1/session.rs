@@ -191,7 +191,7 @@ impl Http1Session {
     fn interim(&mut self, head: &Head) -> Result<bool, Broken> {
         if head.status == 101 {
             if self.marks & UPGRADES == 0 {
-                return Err(Broken("101 Switching Protocols, which nobody asked for"));
+                return Err(Broken("unrequested 101 Switching Protocols"));
             }
             self.status = 101;
             self.marks |= LAST;
@@ -365,7 +365,7 @@ impl Http1Session {
     }
 }
 
-const ENDLESS: Broken = Broken("endless headers: the head of the response is larger than 256 KiB");
+const ENDLESS: Broken = Broken("endless headers: the response headers are larger than 256 KiB");
 
 impl Session for Http1Session {
     type Request = Request;

@@ -33,7 +33,7 @@ impl Statuses {
     /// What is none of these.
     pub fn wished(text: &str) -> Result<Statuses, Complaint> {
         Statuses::parse(text).map_err(|part| {
-            let trouble = format!("\"{part}\" is no status; write 200, 2xx or 200-299, separated by commas");
+            let trouble = format!("\"{part}\" is not a status; write 200, 2xx or 200-299, separated by commas");
             Complaint::new("--expect-status", trouble)
         })
     }

@@ -17,7 +17,7 @@ pub const OPTIONS: [OptionSpec; 2] = [
     option(
         "expect-continue",
         Takes::Nothing,
-        "Send Expect: 100-continue and hold the body back until the server asks for it (HTTP/1.1)",
+        "Send Expect: 100-continue and wait for 100 Continue before sending the body (HTTP/1.1)",
         "发送 Expect: 100-continue，等服务器要求后再发送正文（HTTP/1.1）",
     ),
     option(
@@ -33,7 +33,7 @@ const WAIT: Nanos = Nanos::from_secs(1);
 /// Beyond this the timeout of the request comes first.
 const LONGEST: Nanos = Nanos::from_secs(3600);
 
-const INSTEAD: &str = "the response came instead of 100 Continue, so the body was not sent";
+const INSTEAD: &str = "a response came instead of 100 Continue, so the body was not sent";
 
 /// How long a body waits.
 ///
@@ -42,7 +42,7 @@ const INSTEAD: &str = "the response came instead of 100 Continue, so the body wa
 pub fn wait(asked: &Asked) -> Result<Nanos, Complaint> {
     let Some(text) = asked.value("continue-wait") else { return Ok(WAIT) };
     plan::quantity::duration(text).ok().filter(|wait| (Nanos::from_millis(1)..=LONGEST).contains(wait)).ok_or_else(
-        || Complaint::new("--continue-wait", format!("\"{text}\" is no time from 1ms to 1h; write for instance 1s")),
+        || Complaint::new("--continue-wait", format!("\"{text}\" is not a time from 1ms to 1h; write for instance 1s")),
     )
 }
 
@@ -54,17 +54,17 @@ pub fn check(asked: &Asked, any: bool) -> Result<(), Complaint> {
     let wrong = |option: &str, trouble: &str| Err(Complaint::new(option, trouble));
     match (asked.switch("expect-continue"), any) {
         (true, _) if asked.value("http") == Some("1.0") => {
-            wrong("--expect-continue", "HTTP/1.0 has no 100 Continue; leave it out, or speak --http 1.1")
+            wrong("--expect-continue", "HTTP/1.0 has no 100 Continue; leave it out, or use --http 1.1")
         }
         (true, _) if asked.switch("http2") || matches!(asked.value("http"), Some("2" | "auto")) => {
-            wrong("--expect-continue", "only bodies of HTTP/1.1 are held back; leave it out, or speak --http 1.1")
+            wrong("--expect-continue", "it works with HTTP/1.1 only; leave it out, or use --http 1.1")
         }
         (true, false) => wrong(
             "--expect-continue",
-            "no body is held back: no request has one, or a line of -H takes Expect away; add --data, or leave it out",
+            "it has no effect: no request has a body, or -H removes Expect; add --data, or leave it out",
         ),
         (false, false) if asked.switch("continue-wait") => {
-            wrong("--continue-wait", "no body waits for 100 Continue; add --expect-continue, or leave it out")
+            wrong("--continue-wait", "needs --expect-continue; add it, or leave it out")
         }
         _ => Ok(()),
     }

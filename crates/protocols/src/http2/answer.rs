@@ -21,7 +21,7 @@ use crate::http1::session::NO_BODY;
 const BEGUN: u8 = 128;
 
 const TOO_SHORT: &str = "the response's body is shorter than its content-length";
-const BAD_TRAILER: &str = "a trailer of the response holds what is no field of one";
+const BAD_TRAILER: &str = "a trailer of the response has a field not allowed in trailers";
 const TOO_LONG: &str = "the response's body is longer than its content-length";
 
 /// One exchange in flight.
@@ -167,14 +167,14 @@ impl Listener<Exchange> for Ear<'_> {
         if said.status < 200 {
             // Interim answers say nothing that is counted; 101 is not for HTTP/2 (8.6).
             return Ok(match said.status {
-                101 => self.fail(x, "the server switches protocols (101), which HTTP/2 does not know"),
-                _ if end => self.fail(x, "the response ends with an interim head"),
+                101 => self.fail(x, "the server switches protocols (101), which HTTP/2 does not have"),
+                _ if end => self.fail(x, "the response ends after an interim (1xx) status"),
                 _ => Next::Go,
             });
         }
         (x.status, x.announced) = (said.status, said.announced);
         if !text.is_empty() && !self.look_closer(x, text) {
-            return Ok(self.fail(x, "the response sends us on to what is no URL of HTTP"));
+            return Ok(self.fail(x, "the response redirects to something other than an HTTP URL"));
         }
         if end {
             return Ok(self.whole(x));
@@ -187,7 +187,7 @@ impl Listener<Exchange> for Ear<'_> {
     #[inline]
     fn data(&mut self, x: &mut Exchange, bytes: &[u8], end: bool) -> Next {
         if x.status == 0 {
-            return self.fail(x, "the response's body comes before its head");
+            return self.fail(x, "the response body comes before its headers");
         }
         x.payload += bytes.len() as u64;
         if let Some(rare) = &mut x.rare {
@@ -240,7 +240,7 @@ impl Ear<'_> {
             }
             fields.remember(1, 0)?;
         }
-        Ok(if end { self.whole(x) } else { self.fail(x, "a second head stands in the response's body") })
+        Ok(if end { self.whole(x) } else { self.fail(x, "a second set of headers came within the response body") })
     }
 
     /// A status that may send us on or be a failure, or a body that must hold something. False: the answer cannot be used.

@@ -28,10 +28,10 @@ const STREAMS_START: u32 = 100;
 const FAREWELL_BOUND: usize = 160;
 
 /// What is said of a server that ends the connection before its SETTINGS.
-const SILENT: &str = "the server ended the connection before a word of HTTP/2; if it speaks TLS on this port, write the scheme \
-    for it (https://, grpcs://)";
+const SILENT: &str = "the server closed the connection before any HTTP/2; if it uses TLS on this port, write \
+    https:// or grpcs://";
 /// The same where TLS is spoken.
-const SILENT_IN_TLS: &str = "the server ended the connection before a word of HTTP/2";
+const SILENT_IN_TLS: &str = "the server closed the connection before any HTTP/2";
 
 /// What to do with a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +61,10 @@ pub trait Listener<T> {
     fn word(&mut self, _word: code::Word) {}
 }
 
-const TURNED_AWAY: &str = "the server went away each time before it took the stream (GOAWAY)";
-const REFUSED: &str = "the server refused the stream again and again (RST_STREAM REFUSED_STREAM) on connections that go on: it is \
-     overloaded, or takes fewer streams at a time than its SETTINGS_MAX_CONCURRENT_STREAMS says; load less, or lower --streams";
+const TURNED_AWAY: &str = "the server kept closing the connection before accepting the stream (GOAWAY)";
+const REFUSED: &str = "the server kept refusing the stream (RST_STREAM REFUSED_STREAM) on live connections: it is \
+    overloaded, or accepts fewer streams at a time than its SETTINGS_MAX_CONCURRENT_STREAMS says; lower the load, \
+    or lower --streams";
 
 /// Why the connection cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

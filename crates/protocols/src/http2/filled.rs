@@ -60,7 +60,7 @@ impl Filled {
             }
         }
         if filled.len() > MOST_MARKS {
-            let trouble = format!("slots stand in more than {MOST_MARKS} header lines; write fewer");
+            let trouble = format!("more than {MOST_MARKS} headers have slots; use fewer");
             return Err(Complaint::new("--header", trouble));
         }
         let varies = marks.are_in(body);

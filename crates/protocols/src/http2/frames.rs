@@ -139,7 +139,7 @@ pub mod code {
         ($($name:literal),*) => {
             const NAMES: &[&str] = &[$($name),*];
             const RESETS: &[&str] = &[$(concat!("the server reset the stream: ", $name)),*];
-            const GOODBYES: &[&str] = &[$(concat!("the server ended the connection by GOAWAY: ", $name)),*];
+            const GOODBYES: &[&str] = &[$(concat!("the server closed the connection with GOAWAY: ", $name)),*];
         };
     }
     names!(
@@ -201,7 +201,10 @@ pub mod code {
 
     /// That the server said GOAWAY with a code, in a sentence.
     pub fn of_goaway(code: u32) -> &'static str {
-        GOODBYES.get(code as usize).copied().unwrap_or("the server ended the connection by GOAWAY with an unknown code")
+        GOODBYES.get(code as usize).copied().unwrap_or(
+            "the server closed the connection with GOAWAY and an unknown \
+            code",
+        )
     }
 }
 

@@ -12,13 +12,16 @@ pub const UNKNOWN: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug)]
 pub struct Wrong(pub &'static str);
 
-const NO_STATUS: Wrong = Wrong("the response's head does not begin with a :status");
-const BAD_STATUS: Wrong = Wrong("the response's :status is no number from 100 to 999");
+const NO_STATUS: Wrong = Wrong("the response headers do not start with :status");
+const BAD_STATUS: Wrong = Wrong("the response's :status is not a number from 100 to 999");
 const BAD_FIELD: Wrong = Wrong(
-    "a header field of the response is none of HTTP/2: its name has other than small letters, its value a line break, or it is \
-     about a connection of HTTP/1.1",
+    "a response header is not valid in HTTP/2: its name is not lowercase, its value has a line break, or it is a \
+        connection header of HTTP/1.1",
 );
-const BAD_LENGTH: Wrong = Wrong("the response's content-length is no number, or is said twice and differently");
+const BAD_LENGTH: Wrong = Wrong(
+    "the response's content-length is not a number, or is given twice with different \
+    values",
+);
 
 /// What a head said, in one number: status, announced length.
 #[derive(Clone, Copy)]

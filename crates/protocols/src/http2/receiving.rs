@@ -58,7 +58,7 @@ impl<T> Connection<T> {
         let Some(head) = head else { return Ok(HEAD) };
         let head = FrameHead::read(head);
         if head.length > PAYLOAD_BOUND {
-            return Err(Fault(code::FRAME_SIZE_ERROR, "a frame is larger than the 16384 bytes that were allowed"));
+            return Err(Fault(code::FRAME_SIZE_ERROR, "a frame is larger than the allowed 16384 bytes"));
         }
         if let Some((stream, _)) = self.assembling
             && (head.kind != frames::CONTINUATION || head.stream != stream)
@@ -246,10 +246,10 @@ impl<T> Connection<T> {
     /// A frame on a stream that is not in flight: allowed only while the peer may not know yet that we gave it up.
     fn check_closed(&mut self, id: u32) -> Result<(), Fault> {
         if self.streams.is_idle(id) {
-            return Err(Fault(code::PROTOCOL_ERROR, "a frame on a stream that nobody opened"));
+            return Err(Fault(code::PROTOCOL_ERROR, "a frame on a stream that was never opened"));
         }
         if !self.cancelled {
-            return Err(Fault(code::STREAM_CLOSED, "a frame on a stream that is over"));
+            return Err(Fault(code::STREAM_CLOSED, "a frame on a closed stream"));
         }
         self.count_idle()
     }
@@ -257,7 +257,7 @@ impl<T> Connection<T> {
     pub(super) fn count_idle(&mut self) -> Result<(), Fault> {
         self.idle_frames += 1;
         if self.idle_frames > FLOOD_BOUND {
-            return Err(Fault(code::ENHANCE_YOUR_CALM, "a flood of frames that lead to nothing"));
+            return Err(Fault(code::ENHANCE_YOUR_CALM, "a flood of useless frames"));
         }
         Ok(())
     }
@@ -274,8 +274,8 @@ fn known(first: &[u8]) -> Result<(), Fault> {
 }
 
 /// What the server said first was TLS.
-pub(super) const SPEAKS_TLS: &str = "the server speaks TLS on this port; write the scheme for it (https://, grpcs://)";
+pub(super) const SPEAKS_TLS: &str = "the server uses TLS on this port; write https:// or grpcs://";
 /// What the server said first was HTTP/1.
-pub(super) const SPEAKS_HTTP1: &str = "the server answered in HTTP/1: it does not speak HTTP/2 here";
+pub(super) const SPEAKS_HTTP1: &str = "the server responded in HTTP/1: it does not support HTTP/2 here";
 
 const TOO_PADDED: Fault = Fault(code::PROTOCOL_ERROR, "a frame's padding is longer than the frame");

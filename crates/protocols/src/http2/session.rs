@@ -188,7 +188,7 @@ fn put_condition(condition: Option<&Condition>, out: &mut Vec<u8>) {
 }
 
 /// [`SPEAKS_HTTP1`], for those who need not speak HTTP/2.
-const LEAVE_IT_OUT: &str = "the server answered in HTTP/1: it does not speak HTTP/2 here; leave --http2 out";
+const LEAVE_IT_OUT: &str = "the server responded in HTTP/1: it does not support HTTP/2 here; leave out --http2";
 
 impl Session for Http2Session {
     type Request = Request;

@@ -94,7 +94,7 @@ pub fn readable_on(bytes: &[u8], decoder: &mut Decoder, reader: &mut impl Reader
         shown.text.truncate(SHOWN);
         shown.line("what follows is not shown");
     } else if !rest.is_empty() {
-        shown.line(&format!("{} bytes that are no whole frame:", rest.len()));
+        shown.line(&format!("{} bytes of an incomplete frame:", rest.len()));
         shown.text.extend_from_slice(rest);
         shown.end_line();
     }
@@ -212,7 +212,7 @@ fn title(head: FrameHead, payload: &[u8]) -> String {
         }
         frames::WINDOW_UPDATE => format!("WINDOW_UPDATE: {} more", number(0) & 0x7fff_ffff),
         frames::CONTINUATION => "CONTINUATION".to_owned(),
-        other => format!("a frame of kind {other}, {} bytes", head.length),
+        other => format!("a frame of type {other}, {} bytes", head.length),
     };
     let ends = matches!(head.kind, frames::DATA | frames::HEADERS) && head.has(frames::END_STREAM);
     let place = if head.stream == 0 { String::new() } else { format!("stream {}: ", head.stream) };

@@ -21,11 +21,11 @@ const OF_ONE: [(&str, &str); 8] = [
     ("before", "write it as a step in `once`"),
     ("after", "leave it out"),
     ("pipeline", "users of a flow wait for each response; leave it out"),
-    ("streams", "users of a flow have a connection each; leave it out"),
+    ("streams", "users of a flow each have their own connection; leave it out"),
     ("on-connect", "write it as the first step on that connection"),
     ("match-field", "write `await` at the step"),
-    ("push", "what no step awaits is counted as a push anyway; leave it out"),
-    ("reply", "write it as a step behind one that awaits a message"),
+    ("push", "messages that no step awaits are counted as pushes anyway; leave it out"),
+    ("reply", "write it as a step after one that awaits a message"),
 ];
 
 /// What it is called in plans and reports.
@@ -177,8 +177,7 @@ fn asked_of<P: Protocol>(protocol: &P, asked: &Asked) -> Result<Option<Own>, Str
     for at in &urls {
         let known = protocol.options_of_one_url();
         if let Some(name) = own(at).keys().find(|name| !known.contains(&name.as_str())) {
-            let why =
-                if name == CAPTURE { "takes nothing out of its responses" } else { "has no such option at a step" };
+            let why = if name == CAPTURE { "captures nothing from responses" } else { "has no such option at a step" };
             return Err(format!("step {}, {name}: {} {why}; leave it out", at + 1, protocol.name()));
         }
     }
@@ -201,7 +200,7 @@ fn asked_of<P: Protocol>(protocol: &P, asked: &Asked) -> Result<Option<Own>, Str
 fn refuse_options(asked: &Asked) -> Result<(), Complaint> {
     for name in asked.options.keys() {
         if let Some((_, instead)) = OF_ONE.iter().find(|(known, _)| known == name) {
-            let trouble = format!("is about runs of one protocol, and this flow has steps of others; {instead}");
+            let trouble = format!("is for runs of a single protocol, and this flow mixes several; {instead}");
             return Err(Complaint::new(format!("--{name}"), trouble));
         }
         let mut known = false;
@@ -210,7 +209,7 @@ fn refuse_options(asked: &Asked) -> Result<(), Complaint> {
             known |= asks && P::default().options().iter().any(|spec| spec.name == name);
         });
         if !known {
-            let trouble = "is an option of none of the protocols of this flow; leave it out";
+            let trouble = "is not an option of any protocol in this flow; leave it out";
             return Err(Complaint::new(format!("--{name}"), trouble));
         }
     }
@@ -235,7 +234,7 @@ impl Building {
         let first = self.origins.len();
         self.origins.extend(dialogue.origins().iter().map(|origin| outer(P::NUMBER, origin)));
         if dialogue.requests().len() != urls.len() {
-            let trouble = "has a step that sends one of several at random; write each as a step, in `choose`";
+            let trouble = "has a step that picks one of several at random; make each a step, in `choose`";
             return Err(Complaint::new("flow", trouble));
         }
         let names = dialogue.names();
@@ -251,7 +250,7 @@ impl Building {
         let (mut requests, mut names) = (Vec::new(), Names::default());
         for (at, step) in self.steps.into_iter().enumerate() {
             let spoken =
-                || Complaint::new("URL", format!("`{}` is spoken by no protocol that a flow has", asked.urls[at].url));
+                || Complaint::new("URL", format!("`{}` is not a protocol that flows support", asked.urls[at].url));
             let (request, origin, name) = step.ok_or_else(spoken)?;
             names.add(&name);
             requests.push(Weighted { request, origin, weight: asked.urls[at].weight });

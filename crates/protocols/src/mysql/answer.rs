@@ -53,7 +53,7 @@ impl MysqlSession {
             Stage::Prepared => self.prepared(packet, out),
             Stage::Idle | Stage::Over => Err(self.unasked(first, packet)),
             Stage::Described => self.count(packet.len(), out),
-            Stage::Columns | Stage::ColumnsEnd => Err(Broken("the columns of a result do not end where they should")),
+            Stage::Columns | Stage::ColumnsEnd => Err(Broken("the column list of a result has no proper end")),
         }
     }
 
@@ -67,14 +67,14 @@ impl MysqlSession {
                 self.result_over(fine.status, out, done)
             }
             ERR => self.refused(packet, out, done),
-            LOCAL_INFILE => Err(Broken("the server asks for a local file of the client, which it never gets")),
+            LOCAL_INFILE => Err(Broken("the server asks for a local file (LOCAL INFILE), which brunt never sends")),
             _ => {
                 let mut fields = Fields(packet);
                 self.left = fields.integer()?;
                 // MariaDB's cached metadata: 0 says that the columns are those described before.
                 let described = !self.agreed.cached_columns || fields.byte()? != 0;
                 if self.left == 0 || self.left > u64::from(u16::MAX) {
-                    return Err(Broken("the server announces a result of an impossible number of columns"));
+                    return Err(Broken("the server announces a result with an impossible number of columns"));
                 }
                 self.stage = if described { Stage::Columns } else { Stage::Rows };
                 Ok(())
@@ -206,7 +206,7 @@ impl MysqlSession {
 
     fn pong(&mut self, first: u8, done: &mut Done<Request>) -> Result<(), Broken> {
         if first != OK {
-            return Err(Broken("the server does not answer a ping with OK"));
+            return Err(Broken("the server did not respond to a ping with OK"));
         }
         (self.pinged, self.number) = (false, self.after_pong);
         done.push(Event::Heartbeat);
@@ -256,6 +256,6 @@ impl MysqlSession {
             (self.code, self.refused) = (refusal.code, true);
             return Broken("the server ends an idle connection with an error");
         }
-        Broken("the server sent a packet nobody asked for")
+        Broken("the server sent an unsolicited packet")
     }
 }

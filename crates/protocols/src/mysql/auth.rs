@@ -43,7 +43,7 @@ pub fn sha2(password: &[u8], scramble: &[u8]) -> Vec<u8> {
 /// # Errors
 /// The key is none, or too short for this password.
 pub fn sealed(password: &[u8], scramble: &[u8], pem: &[u8]) -> Result<Vec<u8>, Broken> {
-    let no_key = Broken("the public key the server sent for its password is no RSA key");
+    let no_key = Broken("the public key the server sent for the password is not an RSA key");
     let key = PublicEncryptingKey::from_der(&from_pem(pem).ok_or(no_key.clone())?)
         .map_err(|_| no_key.clone())
         .and_then(|key| OaepPublicEncryptingKey::new(key).map_err(|_| no_key))?;

@@ -17,9 +17,7 @@ pub fn statements(text: &str) -> Result<Vec<Vec<Piece>>, String> {
             '\'' | '"' => scan.literal(next, Some(escaped))?,
             '`' => scan.quoted_name(next)?,
             '?' => {
-                return Err(
-                    "? is filled by nobody; write a slot in its place, as in {counter} or {random 1..1000}".into()
-                );
+                return Err("? is never filled in; write a slot instead, such as {counter} or {random 1..1000}".into());
             }
             // `@{user}` is the name of a variable.
             '{' => scan.bare_brace(&['@'])?,

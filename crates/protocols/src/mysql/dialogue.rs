@@ -76,7 +76,7 @@ fn script(
     let wrong = |trouble: &str| Complaint::new(place, format!("\"{text}\": {trouble}"));
     let mut statements = statements(text).map_err(|trouble| wrong(&trouble))?;
     if statements.is_empty() {
-        return Err(wrong("holds no statement; write one, for instance SELECT 1"));
+        return Err(wrong("has no statement; write one, for instance SELECT 1"));
     }
     if around {
         statements.insert(0, vec![Piece::Sql("START TRANSACTION".to_owned())]);

@@ -37,7 +37,7 @@ errors! {
     1046 "no database selected",
     1048 "column cannot be null",
     1049 "unknown database",
-    1050 "table exists already",
+    1050 "table already exists",
     1052 "ambiguous column",
     1053 "server shutdown",
     1054 "unknown column",

@@ -131,7 +131,7 @@ impl Opening {
         let number = number.wrapping_add(1);
         match self.step {
             Step::Greeting => self.greeted(packet, number, plan, out),
-            Step::Secure => Err(Broken("the server spoke before the TLS handshake it agreed to")),
+            Step::Secure => Err(Broken("the server sent data before the TLS handshake it agreed to")),
             Step::Proof | Step::Key => self.proof(first, packet, number, plan, out),
             Step::Prepared => self.prepared(first, packet, plan),
             Step::Described(_) => Ok(self.passed_over(plan)),
@@ -147,7 +147,7 @@ impl Opening {
             return Ok(Came::More);
         }
         if !greeting.takes_tls() {
-            return Err(Broken("the server takes no TLS, which --ssl asks for"));
+            return Err(Broken("the server does not support TLS, and --ssl was given"));
         }
         let mut request = Vec::with_capacity(32);
         greeting.ask_for_tls(&self.account(plan).database, &mut request);
@@ -188,7 +188,7 @@ impl Opening {
     fn proof(&mut self, first: u8, packet: &[u8], number: u8, plan: &Plan, out: &mut Vec<u8>) -> Result<Came, Broken> {
         self.asked += 1;
         if self.asked > MOST_ASKED {
-            return Err(Broken("the server asks for the password again and again"));
+            return Err(Broken("the server keeps asking for the password"));
         }
         match (first, &packet[1..]) {
             (OK, _) => Ok(self.logged_in(plan, out)),
@@ -208,7 +208,7 @@ impl Opening {
                 self.step = Step::Proof;
                 Ok(Came::More)
             }
-            _ => Err(Broken("the server's response to the password is none of the protocol")),
+            _ => Err(Broken("the server's response to the password is not MySQL protocol")),
         }
     }
 
@@ -224,14 +224,17 @@ impl Opening {
         let proof = match plugin {
             NATIVE | SHA2 => self.proof_by(plugin, plan),
             CLEAR if self.is_private(plan) => with_zero(&self.account(plan).password),
-            CLEAR => return Err(Broken("the server asks for the password in clear; use --ssl or a Unix socket")),
+            CLEAR => return Err(Broken("the server asks for the password in cleartext; use --ssl or a Unix socket")),
             b"client_ed25519" => {
-                return Err(Broken("the account uses ed25519, which is not spoken here; use mysql_native_password"));
+                return Err(Broken("the account uses ed25519, which is not supported; use mysql_native_password"));
             }
             b"sha256_password" => {
-                return Err(Broken("the account uses sha256_password, not spoken here; use caching_sha2_password"));
+                return Err(Broken(
+                    "the account uses sha256_password, which is not supported; use \
+                    caching_sha2_password",
+                ));
             }
-            _ => return Err(Broken("the account uses a way of authentication that is not spoken here")),
+            _ => return Err(Broken("the account uses an unsupported authentication method")),
         };
         put_packet(number, &proof, out);
         self.step = Step::Proof;
@@ -252,7 +255,7 @@ impl Opening {
     /// "COM_STMT_PREPARE_OK".
     fn prepared(&mut self, first: u8, packet: &[u8], plan: &Plan) -> Result<Came, Broken> {
         if first != OK {
-            return Err(Broken("the server's response to a statement to prepare is none of the protocol"));
+            return Err(Broken("the server's response to a prepare is not MySQL protocol"));
         }
         let (id, described) = prepared(packet, self.agreed)?;
         self.ready.push(Ready { id, bound: false });

@@ -10,5 +10,5 @@ pub const OPTIONS: &[OptionSpec] = &sql::options(
         en: "Put START TRANSACTION and COMMIT around each --sql; a failure rolls back and counts once",
         zh: "为每个 --sql 加上 START TRANSACTION 和 COMMIT；失败时回滚，只计一次失败",
     },
-    Text { en: "Speak TLS, which MySQL begins behind its greeting", zh: "使用 TLS（MySQL 在问候之后开始）" },
+    Text { en: "Use TLS, which MySQL starts after its greeting", zh: "使用 TLS（MySQL 在问候之后开始）" },
 );

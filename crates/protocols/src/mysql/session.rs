@@ -263,7 +263,7 @@ impl MysqlSession {
     }
 }
 
-const TOO_LARGE: Broken = Broken("a packet that must be read whole is larger than 64 KiB");
+const TOO_LARGE: Broken = Broken("a packet that must be read as a whole is larger than 64 KiB");
 
 impl Session for MysqlSession {
     type Request = Request;
@@ -377,7 +377,7 @@ impl MysqlSession {
             rest = &rest[HEADER + size..];
             self.packet(packet, out, done)?;
             if !rest.is_empty() && self.secures_now() {
-                return Err(Broken("the server sent more behind its greeting, before TLS"));
+                return Err(Broken("the server sent more data after its greeting, before TLS"));
             }
         }
         if !self.begun && self.in_flight() && !(pinged && self.stage == Stage::Answer && self.kept.is_empty()) {

@@ -78,7 +78,7 @@ impl Compiler {
         let plain = pieces.iter().all(|piece| matches!(piece, Piece::Sql(_)));
         let named = pieces.iter().any(|piece| matches!(piece, Piece::Name(_)));
         if named && way == Way::Prepared {
-            let trouble = "a slot inside a name can be no parameter of a prepared statement; leave out --prepared";
+            let trouble = "a slot inside a name cannot be a parameter of a prepared statement; leave out --prepared";
             return Err(Complaint::new(place, format!("\"{shown}\": {trouble}")));
         }
         let how = match way {
@@ -114,13 +114,13 @@ impl Compiler {
         }
         if parameters.len() > usize::from(u16::MAX) {
             let trouble =
-                format!("{} slots are more parameters than a statement has; write up to 65535", parameters.len());
+                format!("{} slots are more parameters than a statement can have; use at most 65535", parameters.len());
             return Err(Complaint::new(place, trouble));
         }
         if sql.len() + 1 >= WHOLE {
             return Err(Complaint::new(
                 place,
-                "the statement is longer than 16 MiB, which is not prepared here; give --text",
+                "the statement is longer than 16 MiB, the limit for prepared ones; add --text",
             ));
         }
         let nulls = vec![0; parameters.len().div_ceil(8)];

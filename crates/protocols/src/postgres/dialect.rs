@@ -20,7 +20,7 @@ pub fn statements(text: &str) -> Result<Vec<Vec<Piece>>, String> {
             '\'' => scan.literal(next, None)?,
             '"' => scan.quoted_name(next)?,
             '$' if !in_word && rest[1..].starts_with(|c: char| c.is_ascii_digit()) => {
-                return Err("$1 is filled by nobody; write a slot in its place, as in {counter}".into());
+                return Err("$1 is never filled in; write a slot instead, such as {counter}".into());
             }
             '$' if !in_word => scan.copy(dollar_quote(rest)?.unwrap_or(1)),
             '{' => scan.bare_brace(&[])?,
@@ -79,6 +79,6 @@ fn dollar_quote(rest: &str) -> Result<Option<usize>, String> {
     }
     match rest[tag.len()..].find(tag) {
         Some(end) => Ok(Some(end + 2 * tag.len())),
-        None => Err(format!("{tag} has no other behind it; write both")),
+        None => Err(format!("{tag} has no matching end; write both")),
     }
 }

@@ -34,18 +34,18 @@ const NAMES: [(&str, &str); 40] = [
     ("42804", "wrong type"),
     ("42883", "no such function"),
     ("42P01", "no such table"),
-    ("42P05", "prepared statement exists already"),
-    ("42P07", "table exists already"),
-    ("42P18", "type of a parameter not known"),
+    ("42P05", "prepared statement already exists"),
+    ("42P07", "table already exists"),
+    ("42P18", "unknown type of a parameter"),
     ("53100", "disk full"),
     ("53200", "out of memory"),
     ("53300", "too many connections"),
     ("55006", "object in use"),
     ("55P03", "lock not available"),
     ("57014", "query cancelled"),
-    ("57P01", "ended by an administrator or a shutdown"),
+    ("57P01", "terminated by an administrator or a shutdown"),
     ("57P02", "server crashed"),
-    ("57P03", "server starts up"),
+    ("57P03", "server is starting up"),
     ("XX000", "internal error"),
 ];
 
@@ -82,12 +82,12 @@ pub fn name(code: u32) -> String {
 pub fn refused(state: &[u8]) -> &'static str {
     match state {
         b"28P01" => "the server refused the login: the password is wrong (28P01)",
-        b"28000" => "the server refused the login: this user may not come in from here (28000)",
+        b"28000" => "the server refused the login: this user may not log in from here (28000)",
         b"42501" => "the server refused the login: this user may not connect to this database (42501)",
         b"3D000" => "the server refused the login: there is no such database (3D000)",
         b"53300" => "the server refused the connection: it has too many connections (53300)",
-        b"57P01" => "the server ended the connection: an administrator asked for it, or it shuts down (57P01)",
-        b"57P03" => "the server refused the connection: it starts up or shuts down (57P03)",
+        b"57P01" => "the server closed the connection: terminated by an administrator, or shutting down (57P01)",
+        b"57P03" => "the server refused the connection: it is starting up or shutting down (57P03)",
         _ => "the server refused the connection with an error",
     }
 }

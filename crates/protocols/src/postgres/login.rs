@@ -32,7 +32,7 @@ enum Step {
 }
 
 /// What to do where a password is asked for and none was given.
-pub const NO_PASSWORD: Broken = Broken("the server wants a password; write postgres://user:password@host");
+pub const NO_PASSWORD: Broken = Broken("the server requires a password; write postgres://user:password@host");
 
 impl Login {
     /// A login that begins; `seed` differs between connections.
@@ -75,8 +75,8 @@ impl Login {
                 self.step = Step::Securing;
                 Ok(())
             }
-            [b'N', ..] => Err(Broken("the server does not speak TLS; leave out --ssl")),
-            [b'S', ..] => Err(Broken("the server sent bytes in clear behind its consent to TLS")),
+            [b'N', ..] => Err(Broken("the server does not support TLS; leave out --ssl")),
+            [b'S', ..] => Err(Broken("the server sent cleartext after agreeing to TLS")),
             _ => Err(Broken("the response to SSLRequest is neither S nor N")),
         }
     }
@@ -94,11 +94,11 @@ impl Login {
             return Err(NO_PASSWORD);
         }
         if matches!(code, 3 | 5) && std::mem::replace(&mut self.told, true) {
-            return Err(Broken("the server asks for the password again and again"));
+            return Err(Broken("the server keeps asking for the password"));
         }
         match code {
             0 if self.scram.is_one_sided() => {
-                return Err(Broken("the server lets us in without its own proof of SCRAM-SHA-256"));
+                return Err(Broken("the server accepts the login without its own SCRAM-SHA-256 proof"));
             }
             0 => self.step = Step::Entered,
             3 => put(b'p', out, |out| text(&account.password, out)),
@@ -110,7 +110,7 @@ impl Login {
             }
             10 => {
                 if !rest.split(|byte| *byte == 0).any(|name| name == scram::NAME) {
-                    return Err(Broken("the server offers no way to prove a password that is spoken here"));
+                    return Err(Broken("the server offers no supported password authentication"));
                 }
                 let first = self.scram.first()?;
                 put(b'p', out, |out| {
@@ -125,9 +125,7 @@ impl Login {
             }
             12 => self.scram.check(rest)?,
             _ => {
-                return Err(Broken(
-                    "the server asks for Kerberos, GSSAPI, SSPI or another login that is not spoken here",
-                ));
+                return Err(Broken("the server asks for Kerberos, GSSAPI, SSPI or another unsupported login"));
             }
         }
         Ok(())

@@ -6,7 +6,7 @@ use super::message::Message;
 use super::session::PostgresSession;
 use crate::sql::Request;
 
-const SHORT: Broken = Broken("a row that is shorter than it says");
+const SHORT: Broken = Broken("a row that is shorter than announced");
 
 impl PostgresSession {
     /// A row, or what describes those that follow.

@@ -10,5 +10,5 @@ pub const OPTIONS: &[OptionSpec] = &sql::options(
         en: "Put BEGIN and COMMIT around each --sql; a failure rolls back and counts once",
         zh: "为每个 --sql 加上 BEGIN 和 COMMIT；失败时回滚，只计一次失败",
     },
-    Text { en: "Speak TLS, which begins inside the protocol", zh: "使用 TLS（在协议内部开始）" },
+    Text { en: "Use TLS (negotiated with SSLRequest)", zh: "使用 TLS（在协议内部开始）" },
 );

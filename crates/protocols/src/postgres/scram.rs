@@ -83,7 +83,7 @@ impl Scram {
     fn go_on(&mut self, from: Step, to: Step) -> Result<(), Broken> {
         match std::mem::replace(&mut self.step, to) == from {
             true => Ok(()),
-            false => Err(Broken("the server's steps of SCRAM-SHA-256 are not in order")),
+            false => Err(Broken("the server's SCRAM-SHA-256 steps are out of order")),
         }
     }
 
@@ -102,17 +102,17 @@ impl Scram {
     /// It is none.
     pub fn answer(&mut self, server: &[u8], password: &[u8], keys: &Keys) -> Result<String, Broken> {
         self.go_on(Step::Begun, Step::Answered)?;
-        let wrong = Broken("the server's part of SCRAM-SHA-256 makes no sense");
+        let wrong = Broken("the server's SCRAM-SHA-256 message is invalid");
         let server = std::str::from_utf8(server).map_err(|_| wrong.clone())?;
         let field = |name: &str| server.split(',').find_map(|field| field.strip_prefix(name)).ok_or(wrong.clone());
         let nonce = field("r=")?;
         if !nonce.starts_with(&self.nonce) || nonce.len() == self.nonce.len() {
-            return Err(Broken("the server did not take up our nonce in SCRAM-SHA-256"));
+            return Err(Broken("the server did not use our nonce in SCRAM-SHA-256"));
         }
         let salt = STANDARD.decode(field("s=")?).map_err(|_| wrong.clone())?;
         let rounds: u32 = field("i=")?.parse().map_err(|_| wrong.clone())?;
         let rounds = NonZeroU32::new(rounds).filter(|r| r.get() <= MOST_ROUNDS);
-        let rounds = rounds.ok_or(Broken("the server asks for no or too many rounds of SCRAM-SHA-256"))?;
+        let rounds = rounds.ok_or(Broken("the server asks for an invalid number of SCRAM-SHA-256 iterations"))?;
         let salted = keys.salted(password, &salt, rounds);
         let client_key = sign(&salted, b"Client Key");
         let stored = digest::digest(&digest::SHA256, &client_key);
@@ -133,7 +133,7 @@ impl Scram {
         let signed = server.strip_prefix(b"v=").and_then(|coded| STANDARD.decode(coded).ok());
         match (signed, self.signature) {
             (Some(signed), Some(expected)) if signed == expected => Ok(()),
-            _ => Err(Broken("the server does not know the password itself: its signature in SCRAM-SHA-256 is wrong")),
+            _ => Err(Broken("the server does not know the password itself: its SCRAM-SHA-256 signature is wrong")),
         }
     }
 }
@@ -171,10 +171,10 @@ mod tests {
     fn a_server_that_cheats_is_found_out() {
         let keys = Keys::default();
         for (server, why) in [
-            ("r=other,s=AAAA,i=1", "did not take up our nonce"),
-            ("r=000000000000002abrunt,s=AAAA,i=1", "did not take up our nonce"),
-            ("r=000000000000002abruntx,s=AAAA,i=0", "no or too many rounds"),
-            ("r=000000000000002abruntx,s=AAAA,i=4000000000", "no or too many rounds"),
+            ("r=other,s=AAAA,i=1", "did not use our nonce"),
+            ("r=000000000000002abrunt,s=AAAA,i=1", "did not use our nonce"),
+            ("r=000000000000002abruntx,s=AAAA,i=0", "invalid number of SCRAM-SHA-256 iterations"),
+            ("r=000000000000002abruntx,s=AAAA,i=4000000000", "invalid number of SCRAM-SHA-256 iterations"),
             ("r=000000000000002abruntx,s=A,i=1", "makes no sense"),
             ("r=000000000000002abruntx", "makes no sense"),
         ] {

@@ -153,7 +153,7 @@ impl PostgresSession {
             b'A' => done.push(Event::Unsolicited(message.size)),
             b'R' if self.stage == Stage::Opening => return self.authentication(message.body, out),
             b'G' if self.stage == Stage::Busy && !self.rare().copies => self.refuse_copy(out),
-            b'W' => return Err(Broken("the server wants to copy both ways, which is not spoken here")),
+            b'W' => return Err(Broken("the server wants to copy in both directions, which is not supported")),
             _ => return Err(MISPLACED),
         }
         Ok(())
@@ -205,7 +205,7 @@ impl PostgresSession {
     #[cold]
     fn opened(&mut self) -> Result<(), Broken> {
         if !self.login().is_some_and(|login| login.entered()) {
-            return Err(Broken("the server is ready before it let us in"));
+            return Err(Broken("the server is ready before the login finished"));
         }
         self.rare = None;
         self.stage = Stage::Idle;
@@ -311,7 +311,7 @@ impl PostgresSession {
 }
 
 const MISPLACED: Broken = Broken("a message that PostgreSQL does not send at this point");
-const UNASKED: Broken = Broken("bytes nobody asked for");
+const UNASKED: Broken = Broken("unsolicited bytes");
 
 impl Session for PostgresSession {
     type Request = Request;

@@ -68,7 +68,7 @@ impl Compiler {
         let wrong = |trouble: &str| Complaint::new(place, format!("\"{sql}\": {trouble}"));
         let mut statements = dialect::statements(sql).map_err(|trouble| wrong(&trouble))?;
         if statements.is_empty() {
-            return Err(wrong("holds no statement; write one, for instance SELECT 1"));
+            return Err(wrong("has no statement; write one, for instance SELECT 1"));
         }
         if around {
             statements.insert(0, vec![Piece::Sql("BEGIN".to_owned())]);
@@ -78,7 +78,7 @@ impl Compiler {
         let (plain, named) = (!any(|p| !matches!(p, Piece::Sql(_))), any(|p| matches!(p, Piece::Name(_))));
         if named && way == Way::Prepared {
             return Err(wrong(
-                "a slot inside a name can be no parameter of a prepared statement; leave out --prepared",
+                "a slot inside a name cannot be a parameter of a prepared statement; leave out --prepared",
             ));
         }
         let how = match way {
@@ -111,7 +111,7 @@ impl Compiler {
         }
         let Ok(count) = i16::try_from(parameters.len()) else {
             let trouble =
-                format!("{} slots are more parameters than a statement has; write up to 32767", parameters.len());
+                format!("{} slots are more parameters than a statement can have; use at most 32767", parameters.len());
             return Err(Complaint::new(place, trouble));
         };
         let number = self.texts.iter().position(|known| *known == sql).unwrap_or_else(|| {

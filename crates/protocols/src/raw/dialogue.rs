@@ -34,17 +34,14 @@ impl Protocol for Raw {
     }
 
     fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
-        Err("tcp://, tls:// and udp:// have no heartbeat that every server answers; leave it out".into())
+        Err("tcp://, tls:// and udp:// have no standard heartbeat; leave it out".into())
     }
 
     fn prepare(&self, asked: &Asked) -> Result<RawDialogue, Complaint> {
         let places = asked.urls.iter().map(|url| origin(&url.url)).collect::<Result<Vec<_>, _>>()?;
         let datagrams = places.iter().any(|place| place.datagrams);
         if places.iter().any(|place| place.datagrams != datagrams) {
-            return Err(Complaint::new(
-                "URL",
-                "udp:// and tcp:// responses end differently; load one of them in a run",
-            ));
+            return Err(Complaint::new("URL", "udp:// and tcp:// responses end differently; use one of them per run"));
         }
         let mut rules = options::rules(asked, datagrams)?;
         let (mut origins, mut requests, mut names) = (Vec::<Origin>::new(), Vec::new(), Names::default());
@@ -76,16 +73,19 @@ impl Protocol for Raw {
 fn check(request: &Request, rules: &Rules) -> Result<(), Complaint> {
     let length = request.bytes(&Fill::default()).len();
     if length == 0 {
-        return Err(Complaint::new("--send", "holds no byte; write what to send"));
+        return Err(Complaint::new("--send", "is empty; write what to send"));
     }
     if rules.datagrams && length > DATAGRAM_BOUND {
-        let trouble = format!("holds {length} bytes, and a datagram takes {DATAGRAM_BOUND}; send fewer, or use tcp://");
+        let trouble = format!(
+            "has {length} bytes, and a datagram holds at most {DATAGRAM_BOUND}; send fewer, or \
+            use tcp://"
+        );
         return Err(Complaint::new("--send", trouble));
     }
     match &rules.matched {
         Some((field, _)) if length < field.end() => Err(Complaint::new(
             "--match",
-            format!("ends at byte {} of a request of {length}; write where it stands in the request", field.end()),
+            format!("ends at byte {} of a request of {length}; write its position in the request", field.end()),
         )),
         _ => Ok(()),
     }
@@ -97,12 +97,12 @@ fn origin(text: &str) -> Result<Origin, Complaint> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("tcp", text));
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     if rest.contains(['/', '?', '#', '@']) {
-        return Err(wrong(format!("`{text}` holds more than host and port; write {scheme}://HOST:PORT")));
+        return Err(wrong(format!("`{text}` has more than host and port; write {scheme}://HOST:PORT")));
     }
     let parts = rest.rsplit_once(':').filter(|(host, _)| !host.is_empty() && !host.ends_with(':'));
     let port = parts.and_then(|(_, port)| port.parse().ok()).filter(|port| *port != 0);
     let (Some((host, _)), Some(port)) = (parts, port) else {
-        return Err(wrong(format!("`{text}` names no port; write {scheme}://HOST:PORT")));
+        return Err(wrong(format!("`{text}` has no port; write {scheme}://HOST:PORT")));
     };
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     Ok(Origin { datagrams: scheme == "udp", ..Origin::tcp(host, port, scheme == "tls") })

@@ -70,14 +70,14 @@ impl Field {
                 ("little", "") => order = Some(Kind::Little),
                 ("mask", _) => mask = number(rest)?,
                 _ if word.starts_with(['+', '-']) => {
-                    let add = word.parse().map_err(|_| format!("\"{word}\" is no whole number"))?;
+                    let add = word.parse().map_err(|_| format!("\"{word}\" is not a whole number"))?;
                     extras.add = Some(add);
                 }
                 _ if word.starts_with('=') => extras.values = values(&word[1..])?,
                 _ => return Err(format!("\"{word}\" is not understood")),
             }
         }
-        let at = at.ok_or("where it stands is missing (at 0)")?;
+        let at = at.ok_or("its position is missing (at 0)")?;
         let width = width.ok_or("its size is missing (2 bytes)")?;
         match kind {
             Kind::Digits if order.is_some() => return Err("digits have no byte order".into()),
@@ -86,7 +86,7 @@ impl Field {
         }
         let most = if kind == Kind::Digits { 20 } else { 8 };
         if !(1..=most).contains(&width) {
-            return Err(format!("a field of {width} is not from 1 to {most} long"));
+            return Err(format!("a field of {width} is not 1 to {most} long"));
         }
         let longest = if matches!(kind, Kind::Varint | Kind::Zigzag) { LONGEST_VARINT as u64 } else { width };
         if at.saturating_add(longest) > FARTHEST as u64 {
@@ -175,14 +175,14 @@ fn number(text: &str) -> Result<u64, String> {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),
     };
-    parsed.ok_or_else(|| format!("\"{text}\" is no whole number"))
+    parsed.ok_or_else(|| format!("\"{text}\" is not a whole number"))
 }
 
 fn values(text: &str) -> Result<Vec<(u64, u64)>, String> {
     let one = |text: &str| match text.trim().split_once("..") {
         Some((low, high)) => {
             let (low, high) = (number(low.trim())?, number(high.trim())?);
-            if low <= high { Ok((low, high)) } else { Err(format!("\"{}\" is no span", text.trim())) }
+            if low <= high { Ok((low, high)) } else { Err(format!("\"{}\" is not a range", text.trim())) }
         }
         None => number(text.trim()).map(|value| (value, value)),
     };
@@ -258,19 +258,19 @@ mod tests {
     fn complaints() {
         let table = [
             ("", "\"\" is not understood"),
-            ("2 bytes", "where it stands is missing (at 0)"),
+            ("2 bytes", "its position is missing (at 0)"),
             ("at 2", "its size is missing (2 bytes)"),
-            ("at x, 2 bytes", "\"x\" is no whole number"),
-            ("at 0, 9 bytes", "a field of 9 is not from 1 to 8 long"),
-            ("at 0, 0 bytes", "a field of 0 is not from 1 to 8 long"),
+            ("at x, 2 bytes", "\"x\" is not a whole number"),
+            ("at 0, 9 bytes", "a field of 9 is not 1 to 8 long"),
+            ("at 0, 0 bytes", "a field of 0 is not 1 to 8 long"),
             ("at 4095, 2 bytes", "it lies beyond the first 4096 bytes"),
             ("at 18446744073709551615, 2 bytes", "it lies beyond the first 4096 bytes"),
             ("at 0, 2 digits, big", "digits have no byte order"),
             ("at 0, varint, little", "a varint has one byte order"),
             ("at 4090, varint", "it lies beyond the first 4096 bytes"),
-            ("at 0, 2 bytes, +x", "\"+x\" is no whole number"),
-            ("at 0, 2 bytes, = 5..1", "\"5..1\" is no span"),
-            ("at 0, 2 bytes, = ", "\"\" is no whole number"),
+            ("at 0, 2 bytes, +x", "\"+x\" is not a whole number"),
+            ("at 0, 2 bytes, = 5..1", "\"5..1\" is not a range"),
+            ("at 0, 2 bytes, = ", "\"\" is not a whole number"),
         ];
         for (text, wanted) in table {
             assert_eq!(Field::parse(text).unwrap_err(), wanted, "{text}");

@@ -28,13 +28,13 @@ pub const OPTIONS: &[OptionSpec] = &[
     many("send-hex", "HEX", "Send bytes written in hexadecimal, slots included", "发送十六进制字节，可含占位符"),
     many("send-base64", "TEXT", "Send bytes written in base64", "发送 base64 编码的字节"),
     many("send-file", "FILE", "Send the bytes of FILE as they are", "原样发送文件内容"),
-    switch("template", "The file of --send-file is a text with slots", "--send-file 的文件内容含占位符"),
+    switch("template", "The file of --send-file is text with slots", "--send-file 的文件内容含占位符"),
     one("until", "TEXT", "A response ends with TEXT: --until '\\r\\n'", "响应以该文本结束"),
-    one("until-bytes", "N", "A response has N bytes", "响应固定为 N 字节"),
+    one("until-bytes", "N", "A response is N bytes long", "响应固定为 N 字节"),
     one(
         "until-length",
         "FIELD",
-        "A response states its length: 'at 2, 2 bytes, big, +4' (number + 4 is the whole), or 'at 1, varint'",
+        "A response contains its length: 'at 2, 2 bytes, big, +4' (number + 4 is the whole), or 'at 1, varint'",
         "响应自带长度字段",
     ),
     one("until-regex", "REGEX", "A response ends with the first match of REGEX", "响应在首次匹配正则处结束"),
@@ -46,21 +46,26 @@ pub const OPTIONS: &[OptionSpec] = &[
     one(
         "match",
         "FIELD",
-        "A field that responses repeat, such as 'at 0, 2 bytes' [default: responses come in order]",
+        "A field that responses echo, such as 'at 0, 2 bytes' [default: responses come in order]",
         "响应中重复请求的字段，用于匹配",
     ),
-    one("match-answer", "FIELD", "Where that field is in the response, if elsewhere", "该字段在响应中的位置（若不同）"),
-    one("expect-bytes", "TEXT", "Fail a response unless it holds TEXT", "响应不含该文本则计为失败"),
-    one("expect-regex", "REGEX", "Fail a response unless REGEX matches in it", "响应不匹配该正则则计为失败"),
+    one(
+        "match-answer",
+        "FIELD",
+        "Where that field is in the response, if not at the same place",
+        "该字段在响应中的位置（若不同）",
+    ),
+    one("expect-bytes", "TEXT", "Fail a response unless it contains TEXT", "响应不含该文本则计为失败"),
+    one("expect-regex", "REGEX", "Fail a response unless REGEX matches", "响应不匹配该正则则计为失败"),
     one(
         "expect-field",
         "FIELD",
-        "Fail a response unless a field is right: 'at 0, 1 byte, = 2|5..9'",
+        "Fail a response unless a field has one of these values: 'at 0, 1 byte, = 2|5..9'",
         "响应字段不符则计为失败",
     ),
     one("pipeline", "N", "Requests in flight on each connection [default: 1]", "每个连接上的在途请求数（默认 1）"),
-    switch("no-keepalive", "Open a connection for every request", "每个请求使用新连接"),
-    many("before", "TEXT", "Send TEXT once before the run, outside of the figures", "运行前发送一次，不计入统计"),
+    switch("no-keepalive", "Open a new connection for every request", "每个请求使用新连接"),
+    many("before", "TEXT", "Send TEXT once before the run, not counted", "运行前发送一次，不计入统计"),
     many("after", "TEXT", "Send TEXT once after the run", "运行后发送一次"),
 ];
 
@@ -91,14 +96,14 @@ pub fn templates(asked: &Asked) -> Result<Vec<Template>, Complaint> {
     for text in asked.values("send-base64") {
         let bytes = base64::engine::general_purpose::STANDARD.decode(text.trim());
         let wrong =
-            |error| Complaint::new("--send-base64", format!("is no base64 ({error}); write it with its padding"));
+            |error| Complaint::new("--send-base64", format!("is not base64 ({error}); write it with its padding"));
         all.push(Template::fixed(bytes.map_err(wrong)?));
     }
     for path in asked.values("send-file") {
         all.push(from_file(path, asked.switch("template"))?);
     }
     if asked.switch("template") && asked.values("send-file").is_empty() {
-        return Err(Complaint::new("--template", "is about --send-file, and --send has slots anyway; leave it out"));
+        return Err(Complaint::new("--template", "is for --send-file, and --send has slots anyway; leave it out"));
     }
     if all.is_empty() {
         return Err(Complaint::new("--send", "is missing; write what to send, such as --send 'PING\\r\\n'"));
@@ -127,7 +132,7 @@ pub fn rules(asked: &Asked, datagrams: bool) -> Result<Rules, Complaint> {
     let one_shot = asked.switch("no-keepalive") || matches!(end, End::Close);
     let clash = |place: &str, trouble: &str| Err(Complaint::new(place, trouble));
     if pipeline > 1 && one_shot {
-        return clash("--pipeline", "needs connections that last; leave out --until-close and --no-keepalive");
+        return clash("--pipeline", "needs keep-alive connections; leave out --until-close and --no-keepalive");
     }
     if pipeline > 1 && datagrams && matched.is_none() && !one_way {
         return clash(
@@ -138,17 +143,17 @@ pub fn rules(asked: &Asked, datagrams: bool) -> Result<Rules, Complaint> {
     if matched.is_some() && (one_way || matches!(end, End::Close)) {
         return clash(
             "--match",
-            "is about several responses of a connection, and here it has none or one; leave it out",
+            "is for connections with several responses, and here they have one at most; leave it out",
         );
     }
     if asked.switch("greeting") && (datagrams || matches!(end, End::Never | End::Close)) {
-        return clash("--greeting", "needs tcp:// or tls:// and an --until that tells its end; leave it out");
+        return clash("--greeting", "needs tcp:// or tls:// and an --until option that marks its end; leave it out");
     }
     let checks = checks(asked)?;
     if one_way && !checks.none() {
         return clash(
             "--no-answer",
-            "leaves nothing to expect; leave out --expect-bytes, --expect-regex and --expect-field",
+            "leaves nothing to check; leave out --expect-bytes, --expect-regex and --expect-field",
         );
     }
     let beside = beside(asked, datagrams, &end)?;
@@ -160,12 +165,12 @@ fn beside(asked: &Asked, datagrams: bool, end: &End) -> Result<Beside<Template>,
     let beside = Beside::read(asked, |text, place, scope| Template::parse_in(text, place, Notation::Escaped, scope))?;
     let place = if beside.opens() { "--on-connect" } else { "--reply" };
     if datagrams && (beside.opens() || beside.listens()) {
-        return Err(Complaint::new(place, "is about connections, and UDP has none; leave it out, or write tcp://"));
+        return Err(Complaint::new(place, "is for connections, and UDP has none; leave it out, or write tcp://"));
     }
     if (beside.awaits() || beside.listens()) && matches!(end, End::Never | End::Close) {
         let place = if beside.awaits() { "--on-connect" } else { "--reply" };
-        let trouble = "reads messages, and nothing says where one ends; write --until, --until-bytes, --until-length or \
-                       --until-regex";
+        let trouble = "reads messages, and nothing marks where one ends; write --until, --until-bytes, \
+            --until-length or --until-regex";
         return Err(Complaint::new(place, trouble));
     }
     if !asked.switch("greeting") {
@@ -193,22 +198,19 @@ fn end(asked: &Asked, datagrams: bool) -> Result<(End, bool), Complaint> {
 
 fn until(asked: &Asked, given: &[&str], datagrams: bool) -> Result<End, Complaint> {
     if let [first, second, ..] = given {
-        return Err(Complaint::new(
-            format!("--{second}"),
-            format!("does not go with --{first}; say one end of a response"),
-        ));
+        return Err(Complaint::new(format!("--{second}"), format!("does not go with --{first}; write one of them")));
     }
     let value = |name| asked.value(name).unwrap_or_default();
     match given.first().copied() {
         Some(name) if datagrams => {
-            let trouble = "is about streams, and on UDP a datagram is a response; leave it out";
+            let trouble = "is for streams, and on UDP a datagram is a response; leave it out";
             Err(Complaint::new(format!("--{name}"), trouble))
         }
         None if datagrams => Ok(End::Datagram),
         None => Err(Complaint::new(
             "--until",
-            "is missing; say where a response ends: --until '\\r\\n', --until-bytes 8, --until-length 'at 0, 4 bytes', \
-             --until-regex, --until-close, or --no-answer",
+            "is missing; write where a response ends: --until '\\r\\n', --until-bytes 8, --until-length 'at 0, 4 \
+                bytes', --until-regex, --until-close, or --no-answer",
         )),
         Some("until") => text("until", asked).map(|text| End::Text(Box::new(text))),
         Some("until-bytes") => {
@@ -216,7 +218,7 @@ fn until(asked: &Asked, given: &[&str], datagrams: bool) -> Result<End, Complain
             let wrong = || {
                 Complaint::new(
                     "--until-bytes",
-                    format!("\"{}\" is no size; write for instance 8", value("until-bytes")),
+                    format!("\"{}\" is not a size; write for instance 8", value("until-bytes")),
                 )
             };
             count.map(End::Bytes).ok_or_else(wrong)
@@ -232,7 +234,7 @@ fn text(name: &str, asked: &Asked) -> Result<Finder<'static>, Complaint> {
     let bytes = Notation::Escaped.bytes(asked.value(name).unwrap_or_default());
     let bytes = bytes.map_err(|trouble| Complaint::new(&place, trouble))?;
     if bytes.is_empty() || bytes.len() > TEXT_BOUND {
-        let trouble = format!("has {} bytes; write from 1 to {TEXT_BOUND}, such as '\\r\\n'", bytes.len());
+        let trouble = format!("has {} bytes; write 1 to {TEXT_BOUND}, such as '\\r\\n'", bytes.len());
         return Err(Complaint::new(place, trouble));
     }
     Ok(Finder::new(&bytes).into_owned())
@@ -241,7 +243,7 @@ fn text(name: &str, asked: &Asked) -> Result<Finder<'static>, Complaint> {
 fn until_length(text: &str) -> Result<Length, Complaint> {
     let (field, extras) = field("until-length", text, "at 2, 2 bytes, big, +4")?;
     if !extras.values.is_empty() {
-        return Err(Complaint::new("--until-length", "has values, and any length will do; leave the = out"));
+        return Err(Complaint::new("--until-length", "has values, but a length can be any; leave out the ="));
     }
     Ok(Length { field, add: extras.add })
 }
@@ -250,12 +252,15 @@ fn until_regex(text: &str) -> Result<Regex, Complaint> {
     let place = "--until-regex";
     let regex = Regex::new(text).map_err(|trouble| Complaint::new(place, trouble))?;
     if Regex::looks_ahead(text) {
-        let trouble =
-            "looks at what follows the end of a response ($ or \\b), and nothing does; write the bytes it ends with";
+        let trouble = "looks at what follows the end of a response ($ or \\b), where there is nothing; write the bytes it \
+                ends with";
         return Err(Complaint::new(place, trouble));
     }
     if regex.matches_nothing() {
-        return Err(Complaint::new(place, "matches no bytes at all; write an expression of one byte or more"));
+        return Err(Complaint::new(
+            place,
+            "matches the empty text; write an expression that matches at least one byte",
+        ));
     }
     Ok(regex)
 }
@@ -271,7 +276,7 @@ fn matched(asked: &Asked) -> Result<Option<(Field, Field)>, Complaint> {
         let Some(text) = asked.value(name) else { return Ok(None) };
         let (field, extras) = field(name, text, "at 0, 2 bytes")?;
         if extras != Extras::default() {
-            return Err(Complaint::new(format!("--{name}"), "takes no + and no =; write for instance 'at 0, 2 bytes'"));
+            return Err(Complaint::new(format!("--{name}"), "cannot have + or =; write for instance 'at 0, 2 bytes'"));
         }
         Ok(Some(field))
     };
@@ -279,8 +284,7 @@ fn matched(asked: &Asked) -> Result<Option<(Field, Field)>, Complaint> {
         (Some(request), answer) => Ok(Some((request, answer.unwrap_or(request)))),
         (None, None) => Ok(None),
         (None, Some(_)) => {
-            let trouble =
-                "says where responses repeat a field of the request; say with --match where the request has it";
+            let trouble = "is where responses echo a field of the request; add --match for its position in the request";
             Err(Complaint::new("--match-answer", trouble))
         }
     }
@@ -295,7 +299,7 @@ fn checks(asked: &Asked) -> Result<Checks, Complaint> {
         let right = "at 0, 1 byte, = 2|5..9";
         let (field, extras) = field("expect-field", text, right)?;
         if extras.values.is_empty() || extras.add.is_some() {
-            let trouble = format!("\"{text}\" says not which values are right; write for instance '{right}'");
+            let trouble = format!("\"{text}\" has no expected values; write for instance '{right}'");
             return Err(Complaint::new("--expect-field", trouble));
         }
         expected = Some((field, extras.values));
@@ -305,6 +309,6 @@ fn checks(asked: &Asked) -> Result<Checks, Complaint> {
 
 fn pipeline(text: &str) -> Result<usize, Complaint> {
     text.parse().ok().filter(|n| (1..=DEEPEST).contains(n)).ok_or_else(|| {
-        Complaint::new("--pipeline", format!("\"{text}\" is no number from 1 to {DEEPEST}; write for instance 16"))
+        Complaint::new("--pipeline", format!("\"{text}\" is not a number from 1 to {DEEPEST}; write for instance 16"))
     })
 }

@@ -51,7 +51,7 @@ pub struct RawSession {
 /// What is to be sent, and what happened.
 type Told<'a> = (&'a mut Out, &'a mut Done<Request>);
 
-const UNASKED: Broken = Broken("bytes nobody asked for");
+const UNASKED: Broken = Broken("unsolicited bytes");
 
 impl RawSession {
     pub(super) fn new(rules: Arc<Rules>, fill: &Fill) -> RawSession {

@@ -37,7 +37,7 @@ pub enum Head {
 /// It is none of RESP2 or RESP3.
 #[inline]
 pub fn head(line: &[u8]) -> Result<Head, Broken> {
-    let Some((kind, rest)) = line.split_first() else { return Err(Broken("an empty line where a reply should begin")) };
+    let Some((kind, rest)) = line.split_first() else { return Err(Broken("an empty line where a reply should start")) };
     Ok(match kind {
         b'$' if rest == b"-1" => Head::Null,
         b'$' | b'=' => Head::Bytes(count(rest)?),
@@ -54,8 +54,8 @@ pub fn head(line: &[u8]) -> Result<Head, Broken> {
         b',' if is_double(rest) => Head::Value,
         b'(' if is_integer(rest) => Head::Value,
         b'!' => Head::LongError(count(rest)?),
-        b':' | b'_' | b'#' | b',' | b'(' => return Err(Broken("a reply whose value is not of the type it says")),
-        b';' | b'.' => return Err(Broken("a streamed reply, which is not spoken here")),
+        b':' | b'_' | b'#' | b',' | b'(' => return Err(Broken("a reply whose value does not match its type")),
+        b';' | b'.' => return Err(Broken("a streamed reply, which is not supported")),
         _ => return Err(no_type(*kind)),
     })
 }
@@ -71,16 +71,16 @@ pub fn may_begin(kind: u8) -> Result<(), Broken> {
 
 fn no_type(kind: u8) -> Broken {
     // An alert of TLS is told by its first byte: nothing of RESP begins so.
-    if kind == 0x15 { SPEAKS_TLS } else { Broken("a reply that begins with no type of RESP2 or RESP3") }
+    if kind == 0x15 { SPEAKS_TLS } else { Broken("a reply that does not start with a RESP2 or RESP3 type") }
 }
 
-const SPEAKS_TLS: Broken = Broken("the server speaks TLS on this port; write rediss:// for it");
+const SPEAKS_TLS: Broken = Broken("the server uses TLS on this port; write rediss://");
 
 /// A length or a number of elements.
 #[inline]
 fn count(digits: &[u8]) -> Result<u64, Broken> {
     if digits == b"?" {
-        return Err(Broken("a streamed reply, which is not spoken here"));
+        return Err(Broken("a streamed reply, which is not supported"));
     }
     if digits.is_empty() || digits.len() > 15 {
         return Err(NO_COUNT);
@@ -100,7 +100,7 @@ fn count(digits: &[u8]) -> Result<u64, Broken> {
     }
 }
 
-const NO_COUNT: Broken = Broken("a reply whose length is no number");
+const NO_COUNT: Broken = Broken("a reply whose length is not a number");
 
 #[inline]
 fn is_integer(text: &[u8]) -> bool {

@@ -54,7 +54,7 @@ pub fn split(line: &str, place: &str) -> Result<Vec<Vec<Word>>, Complaint> {
             commands.push(Vec::new());
         }
     }
-    if commands[0].is_empty() { wrong("holds no command; write for instance GET key") } else { Ok(commands) }
+    if commands[0].is_empty() { wrong("has no command; write for instance GET key") } else { Ok(commands) }
 }
 
 /// The first word of a text, what is behind it, and whether it ends its command.
@@ -65,12 +65,12 @@ fn word(text: &str) -> Result<(Word, &str, bool), &'static str> {
             None => return Ok((word, rest, false)),
             Some(c) if c.is_whitespace() => return Ok((word, rest, false)),
             Some('"') => {
-                let end = double_end(&rest[1..]).ok_or("has a \" that is not closed; write another \" behind it")?;
+                let end = double_end(&rest[1..]).ok_or("has a \" that is not closed; write another \" after it")?;
                 word.push(Piece { text: rest[1..=end].to_owned(), quote: Quote::Double });
                 rest = &rest[end + 2..];
             }
             Some('\'') => {
-                let end = rest[1..].find('\'').ok_or("has a ' that is not closed; write another ' behind it")?;
+                let end = rest[1..].find('\'').ok_or("has a ' that is not closed; write another ' after it")?;
                 word.push(Piece { text: rest[1..=end].to_owned(), quote: Quote::Single });
                 rest = &rest[end + 2..];
             }

@@ -82,7 +82,7 @@ impl Protocol for Redis {
 }
 
 fn too_many() -> Complaint {
-    Complaint::new("URL", "more than 65,535 of them have options of their own; write what all share beside the URLs")
+    Complaint::new("URL", "more than 65,535 of them have their own options; move shared ones next to the URLs")
 }
 
 /// What holds for every exchange of a run.

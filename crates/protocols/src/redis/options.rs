@@ -21,33 +21,28 @@ pub const OPTIONS: &[OptionSpec] = &[
     option(
         "pipeline",
         Takes::One("N"),
-        "Each user keeps N exchanges in flight on its connection (default 1)",
+        "Each user has N exchanges in flight on its connection (default 1)",
         "每个用户在其连接上保持 N 个进行中的交换（默认 1）",
     ),
     option(
         "resp",
         Takes::One("2|3"),
-        "Version of the protocol: 3 begins every connection with HELLO (default 2)",
+        "Protocol version: 3 starts every connection with HELLO (default 2)",
         "协议版本：3 会在每个连接开始时发送 HELLO（默认 2）",
     ),
     option(
         "before",
         Takes::Many("LINE"),
-        "Send this once before the run, outside of all figures; repeated: in this order",
+        "Send this once before the run, not counted; repeatable, sent in order",
         "运行前发送一次，不计入任何数据；可重复，按顺序发送",
     ),
     option(
         "after",
         Takes::Many("LINE"),
-        "Send this once after the run, outside of all figures; repeated: in this order",
+        "Send this once after the run, not counted; repeatable, sent in order",
         "运行后发送一次，不计入任何数据；可重复，按顺序发送",
     ),
-    option(
-        "expect-body",
-        Takes::One("TEXT"),
-        "Fail a response unless its body holds TEXT",
-        "响应体不含该文本则计为失败",
-    ),
+    option("expect-body", Takes::One("TEXT"), "Fail a response unless it contains TEXT", "响应体不含该文本则计为失败"),
 ];
 
 /// Those of them that one URL may have for itself.
@@ -96,12 +91,13 @@ impl Checks {
         let holds = |name: &&String| expect.is_some_and(|text| text.contains(&format!("{{{name}}}")));
         if let Some(name) = asked.variables.iter().find(holds) {
             let trouble = format!(
-                "`{{{name}}}` is not filled in for replies of Redis; capture the reply (`capture: {{reply: body}}`) and compare it with `if: reply == {name}`"
+                "`{{{name}}}` is not filled in for Redis replies; capture the reply (`capture: {{reply: body}}`) \
+                    and compare it with `if: reply == {name}`"
             );
             return Err(Complaint::new("--expect-body", trouble));
         }
         let expect = expect.map(|text| Finder::new(text.as_bytes()).into_owned());
-        Ok(Checks { expect, captures: capture::wished(asked, ("a reply of Redis", KNOWN))? })
+        Ok(Checks { expect, captures: capture::wished(asked, ("a Redis reply", KNOWN))? })
     }
 }
 
@@ -135,7 +131,7 @@ fn pipeline(text: &str) -> Result<u32, Complaint> {
     text.parse().ok().filter(|n| (1..=MOST_IN_FLIGHT).contains(n)).ok_or_else(|| {
         Complaint::new(
             "--pipeline",
-            format!("\"{text}\" is no number from 1 to {MOST_IN_FLIGHT}; write for instance 16"),
+            format!("\"{text}\" is not a number from 1 to {MOST_IN_FLIGHT}; write for instance 16"),
         )
     })
 }
@@ -144,7 +140,7 @@ fn resp(text: &str) -> Result<bool, Complaint> {
     match text {
         "2" => Ok(false),
         "3" => Ok(true),
-        _ => Err(Complaint::new("--resp", format!("\"{text}\" is no version of the protocol; write 2 or 3"))),
+        _ => Err(Complaint::new("--resp", format!("\"{text}\" is not a protocol version; write 2 or 3"))),
     }
 }
 
@@ -174,21 +170,21 @@ impl Door {
             "rediss" => true,
             _ => return Err(wrong("its scheme is neither redis nor rediss".to_owned())),
         };
-        let host = percent::host(&url).ok_or_else(|| wrong("it names no host".to_owned()))?;
+        let host = percent::host(&url).ok_or_else(|| wrong("it has no host".to_owned()))?;
         if url.query().is_some() || url.fragment().is_some() {
-            return Err(wrong("it has a query or a fragment, which mean nothing here".to_owned()));
+            return Err(wrong("it has a query or fragment, which Redis URLs do not have".to_owned()));
         }
         let login = match (url.username(), url.password()) {
             ("", None) => None,
             (_, None) => {
-                let trouble = "the password is missing behind the name; a password alone is written as :password@";
+                let trouble = "the password is missing after the name; a password alone is written as :password@";
                 return Err(wrong(trouble.to_owned()));
             }
             (name, Some(password)) => Some((percent::decoded(name), percent::decoded(password))),
         };
         let database = match url.path().trim_start_matches('/') {
             "" => 0,
-            number => number.parse().map_err(|_| wrong(format!("\"{number}\" is no number of a database")))?,
+            number => number.parse().map_err(|_| wrong(format!("\"{number}\" is not a database number")))?,
         };
         Ok(Door { origin: Origin::tcp(host, url.port().unwrap_or(6379), tls), login, database })
     }

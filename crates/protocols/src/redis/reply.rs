@@ -35,8 +35,8 @@ pub fn said(replies: &[u8], many: u32) -> Result<Said, &'static str> {
     Ok(Said { body, nothing: false })
 }
 
-const CUT: &str = "the reply is not whole";
-const DEEP: &str = "the reply is nested more than 64 deep, which is not looked into";
+const CUT: &str = "the reply is incomplete";
+const DEEP: &str = "the reply is nested more than 64 deep, the limit for checks";
 
 fn line<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], &'static str> {
     let end = memchr(b'\n', rest).ok_or(CUT)?;

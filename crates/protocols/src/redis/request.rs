@@ -240,7 +240,8 @@ fn refuse_streams(command: &[Word], line: &str, place: &str) -> Result<(), Compl
     }
     if STREAMING.contains(&name.as_str()) {
         let trouble = format!(
-            "\"{line}\": {name} is answered by messages without end and cannot be measured as an exchange; write another command"
+            "\"{line}\": {name} gets an endless stream of messages and cannot be measured as an exchange; use \
+                another command"
         );
         return Err(Complaint::new(place, trouble));
     }

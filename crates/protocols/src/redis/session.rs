@@ -114,7 +114,7 @@ struct Before {
     found: bool,
 }
 
-const UNASKED: Broken = Broken("a reply nobody asked for");
+const UNASKED: Broken = Broken("an unsolicited reply");
 const UNENDED: Broken = Broken("a string that does not end where its length says");
 const ENDLESS: Broken = Broken("a line of more than 64 KiB where a reply should be");
 const REFUSED: Broken = Broken("the server refused the connection with an error");
@@ -420,9 +420,9 @@ impl RedisSession {
         rare.kept = [b"-", &rare.error[..], b"\r\n"].concat();
         let word = self.rules.words.name(self.error);
         Err(Broken(match (step, word.as_str()) {
-            (_, "WRONGPASS") => "the server refused name or password (WRONGPASS); correct them in the URL",
+            (_, "WRONGPASS") => "the server rejected the name or password (WRONGPASS); correct them in the URL",
             (_, "NOAUTH") => {
-                "the server wants a password (NOAUTH); write redis://:password@host, or redis://name:password@host"
+                "the server requires a password (NOAUTH); write redis://:password@host, or redis://name:password@host"
             }
             (Step::Hello, _) => "the server refused HELLO 3; leave out --resp 3",
             (Step::Login, _) => "the server refused AUTH",

@@ -34,7 +34,8 @@ pub const OPTIONS: [OptionSpec; 3] = [
         short: None,
         takes: Takes::One("N"),
         help: Text {
-            en: "In a flow: fetch what HTML pages name (images, style sheets, scripts …) as browsers do, N at once",
+            en: "In a flow: fetch the resources of HTML pages (images, stylesheets, scripts …) like a browser, N at \
+                once",
             zh: "流程中：像浏览器一样获取 HTML 页面引用的资源（图片、样式、脚本等），同时 N 个",
         },
     },
@@ -43,7 +44,7 @@ pub const OPTIONS: [OptionSpec; 3] = [
         short: None,
         takes: Takes::Many("HOST"),
         help: Text {
-            en: "Fetch resources from this host too (HOST or HOST:PORT), not only from where the plan's requests go",
+            en: "Also fetch resources from this host (HOST or HOST:PORT); by default only from hosts the plan targets",
             zh: "也从该主机（HOST 或 HOST:PORT）获取资源；默认只访问计划中请求所到的地址",
         },
     },
@@ -52,7 +53,7 @@ pub const OPTIONS: [OptionSpec; 3] = [
         short: None,
         takes: Takes::Nothing,
         help: Text {
-            en: "A resource that fails is a failed request, but leaves its page and the iteration as they are",
+            en: "A failed resource counts as a failed request, but does not fail its page or the iteration",
             zh: "资源失败只计为请求失败，不影响所属页面和迭代",
         },
     },
@@ -84,14 +85,14 @@ impl Wish {
 fn at_once(text: &str) -> Result<u32, Complaint> {
     let number = text.trim().strip_suffix("at once").unwrap_or(text).trim();
     number.parse().ok().filter(|n| *n <= MOST_AT_ONCE).ok_or_else(|| {
-        let trouble = format!("\"{text}\" is no number from 0 to {MOST_AT_ONCE}; write for instance 6");
+        let trouble = format!("\"{text}\" is not a number from 0 to {MOST_AT_ONCE}; write for instance 6");
         Complaint::new(format!("--{RESOURCES}"), trouble)
     })
 }
 
 fn named_host(text: &str) -> Result<(String, Option<u16>), Complaint> {
     let wrong = || {
-        let trouble = format!("\"{text}\" is no host; write cdn.example.com, or cdn.example.com:8443");
+        let trouble = format!("\"{text}\" is not a host; write cdn.example.com, or cdn.example.com:8443");
         Complaint::new(format!("--{FROM}"), trouble)
     };
     let clean = !text.is_empty() && !text.contains(['/', '@', '?', '#', '\\']) && !text.contains(char::is_whitespace);

@@ -58,16 +58,16 @@ impl Door {
         if !self.schemes.contains(&url.scheme()) {
             return Err(wrong(&format!("its scheme is neither {scheme} nor {other}")));
         }
-        let host = percent::host(&url).ok_or_else(|| wrong("it names no host"))?;
+        let host = percent::host(&url).ok_or_else(|| wrong("it has no host"))?;
         if url.query().is_some() || url.fragment().is_some() {
-            return Err(wrong("options are flags here, for instance --ssl"));
+            return Err(wrong("options are given as flags, for instance --ssl"));
         }
         if url.username().is_empty() {
-            return Err(wrong("it names no user"));
+            return Err(wrong("it has no user"));
         }
         let database = url.path().trim_start_matches('/');
         if database.contains('/') {
-            return Err(wrong("a database is one word"));
+            return Err(wrong("a database is a single word"));
         }
         let account = Account {
             user: decoded(url.username()),
@@ -76,7 +76,7 @@ impl Door {
         };
         let cut = |part: &[u8]| part.contains(&0);
         if cut(&account.user) || cut(&account.database) || (*password_ends && cut(&account.password)) {
-            return Err(wrong("a zero byte ends a name"));
+            return Err(wrong("names cannot contain a zero byte"));
         }
         Ok((Origin::tcp(host, url.port().unwrap_or(*port), false), account))
     }

@@ -30,7 +30,7 @@ impl Checks {
     /// # Errors
     /// The user's mistake.
     pub fn read(asked: &Asked) -> Result<Checks, Complaint> {
-        let captures = capture::wished(asked, ("an answer of a database", KNOWN))?;
+        let captures = capture::wished(asked, ("a database response", KNOWN))?;
         Ok(Checks { rows: rows(asked)?, captures })
     }
 
@@ -42,7 +42,7 @@ impl Checks {
         match way(asked)? {
             way if self.captures.is_empty() => Ok(way),
             Way::Prepared => {
-                let trouble = "values are taken out of answers to SQL that is sent as text; leave it out";
+                let trouble = "captures need SQL sent as text; leave it out";
                 Err(Complaint::new("--prepared", trouble))
             }
             Way::Usual | Way::Text => Ok(Way::Text),
@@ -82,7 +82,7 @@ impl Looking {
     /// What could not be found.
     pub fn end<R>(&self, (id, random): (ExchangeId, u64), checks: &Checks, done: &mut Done<R>) -> Result<(), String> {
         if self.lost {
-            return Err(format!("the rows were not looked into: {}", crate::kept::NO_ROOM));
+            return Err(format!("the rows were not checked: {}", crate::kept::NO_ROOM));
         }
         let answer = Answer { rows: Some(&self.rows), ..Answer::default() };
         let taken = capture::take_all(&checks.captures, &answer, random)?;

@@ -24,40 +24,36 @@ pub const fn options(around: Text, ssl: Text) -> [OptionSpec; 8] {
         option(
             "sql",
             Takes::Many("SQL"),
-            "Run this statement, or several separated by ; as one exchange; `3x SELECT 1` weighs 3; slots as in {counter}",
+            "Run this statement, or several separated by `;` as one exchange; `3x SELECT 1` has weight 3; slots \
+                such as {counter} work",
             "执行该语句，或以 ; 分隔的多条语句（计为一次交换）；`3x SELECT 1` 权重为 3；可含 {counter} 等占位符",
         ),
         option("transaction", Takes::Nothing, around.en, around.zh),
         option(
             "prepared",
             Takes::Nothing,
-            "Prepare all statements, also those without slots",
+            "Prepare all statements, even those without slots",
             "预处理所有语句，包括没有占位符的语句",
         ),
         option(
             "text",
             Takes::Nothing,
-            "Prepare no statement: send SQL with the slots filled in",
+            "Prepare no statements: send SQL text with slots filled in",
             "不预处理语句：发送填好占位符的 SQL",
         ),
         option(
             "expect-rows",
             Takes::One("N"),
-            "Fail unless so many rows come back or change: 1, 1..5, 1..",
+            "Fail unless this many rows are returned or changed: 1, 1..5, 1..",
             "返回或更改的行数不符则计为失败：1、1..5、1..",
         ),
         option(
             "before",
             Takes::Many("SQL"),
-            "Run this once before the run, outside of its figures",
+            "Run this once before the run, not counted",
             "在运行前执行一次，不计入结果",
         ),
-        option(
-            "after",
-            Takes::Many("SQL"),
-            "Run this once after the run, outside of its figures",
-            "在运行后执行一次，不计入结果",
-        ),
+        option("after", Takes::Many("SQL"), "Run this once after the run, not counted", "在运行后执行一次，不计入结果"),
         option("ssl", Takes::Nothing, ssl.en, ssl.zh),
     ]
 }
@@ -69,7 +65,7 @@ pub const fn options(around: Text, ssl: Text) -> [OptionSpec; 8] {
 pub fn way(asked: &Asked) -> Result<Way, Complaint> {
     match (asked.switch("prepared"), asked.switch("text")) {
         (true, true) => {
-            Err(Complaint::new("--text", "it cannot stand beside --prepared, which is the opposite; give one of them"))
+            Err(Complaint::new("--text", "does not go with --prepared, its opposite; leave one of them out"))
         }
         (true, false) => Ok(Way::Prepared),
         (false, true) => Ok(Way::Text),

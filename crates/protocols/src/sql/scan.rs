@@ -115,7 +115,7 @@ impl<'a> Scan<'a> {
             }
         }
         let shown: String = rest.chars().take(20).collect();
-        Err(format!("the slot \"{shown}\" has no end; write }} behind it, or {{{{ for a brace before a letter"))
+        Err(format!("the slot \"{shown}\" is not closed; write }} after it, or {{{{ for a brace before a letter"))
     }
 
     /// A brace outside of quotes. `sigils` are the characters that stand before a name.
@@ -214,7 +214,7 @@ impl<'a> Scan<'a> {
 
 /// What is said of a quote that is not closed.
 pub fn unclosed(quote: impl std::fmt::Display) -> String {
-    format!("a {quote} has no other behind it; write both")
+    format!("a {quote} has no matching end; write both")
 }
 
 /// True for the characters of words.

@@ -63,7 +63,7 @@ impl Files {
         file_alone(named).map_or(Ok(()), Err)?;
         let (file, name) =
             named.rsplit_once('.').filter(|(file, name)| !file.is_empty() && !name.is_empty()).ok_or_else(|| {
-                format!("\"{named}\" is no column; write {{csv FILE.COLUMN}}, as in {{csv users.csv.name}}")
+                format!("\"{named}\" is not a column; write {{csv FILE.COLUMN}}, as in {{csv users.csv.name}}")
             })?;
         let key = (file.to_owned(), name.to_owned());
         if let Some(column) = self.columns.get(&key) {
@@ -91,8 +91,8 @@ impl Files {
         let file = named.rsplit_once('.').map_or(named, |(file, _)| file);
         if *self.choices.entry(file.to_owned()).or_insert(choice) != choice {
             return Err(format!(
-                "rows of {file} are chosen in two ways; write the same words (random, shuffle, unique …) at each of its slots, so \
-                 that a request takes one row of it"
+                "rows of {file} are chosen in two ways; write the same words (random, shuffle, unique …) in each of \
+                    its slots, so that a request uses one row"
             ));
         }
         if choice.stops {
@@ -137,7 +137,7 @@ fn file_alone(named: &str) -> Option<String> {
     let names: Vec<_> = names.iter().take(20).map(|name| String::from_utf8_lossy(name)).collect();
     let first = names.first().map_or("COLUMN", |name| name);
     let there = if names.is_empty() { String::new() } else { format!("; its columns are {}", names.join(", ")) };
-    Some(format!("{{csv {named}}} names a file and no column of it; write {{csv {named}.{first}}}{there}"))
+    Some(format!("{{csv {named}}} names a file but no column; write {{csv {named}.{first}}}{there}"))
 }
 
 /// What makes the orders of two files differ.
@@ -176,7 +176,7 @@ fn column(file: &str, name: &str, text: &[u8]) -> Result<Column, String> {
         })?;
         column.push(field);
     }
-    if column.ends.is_empty() { Err(format!("{file} has no row below the names of its columns")) } else { Ok(column) }
+    if column.ends.is_empty() { Err(format!("{file} has no rows below the header")) } else { Ok(column) }
 }
 
 struct Reader<'a> {

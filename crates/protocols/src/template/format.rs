@@ -51,11 +51,12 @@ impl Format {
     /// What is wrong with the width.
     pub fn with_width(self, text: &str) -> Result<Format, String> {
         let Format::Digits { base, .. } = self else {
-            let trouble = "a width is for digits, and u8 to u64, varint and zigzag have one; leave one of them out";
+            let trouble = "a width is for digits, and u8 to u64, varint and zigzag have their own; leave one of \
+                them out";
             return Err(trouble.into());
         };
         let width = text.parse().ok().filter(|n| (1..=WIDEST).contains(n));
-        let width = width.ok_or_else(|| format!("\"{text}\" is no width; write a number from 1 to {WIDEST}"))?;
+        let width = width.ok_or_else(|| format!("\"{text}\" is not a width; write a number from 1 to {WIDEST}"))?;
         Ok(Format::Digits { base, width })
     }
 

@@ -17,7 +17,7 @@ pub fn column(file: &str, name: &str, text: &[u8]) -> Result<Column, String> {
         }
         let place = || format!("{file} line {}", number + 1);
         let object: Map<String, Value> = serde_json::from_slice(line)
-            .map_err(|wrong| format!("{} is no JSON object ({wrong}); write one on each line", place()))?;
+            .map_err(|wrong| format!("{} is not a JSON object ({wrong}); write one per line", place()))?;
         match object.get(name) {
             None => {
                 let keys: Vec<&str> = object.keys().take(20).map(String::as_str).collect();
@@ -32,7 +32,7 @@ pub fn column(file: &str, name: &str, text: &[u8]) -> Result<Column, String> {
             Some(other) => column.push(other.to_string().as_bytes()),
         }
     }
-    if column.count() == 0 { Err(format!("{file} has no line; write a JSON object on each")) } else { Ok(column) }
+    if column.count() == 0 { Err(format!("{file} is empty; write one JSON object per line")) } else { Ok(column) }
 }
 
 /// The keys of the first line.

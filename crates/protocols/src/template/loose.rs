@@ -175,7 +175,7 @@ fn meant(rest: &str, names: &[String], scope: Scope<'_>) -> Result<(), String> {
     let wrong = format!("{{{name}{words}}}");
     let (right, wrong) =
         if right == "random" && words.is_empty() { ("{random 16}", wrong) } else { (&*corrected, wrong) };
-    Err(format!("{wrong} is no slot; write {right}, or {{text {{{wrong}}}}} to send it as it is"))
+    Err(format!("{wrong} is not a slot; write {right}, or {{text {{{wrong}}}}} to send it as is"))
 }
 
 /// Equal but for one letter: missing, too many, another, or changed places with its neighbour; or but for capitals.

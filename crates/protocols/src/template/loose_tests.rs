@@ -70,8 +70,8 @@ fn slots_are_filled_between_other_braces() {
 #[test]
 fn a_word_that_was_meant_to_be_a_slot_is_a_complaint_with_the_nearest_name() {
     let table = [
-        ("{countr}", "{countr} is no slot; write {counter}, or {text {{countr}}} to send it as it is"),
-        ("{\"a\":{uuuid}}", "{uuuid} is no slot; write {uuid}, or"),
+        ("{countr}", "{countr} is not a slot; write {counter}, or {text {}} to send it as is"),
+        ("{\"a\":{uuuid}}", "{uuuid} is not a slot; write {uuid}, or"),
         ("{cuonter from 5}", "write {counter from 5}, or"),
         ("{UUID}", "write {uuid}, or"),
         ("{Random 1..9}", "write {random 1..9}, or"),
@@ -80,12 +80,9 @@ fn a_word_that_was_meant_to_be_a_slot_is_a_complaint_with_the_nearest_name() {
         ("{cvs users.csv.name}", "write {csv users.csv.name}, or"),
         ("{evn TOKEN}", "write {env TOKEN}, or"),
         ("{order={uuid}} {ordre}", "write {order}, or"),
-        ("{counter form 5}", "\"form\" is not known in {counter}"),
-        (
-            "{counter | ulr}",
-            "\"ulr\" is no encoding; behind | there may stand url, json, base64, base64url, hex, unurl,",
-        ),
-        ("{env }", "{env} names no variable"),
+        ("{counter form 5}", "\"form\" is not supported in {counter}"),
+        ("{counter | ulr}", "\"ulr\" is not an encoding; after | write url, json, base64, base64url, hex, unurl,"),
+        ("{env }", "{env} needs the name"),
         ("{env BRUNT_NO_SUCH_VARIABLE}", "{env BRUNT_NO_SUCH_VARIABLE} is not set; write BRUNT_NO_SUCH_VARIABLE=…"),
     ];
     for (text, wanted) in table {

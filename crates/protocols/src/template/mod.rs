@@ -316,8 +316,8 @@ impl<'f> Builder<'f> {
                 let mut bare = text.clone();
                 bare.pop();
                 return Err(format!(
-                    "{text} may hold a line break or another control character, which would end the header line; write for \
-                     instance {bare} | url}}"
+                    "{text} may contain a line break or another control character, which would break the header; \
+                        write for instance {bare} | url}}"
                 ));
             }
         }

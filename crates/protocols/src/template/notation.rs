@@ -52,13 +52,13 @@ fn escape(rest: &str, out: &mut Vec<u8>) -> Result<usize, String> {
         Some(b'x') => {
             let digits = rest.get(2..4).filter(|digits| digits.bytes().all(|d| d.is_ascii_hexdigit()));
             let value = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-            out.push(value.ok_or("\\x needs two hexadecimal digits behind it, as in \\x0d")?);
+            out.push(value.ok_or("\\x must be followed by two hexadecimal digits, as in \\x0d")?);
             return Ok(4);
         }
         _ => {
             let shown: String = rest.chars().take(2).collect();
             return Err(format!(
-                "{shown} is no escape; there are \\r \\n \\t \\0 \\xNN, and \\\\ for a backslash itself"
+                "{shown} is not an escape; use \\r \\n \\t \\0 \\xNN, and \\\\ for a backslash itself"
             ));
         }
     };
@@ -75,7 +75,7 @@ fn pair(rest: &str, first: char, out: &mut Vec<u8>) -> Result<usize, String> {
     let value = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
     out.push(value.ok_or_else(|| {
         let shown: String = rest.chars().take(2).collect();
-        format!("\"{shown}\" is no pair of hexadecimal digits; write bytes as 0d0a or 0d 0a")
+        format!("\"{shown}\" is not a pair of hexadecimal digits; write bytes as 0d0a or 0d 0a")
     })?);
     Ok(2)
 }

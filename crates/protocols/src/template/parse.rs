@@ -86,7 +86,7 @@ impl<'a> Parser<'a> {
                     break;
                 }
                 let where_ = self.at + 1;
-                return Err(format!("the }} at character {where_} closes nothing; write }}}} for a brace itself"));
+                return Err(format!("the }} at character {where_} closes nothing; write }}}} for a literal brace"));
             } else if rest.starts_with('{') {
                 if !bytes.is_empty() {
                     pieces.push(Piece::Bytes(std::mem::take(&mut bytes).into()));
@@ -107,7 +107,7 @@ impl<'a> Parser<'a> {
         let from = self.at;
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(format!("slots are nested more than {DEEPEST} deep; write a flatter text"));
+            return Err(format!("slots are nested more than {DEEPEST} deep; use fewer levels"));
         }
         self.at += 1;
         let rest = self.rest();
@@ -133,7 +133,7 @@ impl<'a> Parser<'a> {
         };
         if !self.rest().starts_with('}') {
             let shown: String = self.text[from..].chars().take(24).collect();
-            return Err(format!("{shown} is not closed; write }} behind it, and {{{{ for a brace itself"));
+            return Err(format!("{shown} is not closed; write }} after it, or {{{{ for a literal brace"));
         }
         self.at += 1;
         self.depth -= 1;
@@ -143,13 +143,13 @@ impl<'a> Parser<'a> {
     /// `{name=CONTENT}`
     fn definition(&mut self, name: &str) -> Result<Piece, String> {
         if self.scope.is_value(name) || is_function(name) || name == "text" {
-            return Err(format!("{name} is a slot of its own and cannot name a part; choose another name"));
+            return Err(format!("{name} is the name of a slot and cannot name a part; use another name"));
         }
         if self.parts.iter().any(|part| part.name == name) {
-            return Err(format!("{name}= stands twice; name each part once, and write {{{name}}} to have it again"));
+            return Err(format!("{name}= is given twice; name each part once, and write {{{name}}} to repeat it"));
         }
         if self.parts.len() == MOST_PARTS {
-            return Err(format!("more than {MOST_PARTS} parts have names; name fewer"));
+            return Err(format!("more than {MOST_PARTS} parts are named; name fewer"));
         }
         let number = self.parts.len();
         self.parts.push(Part { name: name.into(), ..Part::default() });
@@ -226,7 +226,7 @@ impl<'a> Parser<'a> {
 
     fn whole_content(&mut self, name: &str) -> Result<Vec<Piece>, String> {
         if !self.rest().starts_with(' ') {
-            return Err(format!("{{{name}}} is of nothing; write {{{name} TEXT}} or {{{name} {{PART}}}}"));
+            return Err(format!("{{{name}}} needs a part; write {{{name} TEXT}} or {{{name} {{PART}}}}"));
         }
         self.at += 1;
         self.content(true)
@@ -272,13 +272,13 @@ impl<'a> Parser<'a> {
     }
 
     fn pad(&mut self) -> Result<Function, String> {
-        let wrong = "write {pad SIZE PART}, or {pad SIZE with HH PART} for another byte than 00";
+        let wrong = "write {pad SIZE PART}, or {pad SIZE with HH PART} for a byte other than 00";
         let size = self.word(|word| word.parse().ok()).filter(|size| *size <= LARGEST_PAD);
         let size = size.ok_or_else(|| format!("pad needs a size up to {LARGEST_PAD}; {wrong}"))?;
         let mut with = 0;
         if self.word(|word| (word == "with").then_some(())).is_some() {
             let byte = self.word(|word| u8::from_str_radix(word, 16).ok());
-            with = byte.ok_or_else(|| format!("pad needs a byte in hexadecimal behind with; {wrong}"))?;
+            with = byte.ok_or_else(|| format!("pad needs a byte in hexadecimal after with; {wrong}"))?;
         }
         Ok(Function::Pad { size, with })
     }
@@ -305,7 +305,8 @@ impl<'a> Parser<'a> {
         let mut two = Vec::new();
         for _ in 0..2 {
             if !self.rest().starts_with(" {") || self.rest().starts_with(" {{") {
-                let trouble = "xor is of two slots; write {xor {A} {B}}, with {text …} around what is no slot";
+                let trouble = "xor takes two slots; write {xor {A} {B}}, with {text …} around anything that is not \
+                    a slot";
                 return Err(trouble.into());
             }
             self.at += 1;
@@ -321,7 +322,7 @@ fn encoded<'a>(pieces: Vec<Piece>, names: impl Iterator<Item = &'a str>) -> Resu
     let mut pieces = pieces;
     for name in names {
         let function = encoding(name.trim())
-            .ok_or_else(|| format!("\"{}\" is no encoding; behind | there may stand {}", name.trim(), change::WORDS))?;
+            .ok_or_else(|| format!("\"{}\" is not an encoding; after | write {}", name.trim(), change::WORDS))?;
         pieces = vec![Piece::Made(Box::new(Made { function, content: pieces }))];
     }
     Ok(pieces)
@@ -360,7 +361,7 @@ pub fn unknown(text: &str) -> String {
     let shown: String = text.chars().take(24).collect();
     let shown = shown.split_inclusive('}').next().unwrap_or_default();
     format!(
-        "{shown} is no slot; there are {{counter}}, {{random 16}}, {{random 1..100}}, {{user}}, {{time}}, {{uuid}}, \
-         {{csv FILE.COLUMN}} and others (see the guide), and {{{{ and }}}} for braces themselves"
+        "{shown} is not a slot; use {{counter}}, {{random 16}}, {{random 1..100}}, {{user}}, {{time}}, {{uuid}}, \
+         {{csv FILE.COLUMN}} and others (see the guide), and {{{{ and }}}} for literal braces"
     )
 }

@@ -71,7 +71,7 @@ impl Resolver {
                 let number = self.number(&name, at)?;
                 if self.around.contains(&Around::Part(number)) {
                     return Err(format!(
-                        "{{{name}}} at character {at} would hold itself; only its length or checksum can"
+                        "{{{name}}} at character {at} would contain itself; only its length or checksum can"
                     ));
                 }
                 Ok(Piece::Part(number))
@@ -85,8 +85,8 @@ impl Resolver {
         let found = self.names.iter().position(|other| other == name);
         found.ok_or_else(|| {
             format!(
-                "{{{name}}} at character {at} names neither a slot nor a part; write {{{name}=…}} around a part to name \
-                 it so, and {{{{ and }}}} for braces themselves"
+                "{{{name}}} at character {at} names neither a slot nor a part; write {{{name}=…}} around a part to \
+                    name it, and {{{{ and }}}} for literal braces"
             )
         })
     }
@@ -120,19 +120,20 @@ impl Resolver {
         let name = &self.names[number];
         if self.around[depth..].contains(&Around::Function) {
             return Err(format!(
-                "what is made of {{{name}}} at character {at} stands inside something made of that part; take it out of it"
+                "the slot computed from {{{name}}} at character {at} is inside another slot computed from that \
+                    part; move it out"
             ));
         }
         let size = function.fixed_size().ok_or_else(|| {
             format!(
-                "what is made of {{{name}}} at character {at} stands inside {name} and must have a size that does not \
-                 depend on it; write for instance {{length u16 {{{name}}}}} or {{length width 4 {{{name}}}}}"
+                "the slot computed from {{{name}}} at character {at} is inside {name} and needs a fixed size; write \
+                    for instance {{length u16 {{{name}}}}} or {{length width 4 {{{name}}}}}"
             )
         })?;
         let place = self.owners.len();
         if place == MOST_PATCHES {
             return Err(format!(
-                "more than {MOST_PATCHES} lengths and checksums stand inside their own parts; write fewer"
+                "more than {MOST_PATCHES} lengths and checksums are inside their own parts; use fewer"
             ));
         }
         self.owners.push(number);
@@ -165,7 +166,7 @@ impl Looks<'_> {
         let mut sizes = vec![None; self.parts.len()];
         let whole = self.size(pieces, &mut sizes, 0)?;
         if whole > MOST_PIECES {
-            return Err(format!("its parts come to more than {MOST_PIECES} pieces; repeat fewer of them"));
+            return Err(format!("its parts come to more than {MOST_PIECES} pieces; repeat fewer"));
         }
         let mut seen = vec![false; self.parts.len()];
         self.again(pieces, &mut seen)
@@ -180,7 +181,7 @@ impl Looks<'_> {
                     Some(size) => size,
                     None if depth > self.parts.len() => {
                         let name = &self.parts[*number].name;
-                        return Err(format!("the part {name} needs itself to be worked out; write it without that"));
+                        return Err(format!("the part {name} depends on itself; write it without that"));
                     }
                     None => {
                         let part = &self.parts[*number];
@@ -210,8 +211,8 @@ impl Looks<'_> {
                 Piece::Part(number) if self.depends(*number) && seen[*number] => {
                     let name = &self.parts[*number].name;
                     return Err(format!(
-                        "{{{name}}} holds a length or checksum of a part around it and so cannot be written again; \
-                         name a part without it"
+                        "{{{name}}} contains a length or checksum of the part around it and cannot be repeated; \
+                            name a part without it"
                     ));
                 }
                 Piece::Part(number) => {

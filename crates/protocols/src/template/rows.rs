@@ -46,8 +46,8 @@ impl Choice {
             };
             if twice {
                 return Err(format!(
-                    "{{csv {words}}} says twice how its rows are chosen; write one of sequential, shuffle and random, and one of \
-                     recycle, stop and unique"
+                    "{{csv {words}}} says twice how rows are chosen; write one of sequential, shuffle and random, \
+                        and one of recycle, stop and unique"
                 ));
             }
             rest = before.trim_end();
@@ -55,12 +55,13 @@ impl Choice {
         let stops = unique || end == Some(true);
         let order = order.map_or(Order::Sequential, |(order, _)| order);
         if unique && end == Some(false) {
-            return Err(format!(
-                "{{csv {words}}}: unique rows are taken once, and recycle takes them again; leave one out"
-            ));
+            return Err(format!("{{csv {words}}}: unique uses rows once, and recycle reuses them; leave one out"));
         }
         if stops && order == Order::Random {
-            return Err(format!("{{csv {words}}}: random rows have no end; write shuffle for each once in any order"));
+            return Err(format!(
+                "{{csv {words}}}: random rows never run out; write shuffle for each row once in \
+                random order"
+            ));
         }
         Ok((Choice { order, stops }, rest))
     }
@@ -153,10 +154,10 @@ mod tests {
         assert_eq!(read("u.csv.a unique"), Ok((Order::Sequential, true, "u.csv.a")));
         assert_eq!(read("u.csv.a recycle sequential"), Ok((Order::Sequential, false, "u.csv.a")));
         for (words, wanted) in [
-            ("u.csv.a random shuffle", "says twice how its rows are chosen"),
+            ("u.csv.a random shuffle", "says twice how rows are chosen"),
             ("u.csv.a stop recycle", "says twice"),
             ("u.csv.a unique recycle", "leave one out"),
-            ("u.csv.a random stop", "random rows have no end"),
+            ("u.csv.a random stop", "random rows never run out"),
         ] {
             assert!(read(words).expect_err(words).contains(wanted), "{words}");
         }

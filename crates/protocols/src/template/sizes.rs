@@ -35,8 +35,8 @@ fn fits(function: &Function, size: u64, room: u64) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "a length may come to {largest}, and as it is written it ends at {room}; write it wider, such as u32, or what it \
-         is of shorter ({{counter below N}} has fewer digits than {{counter}})"
+        "a length may reach {largest}, and this format ends at {room}; write it wider, such as u32, or make the \
+            part shorter ({{counter below N}} has fewer digits than {{counter}})"
     ))
 }
 

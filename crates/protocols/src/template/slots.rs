@@ -51,8 +51,8 @@ pub fn group(words: &str, groups: usize) -> Result<usize, String> {
     let named = if words.is_empty() { Some(groups.min(1)) } else { words.parse().ok() };
     named.filter(|group| *group <= groups).ok_or_else(|| {
         format!(
-            "{{captured {words}}} is no group of the pattern, which has {groups}; write {{captured}} for the first, \
-             {{captured 0}} for all that it matches"
+            "{{captured {words}}} is not a group of the pattern, which has {groups}; write {{captured}} for the \
+                first, {{captured 0}} for the whole match"
         )
     })
 }
@@ -93,13 +93,13 @@ pub fn value(name: &str, words: &str, salt: u64, files: &mut Files) -> Result<Va
 /// There is none of that name.
 pub fn env(name: &str) -> Result<String, String> {
     if name.is_empty() || name.contains(char::is_whitespace) {
-        return Err("{env} names no variable of the environment; write for instance {env TOKEN}".into());
+        return Err("{env} needs the name of an environment variable; write for instance {env TOKEN}".into());
     }
     crate::file::variable(name).map_err(|trouble| match trouble {
         std::env::VarError::NotPresent => {
-            format!("{{env {name}}} is not set; write {name}=… in front of brunt, or export it")
+            format!("{{env {name}}} is not set; write {name}=… before brunt, or export it")
         }
-        std::env::VarError::NotUnicode(_) => format!("{{env {name}}} is no text (UTF-8); set it to one that is"),
+        std::env::VarError::NotUnicode(_) => format!("{{env {name}}} is not text (UTF-8); set it to text"),
     })
 }
 
@@ -110,7 +110,7 @@ fn row(words: &str, lines: bool, files: &mut Files) -> Result<Value, String> {
         None => (words, None),
     };
     let column = files.column(named, lines).map_err(|trouble| match slip(named) {
-        Some((word, right)) => format!("\"{word}\" is no word of {{csv}}; write {right} if you meant that"),
+        Some((word, right)) => format!("\"{word}\" is not a word of {{csv}}; write {right} if you meant that"),
         None => trouble,
     })?;
     files.chosen(named, choice, column.count())?;
@@ -120,7 +120,7 @@ fn row(words: &str, lines: bool, files: &mut Files) -> Result<Value, String> {
     {
         let row = String::from_utf8_lossy(row);
         return Err(format!(
-            "{named} holds \"{row}\", which is no whole number; leave the format out to have it as it is"
+            "{named} has \"{row}\", which is not a whole number; leave out the format to send it as is"
         ));
     }
     Ok(Value::Row { column, format, choice, salt: csv::salt(named) })
@@ -145,21 +145,21 @@ fn slip(named: &str) -> Option<(&str, &'static str)> {
 fn random(words: &mut Words<'_>, salt: u64) -> Result<Value, String> {
     let wrong = "write {random 16} for letters and digits, {random 16 hex}, {random 16 digits}, {random 16 bytes}, or \
                  {random 1..100} for a number (both ends included)";
-    let first = words.first().ok_or_else(|| format!("{{random}} says not what; {wrong}"))?;
+    let first = words.first().ok_or_else(|| format!("{{random}} is incomplete; {wrong}"))?;
     if let Some((low, high)) = first.split_once("..") {
         let bounds = low.parse::<u64>().ok().zip(high.parse::<u64>().ok()).filter(|(low, high)| low <= high);
         let (from, to) =
-            bounds.ok_or_else(|| format!("{{random {first}}} is no span of whole numbers from 0 on; {wrong}"))?;
+            bounds.ok_or_else(|| format!("{{random {first}}} is not a range of whole numbers from 0; {wrong}"))?;
         return Ok(Value::Integer { from, span: (to - from).wrapping_add(1), format: words.format()?, salt });
     }
     let count = first.parse().ok().filter(|count| *count <= MOST_RANDOM);
-    let count = count.ok_or_else(|| format!("{{random {first}}} is no count up to {MOST_RANDOM}; {wrong}"))?;
+    let count = count.ok_or_else(|| format!("{{random {first}}} is not a count up to {MOST_RANDOM}; {wrong}"))?;
     Ok(match words.first() {
         None => Value::Characters { count, of: ALPHANUMERIC, salt },
         Some("hex") => Value::Characters { count, of: b"0123456789abcdef", salt },
         Some("digits") => Value::Characters { count, of: b"0123456789", salt },
         Some("bytes") => Value::Bytes { count, salt },
-        Some(other) => return Err(format!("{{random {first} {other}}} is not known; {wrong}")),
+        Some(other) => return Err(format!("{{random {first} {other}}} is not supported; {wrong}")),
     })
 }
 
@@ -176,7 +176,7 @@ fn later(words: &mut Words<'_>) -> Result<Value, String> {
     );
     let by = nanos.ok().and_then(|nanos| i64::try_from(nanos).ok());
     let by = by.ok_or_else(|| {
-        format!("{{time in {text}}} is no time from now; write for instance {{time iso in 90s}}, in -1h or in 7d")
+        format!("{{time in {text}}} is not a time from now; write for instance {{time iso in 90s}}, in -1h or in 7d")
     })?;
     words.list.drain(at..(at + 2).min(words.list.len()));
     Ok(Value::Later { by: if back { -by } else { by }, of: Box::new(time(words)?) })
@@ -198,8 +198,8 @@ fn time(words: &mut Words<'_>) -> Result<Value, String> {
         Some("ns") => 1,
         Some(word) if Format::word(word).is_none() && word != "width" => {
             return Err(format!(
-                "{{time {word}}} is not known; write {{time}} for seconds since 1970, {{time ms}}, {{time us}}, {{time ns}}, \
-                 {{time iso}}, {{time date}} or {{time fix}}"
+                "{{time {word}}} is not supported; write {{time}} for seconds since 1970, {{time ms}}, {{time us}}, \
+                    {{time ns}}, {{time iso}}, {{time date}} or {{time fix}}"
             ));
         }
         _ => return Ok(Value::Time { unit: 1_000_000_000, format: words.format()? }),
@@ -214,7 +214,7 @@ fn traceparent(words: &mut Words<'_>) -> Result<Value, String> {
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
     let share = number.parse::<f64>().map(|number| number / scale).ok().filter(|share| (0.0..=1.0).contains(share));
     let share = share.ok_or_else(|| {
-        format!("{{traceparent {text}}} is no share of the traces; write for instance {{traceparent 1%}}")
+        format!("{{traceparent {text}}} is not a share of the traces; write for instance {{traceparent 1%}}")
     })?;
     Ok(Value::Trace { sampled: wire::Trace::sampled_below(share) })
 }
@@ -255,16 +255,17 @@ impl<'a> Words<'a> {
         let Some(word) = self.list.first() else { return Ok(()) };
         let known = match self.name {
             "counter" => {
-                "from N, step N, below N, width N, hex, varint, zigzag, and u8 to u64 (le behind it for little endian)"
+                "from N, step N, below N, width N, hex, varint, zigzag, and u8 to u64 (followed by le for little \
+                    endian)"
             }
             "sequence" => {
-                "from N, below N, width N, hex, varint, zigzag, and u8 to u64 (le behind it for little endian)"
+                "from N, below N, width N, hex, varint, zigzag, and u8 to u64 (followed by le for little endian)"
             }
             "time" => "ms, us, ns, iso, date, fix, in 7d, width N, hex, varint, zigzag, and u8 to u64",
             "uuid" => "nothing",
             "traceparent" => "the share of traces to be sampled, such as 1%",
-            _ => "width N, hex, varint, zigzag, and u8 to u64 (le behind it for little endian)",
+            _ => "width N, hex, varint, zigzag, and u8 to u64 (followed by le for little endian)",
         };
-        Err(format!("\"{word}\" is not known in {{{}}}; there may follow {known}", self.name))
+        Err(format!("\"{word}\" is not supported in {{{}}}; write {known}", self.name))
     }
 }

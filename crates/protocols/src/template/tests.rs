@@ -297,7 +297,7 @@ fn columns_of_files() {
     let complaint = |text: String| Template::parse(&text, "--send").unwrap_err().to_string();
     let said = complaint(format!("{{csv {file}.age}}"));
     assert_eq!(said, format!("--send: {file} has no column \"age\"; its first row names id, name"));
-    assert!(complaint(format!("{{csv {file}.name u16}}")).contains("which is no whole number"));
+    assert!(complaint(format!("{{csv {file}.name u16}}")).contains("which is not a whole number"));
     assert!(complaint("{csv nowhere.csv.id}".into()).contains("nowhere.csv cannot be read"));
     std::fs::write(directory.path().join("ragged.csv"), "a,b\n1,2\n3\n").unwrap();
     let ragged = directory.path().join("ragged.csv");
@@ -370,15 +370,15 @@ fn fixed_texts_are_known() {
 #[test]
 fn a_length_that_does_not_fit_is_refused() {
     let refused = [
-        ("{length u8 {a}}{a={random 300 digits}}", "may come to 300, and as it is written it ends at 255"),
-        ("{length u8 +4 {a}}{a={random 252}}", "may come to 256"),
-        ("{a={length u16le {a}}{pad 65534 x}}", "may come to 65536, and as it is written it ends at 65535"),
-        ("{a={length width 2 {a}}{random 98}}", "may come to 100, and as it is written it ends at 99"),
-        ("{hex {length u8 {base64 {random 192 bytes}}}}", "may come to 256"),
-        ("{xor {length u8 {random 256}} {text x}}", "may come to 256"),
-        ("{xor {text x} {length u8 {hex {random 128}}}}", "may come to 256"),
-        ("{length u8 {random 240}{counter}}", "may come to 260"),
-        ("{b=x{length u8 {a}}}{a={c}{c}}{c={random 128}}", "may come to 256"),
+        ("{length u8 {a}}{a={random 300 digits}}", "may reach 300, and this format ends at 255"),
+        ("{length u8 +4 {a}}{a={random 252}}", "may reach 256"),
+        ("{a={length u16le {a}}{pad 65534 x}}", "may reach 65536, and this format ends at 65535"),
+        ("{a={length width 2 {a}}{random 98}}", "may reach 100, and this format ends at 99"),
+        ("{hex {length u8 {base64 {random 192 bytes}}}}", "may reach 256"),
+        ("{xor {length u8 {random 256}} {text x}}", "may reach 256"),
+        ("{xor {text x} {length u8 {hex {random 128}}}}", "may reach 256"),
+        ("{length u8 {random 240}{counter}}", "may reach 260"),
+        ("{b=x{length u8 {a}}}{a={c}{c}}{c={random 128}}", "may reach 256"),
     ];
     for (text, wanted) in refused {
         let said = Template::parse(text, "--send").expect_err(text).to_string();
@@ -401,57 +401,58 @@ fn a_length_that_does_not_fit_is_refused() {
 #[test]
 fn complaints() {
     let table = [
-        ("{", "{ is no slot; there are {counter}"),
-        ("{\"a\":1}", "{\"a\":1} is no slot"),
+        ("{", "{ is not a slot; use {counter}"),
+        ("{\"a\":1}", "{\"a\":1} is not a slot"),
         ("{nobody}", "{nobody} at character 1 names neither a slot nor a part"),
-        ("{nobody x}", "{nobody x} is no slot"),
-        ("a}", "the } at character 2 closes nothing; write }} for a brace itself"),
+        ("{nobody x}", "{nobody x} is not a slot"),
+        ("a}", "the } at character 2 closes nothing; write }} for a literal brace"),
         ("{counter", "is no slot"),
         ("{counter {user}}", "is not closed"),
-        ("{counter by 3}", "\"by\" is not known in {counter}; there may follow from N"),
+        ("{counter by 3}", "\"by\" is not supported in {counter}; write from N"),
         ("{counter step x}", "{counter step} needs a whole number"),
         ("{counter below 0}", "has no numbers"),
-        ("{counter width 100}", "\"100\" is no width; write a number from 1 to 64"),
+        ("{counter width 100}", "\"100\" is not a width; write a number from 1 to 64"),
         ("{counter u8 width 4}", "a width is for digits"),
         ("{random}", "says not what"),
-        ("{random x}", "{random x} is no count"),
+        ("{random x}", "{random x} is not a count"),
         ("{random 5..1}", "is no span of whole numbers"),
-        ("{random 5 letters}", "{random 5 letters} is not known"),
-        ("{time now}", "{time now} is not known"),
+        ("{random 5 letters}", "{random 5 letters} is not supported"),
+        ("{time now}", "{time now} is not supported"),
         ("{counter varint width 4}", "a width is for digits"),
-        ("{a=x{length varint {a}}}", "must have a size that does not depend on it"),
-        ("{uuid 4}", "\"4\" is not known in {uuid}; there may follow nothing"),
-        ("{traceparent 2}", "{traceparent 2} is no share of the traces"),
-        ("{traceparent 1% x}", "\"x\" is not known in {traceparent}"),
-        ("{csv users}", "\"users\" is no column; write {csv FILE.COLUMN}"),
-        ("{length}", "{length} is of nothing"),
-        ("{a=x}{a=y}", "a= stands twice"),
-        ("{user=x}", "user is a slot of its own"),
-        ("{a=x{a}}", "would hold itself"),
-        ("{a=x{length {a}}}", "must have a size that does not depend on it"),
-        ("{a=x{hex {length u8 {a}}}}", "stands inside something made of that part"),
+        ("{a=x{length varint {a}}}", "needs a fixed size"),
+        ("{uuid 4}", "\"4\" is not supported in {uuid}; write nothing"),
+        ("{traceparent 2}", "{traceparent 2} is not a share of the traces"),
+        ("{traceparent 1% x}", "\"x\" is not supported in {traceparent}"),
+        ("{csv users}", "\"users\" is not a column; write {csv FILE.COLUMN}"),
+        ("{length}", "{length} needs a part"),
+        ("{a=x}{a=y}", "a= is given twice"),
+        ("{user=x}", "user is the name of a slot"),
+        ("{a=x{a}}", "would contain itself"),
+        ("{a=x{length {a}}}", "needs a fixed size"),
+        ("{a=x{hex {length u8 {a}}}}", "is inside another slot computed from that part"),
         ("{a=x{b}}{c=y{b={length {a}}}}", "the part a needs itself"),
-        ("{p={q={length u8 {p}}}}{q}", "{q} holds a length or checksum of a part around it"),
-        ("{xor a b}", "xor is of two slots"),
+        ("{p={q={length u8 {p}}}}{q}", "{q} contains a length or checksum of the part around it"),
+        ("{xor a b}", "xor takes two slots"),
         ("{pad x}", "pad needs a size"),
         ("{length {a}", "is not closed"),
         ("{hmac-md5 key}", "hmac-md5 needs a key and a part; write {hmac-md5 KEY PART}"),
         ("{hmac-md5 {user}}", "hmac-md5 needs a key and a part"),
-        ("{p={hmac-md5 {p} {p}}}", "would hold itself"),
-        ("{p={hmac-md5 {k} {p}}}{k={p}}", "needs itself to be worked out"),
-        ("{k={p={hmac-md5 {k} {p}}}}", "would hold itself"),
+        ("{p={hmac-md5 {p} {p}}}", "would contain itself"),
+        ("{p={hmac-md5 {k} {p}}}{k={p}}", "depends on itself"),
+        ("{k={p={hmac-md5 {k} {p}}}}", "would contain itself"),
     ];
     for (text, wanted) in table {
         let said = Template::parse(text, "--send").expect_err(text).to_string();
         assert!(said.starts_with("--send: ") && said.contains(wanted), "{text}: {said}");
     }
-    let table = [("\\q", "\\q is no escape"), ("\\x0", "\\x needs two"), ("a\\", "\\ is no escape")];
+    let table =
+        [("\\q", "\\q is not an escape"), ("\\x0", "\\x must be followed by two"), ("a\\", "\\ is not an escape")];
     for (text, wanted) in table {
         let said = Template::parse_as(text, "--send", Notation::Escaped).unwrap_err().to_string();
         assert!(said.contains(wanted), "{text}: {said}");
     }
     let said = Template::parse_as("0d0", "--send-hex", Notation::Hex).unwrap_err().to_string();
-    assert_eq!(said, "--send-hex: \"0\" is no pair of hexadecimal digits; write bytes as 0d0a or 0d 0a");
+    assert_eq!(said, "--send-hex: \"0\" is not a pair of hexadecimal digits; write bytes as 0d0a or 0d 0a");
 }
 
 /// A text of doubled parts would come to 2^60 pieces.

@@ -114,7 +114,7 @@ impl Undecoded {
             Undecoded::Broken => format!("the body ({bytes}) cannot be decoded by its Content-Encoding"),
             Undecoded::TooLong => {
                 let most = measure::format_bytes(DECODED_BOUND);
-                format!("the body ({bytes}) is longer than {most} once decoded, the most that is looked into")
+                format!("the body ({bytes}) is longer than {most} when decoded, the limit for checks")
             }
             Undecoded::NoRoom => format!("the body ({bytes}) was not decoded: {NO_ROOM}"),
         }

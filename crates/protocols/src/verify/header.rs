@@ -26,7 +26,7 @@ impl Header {
         let token = |b: u8| b.is_ascii_graphic() && !b"\"(),/:;<=>?@[\\]{}".contains(&b);
         if name.is_empty() || !name.bytes().all(token) {
             return Err(format!(
-                "\"{text}\" names no header; write NAME: VALUE, such as Content-Type: application/json*"
+                "\"{text}\" has no header name; write NAME: VALUE, such as Content-Type: application/json*"
             ));
         }
         Ok(Header { name: name.to_owned(), value })
@@ -88,7 +88,7 @@ impl Lines {
     /// # Errors
     /// There was no room for them.
     pub fn text(&self) -> Result<&[u8], String> {
-        if self.crowded { Err(format!("the lines were not looked into: {NO_ROOM}")) } else { Ok(&self.text) }
+        if self.crowded { Err(format!("the headers were not checked: {NO_ROOM}")) } else { Ok(&self.text) }
     }
 }
 

@@ -25,10 +25,10 @@ impl Place {
     /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Place, String> {
         let wrong = |what: &str| format!("\"{text}\" {what}; write a path such as $.token or $.items[0].id");
-        let rest = text.strip_prefix('$').ok_or_else(|| wrong("does not begin with $"))?;
+        let rest = text.strip_prefix('$').ok_or_else(|| wrong("does not start with $"))?;
         match path(rest, DEEPEST).map_err(|what| wrong(&what))? {
             (path, "") => Ok(Place(path)),
-            (_, rest) => Err(wrong(&format!("goes on with \"{rest}\", which is no step of a path"))),
+            (_, rest) => Err(wrong(&format!("continues with \"{rest}\", which is not part of a path"))),
         }
     }
 
@@ -146,7 +146,7 @@ impl Json {
     /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Json, String> {
         let wrong = |what: &str| format!("\"{text}\" {what}; write a rule such as $.code == 200 or $.items[0].id");
-        let rest = text.trim().strip_prefix('$').ok_or_else(|| wrong("does not begin with $"))?;
+        let rest = text.trim().strip_prefix('$').ok_or_else(|| wrong("does not start with $"))?;
         let (path, rest) = path(rest, DEEPEST).map_err(|what| wrong(&what))?;
         let rule = text.trim().to_owned();
         let place = rule[..rule.len() - rest.trim_end().len()].to_owned();
@@ -210,14 +210,14 @@ pub(super) fn test(text: &str) -> Result<(Compare, Wanted), String> {
     let (compare, value) = COMPARISONS
         .iter()
         .find_map(|(sign, compare)| Some((*compare, text.strip_prefix(sign)?.trim())))
-        .ok_or("has no comparison (==, !=, <, <=, >, >=, contains) behind its path")?;
+        .ok_or("has no comparison (==, !=, <, <=, >, >=, contains) after its path")?;
     if value.is_empty() {
         return Err("compares with nothing".into());
     }
-    let value = literal(value).ok_or_else(|| format!("compares with JSON that is nested deeper than {DEEPEST}"))?;
+    let value = literal(value).ok_or_else(|| format!("compares with JSON nested more than {DEEPEST} deep"))?;
     let ordered = matches!(compare, Compare::Less | Compare::AtMost | Compare::Greater | Compare::AtLeast);
     if ordered && !matches!(value, Wanted::Number(_)) {
-        return Err("orders by something that is no number".into());
+        return Err("uses <, <=, > or >= with something that is not a number".into());
     }
     Ok((compare, value))
 }

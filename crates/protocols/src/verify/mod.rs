@@ -44,7 +44,7 @@ pub const OPTIONS: [OptionSpec; 3] = [
         short: None,
         takes: Takes::Many("RULE"),
         help: Text {
-            en: "Fail a response unless its JSON body keeps the rule: '$.code == 200', '$.items[0].id'",
+            en: "Fail a response unless its JSON body matches the rule: '$.code == 200', '$.items[0].id'",
             zh: "JSON 响应体不符合规则则计为失败：'$.code == 200'、'$.items[0].id'",
         },
     },
@@ -53,7 +53,7 @@ pub const OPTIONS: [OptionSpec; 3] = [
         short: None,
         takes: Takes::Many("NAME: VALUE"),
         help: Text {
-            en: "Fail a response unless this line comes behind its body; * in VALUE is any text, NAME alone any value",
+            en: "Fail a response unless it has this trailer; * in VALUE is any text, NAME alone any value",
             zh: "响应体之后缺少该 trailer 则计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
         },
     },
@@ -126,9 +126,9 @@ impl Missed {
         match self {
             Missed::TooLong => {
                 let bound = measure::format_bytes(KEPT_BOUND as u64);
-                format!("the body is longer than {bound}, the most that is kept to be looked into")
+                format!("the body is longer than {bound}, the limit for checks")
             }
-            Missed::NoRoom => format!("the body was not looked into: {NO_ROOM}"),
+            Missed::NoRoom => format!("the body was not checked: {NO_ROOM}"),
         }
     }
 }
@@ -264,7 +264,7 @@ pub fn lacks(what: &str, text: &[u8], beginning: &[u8], size: u64) -> String {
 
 /// As [`lacks`], of an answer that is not as an option wants it.
 pub fn unlike(what: &str, option: &str, beginning: &[u8], size: u64) -> String {
-    format!("expected {what} to be as {option} says, found {}", found(beginning, size))
+    format!("expected {what} to match {option}, found {}", found(beginning, size))
 }
 
 fn found(beginning: &[u8], size: u64) -> String {

@@ -70,16 +70,16 @@ fn json_rules() {
     }
     assert!(Json::parse("$[1] == 'b'").expect("a rule").holds(&raw(&json!(["a", "b"]))));
     for (rule, said) in [
-        ("code == 200", "does not begin with $"),
+        ("code == 200", "does not start with $"),
         ("$.code 200", "has no comparison"),
         ("$.code ==", "compares with nothing"),
         ("$.code = 200", "has a single =; write == to compare: $.code == 200"),
         ("$.code=200", "has a single =; write == to compare: $.code ==200"),
         ("$..", "has a path that cannot be read"),
-        ("$.a[?@.b < x]", "orders by something that is no number"),
+        ("$.a[?@.b < x]", "uses <, <=, > or >= with something that is not a number"),
         ("$.a[?b]", "has a filter that cannot be read"),
         ("$[x]", "has a path that cannot be read"),
-        ("$.code < abc", "orders by something that is no number"),
+        ("$.code < abc", "uses <, <=, > or >= with something that is not a number"),
     ] {
         let complaint = Json::parse(rule).expect_err(rule);
         assert!(complaint.contains(said), "{complaint}");
@@ -218,7 +218,7 @@ fn what_all_answers_keep_is_bounded_and_said() {
     assert_eq!(verdicts, [None, Some(Missed::NoRoom)], "the first ones, and then no more");
     let last = all.pop().expect("one");
     assert_eq!(last.verdict(Some(&expected), None, &budget), Some(FaultKind::WrongBody));
-    assert_eq!(last.why(Some(&expected), None, &budget), format!("the body was not looked into: {NO_ROOM}"));
+    assert_eq!(last.why(Some(&expected), None, &budget), format!("the body was not checked: {NO_ROOM}"));
     drop(all);
     assert_eq!(budget.taken(), 0);
 }
@@ -295,7 +295,7 @@ fn however_deep_and_many_the_values_are_a_body_takes_no_more_room() {
     }
     let complaint = |rule: &str| Json::parse(rule).expect_err("too deep");
     let nested = complaint(&format!("$.a == {}1{}", "[".repeat(128), "]".repeat(128)));
-    assert!(nested.contains("compares with JSON that is nested deeper than 128"), "{nested}");
+    assert!(nested.contains("compares with JSON nested more than 128 deep"), "{nested}");
     assert!(complaint(&format!("${}", "[0]".repeat(129))).contains("has a path of more than 128 steps"));
 }
 

@@ -22,7 +22,7 @@ pub const INTERNAL_ERROR: u16 = 1011;
 pub fn code(payload: &[u8]) -> Result<u16, Broken> {
     let (code, reason) = match payload {
         [] => return Ok(NO_CODE),
-        [_] => return Err(Broken("a close frame with half a code")),
+        [_] => return Err(Broken("a close frame with half a status code")),
         [high, low, reason @ ..] => (u16::from_be_bytes([*high, *low]), reason),
     };
     if !matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999) {

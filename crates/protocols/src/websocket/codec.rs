@@ -67,7 +67,7 @@ pub fn frame(bytes: &[u8], sender: Sender, deflates: bool) -> Result<Option<Fram
         frame.deflated = true;
     }
     if second & 0x80 != 0 && sender == Sender::Server {
-        return Err(Broken("the server masked a frame, which only clients do"));
+        return Err(Broken("the server masked a frame, which only clients may do"));
     }
     if second & 0x80 == 0 && sender == Sender::Client {
         return Err(Broken("the client sent a frame without a mask"));
@@ -78,7 +78,7 @@ pub fn frame(bytes: &[u8], sender: Sender, deflates: bool) -> Result<Option<Fram
         CLOSE | PING | PONG if !frame.last => return Err(Broken("a control frame in fragments")),
         CLOSE | PING | PONG if short > 125 => return Err(Broken("a control frame of more than 125 bytes")),
         CLOSE | PING | PONG => {}
-        _ => return Err(Broken("a frame of a kind that WebSocket does not have")),
+        _ => return Err(Broken("a frame with an unknown opcode")),
     }
     let (size, used) = match short {
         126 => {
@@ -95,7 +95,7 @@ pub fn frame(bytes: &[u8], sender: Sender, deflates: bool) -> Result<Option<Fram
         return Err(Broken("a frame whose length is not in its shortest form"));
     }
     if size >> 63 != 0 {
-        return Err(Broken("a frame's length is beyond all measure"));
+        return Err(Broken("a frame's length is out of range"));
     }
     (frame.size, frame.head) = (size, 2 + used);
     if sender == Sender::Client {

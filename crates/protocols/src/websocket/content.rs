@@ -99,7 +99,7 @@ pub fn contents(asked: &Asked) -> Result<Vec<Content>, Complaint> {
     }
     for base64 in asked.values("data-base64") {
         let bytes = base64::engine::general_purpose::STANDARD.decode(base64).map_err(|trouble| {
-            Complaint::new("--data-base64", format!("\"{base64}\" is no base64 ({trouble}); write for instance AAEC"))
+            Complaint::new("--data-base64", format!("\"{base64}\" is not base64 ({trouble}); write for instance AAEC"))
         })?;
         all.push(fixed(bytes, "--data-base64"));
     }
@@ -124,7 +124,7 @@ fn from_file(path: &str, asked: &Asked) -> Result<Vec<Content>, Complaint> {
         }
     }
     if all.is_empty() {
-        return Err(Complaint::new("--data-file", format!("{path} holds no message; write one on each line")));
+        return Err(Complaint::new("--data-file", format!("{path} has no messages; write one per line")));
     }
     Ok(all)
 }
@@ -132,10 +132,7 @@ fn from_file(path: &str, asked: &Asked) -> Result<Vec<Content>, Complaint> {
 fn from_hex(text: &str) -> Result<Vec<u8>, Complaint> {
     let digits: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
     let wrong = || {
-        Complaint::new(
-            "--data-hex",
-            format!("\"{text}\" is no hexadecimal text; write two digits a byte, as in 00ff1a"),
-        )
+        Complaint::new("--data-hex", format!("\"{text}\" is not hexadecimal; write two digits per byte, as in 00ff1a"))
     };
     let pairs = digits.chunks(2).map(|pair| {
         let digit = |b: &u8| (*b as char).to_digit(16);

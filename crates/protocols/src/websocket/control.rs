@@ -10,7 +10,7 @@ use super::session::{Rare, Stage, Told, WebSocketSession};
 
 /// Answers to pings that may wait for the server to read them.
 const REPLIES_BOUND: u16 = 32_768;
-const UNREAD: Broken = Broken("a flood of pings whose answers the server does not read");
+const UNREAD: Broken = Broken("a flood of pings while the server does not read the pongs");
 
 impl WebSocketSession {
     /// A control frame came (5.5).

@@ -82,7 +82,7 @@ impl Protocol for WebSocket {
         for (number, asked) in asked.urls.iter().enumerate() {
             let url = parse_url(&asked.url, &mut marks, false)?;
             // A connection is bound to its URL.
-            origins.push(origin(&url, number as u32).ok_or_else(|| no_url(&asked.url, "it names no host"))?);
+            origins.push(origin(&url, number as u32).ok_or_else(|| no_url(&asked.url, "it has no host"))?);
             upgrades.push(Upgrade::new(&url, &wishes));
             for content in &contents {
                 let weight = asked.weight / contents.len() as f64;
@@ -117,7 +117,7 @@ fn refuse_own(asked: &Asked) -> Result<(), Complaint> {
     let own = asked.own.iter().flat_map(|own| own.keys()).map(String::as_str);
     match own.chain(asked.options.contains_key("await").then_some("await")).next() {
         Some(name) => {
-            let trouble = "is for steps of a flow; elsewhere all connections say the same: write it beside the URLs";
+            let trouble = "is for steps of a flow; elsewhere all connections send the same: write it next to the URLs";
             Err(Complaint::new(format!("--{name}"), trouble))
         }
         None => Ok(()),
@@ -134,7 +134,7 @@ fn message(content: &Content, wishes: &Wishes, expected: Option<&str>) -> Result
         None => 0,
         Some(_) if content.place.is_empty() => 0,
         Some(field) => field.key(&sample).ok_or_else(|| {
-            let trouble = "the message has no such field as --match-field names, so that no response would fit it";
+            let trouble = "the message does not have the field of --match-field, so no response would match it";
             Complaint::new(&content.place, trouble)
         })?,
     };
@@ -220,7 +220,7 @@ pub(super) fn parse_url(written: &str, marks: &mut Marks, slots: bool) -> Result
     let text = &*if slots { marks.settled(&taken)? } else { options::said_once(&taken, "URL", marks)? };
     let authority = text.split_once("://").map_or(text, |(_, behind)| behind).split(['/', '?', '#']).next();
     if marks.are_in(authority.unwrap_or_default().as_bytes()) {
-        return Err(no_url(written, "in front of its path only {env NAME} can stand"));
+        return Err(no_url(written, "only {env NAME} is allowed before its path"));
     }
     let mut url = Url::parse(text).map_err(|trouble| no_url(text, &trouble.to_string()))?;
     if !matches!(url.scheme(), "ws" | "wss") {

@@ -42,8 +42,8 @@ impl Expect {
         }
         if let Some(slot) = slots.iter().find(|slot| ["{random", "{uuid"].iter().any(|s| slot.starts_with(s))) {
             return Err(wrong(format!(
-                "{slot} is another here than in the message, so that no response would hold it; give it a name there, \
-                 {{id={slot}}}, and write {{id}} here"
+                "{slot} differs here from the one in the message, so no response would contain it; give it a name \
+                    there, {{id={slot}}}, and write {{id}} here"
             )));
         }
         Ok(Expect::Filled(text.to_owned()))

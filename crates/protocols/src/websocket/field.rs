@@ -174,7 +174,7 @@ mod tests {
             assert_eq!(key(one), key(other), "{one} {other}");
         }
         assert_ne!(key("7"), key("8"));
-        assert_ne!(key(r#""\u00e""#), key(r#""\u00ea""#), "half an escape is no escape");
+        assert_ne!(key(r#""\u00e""#), key(r#""\u00ea""#), "half an escape is not an escape");
     }
 
     proptest::proptest! {

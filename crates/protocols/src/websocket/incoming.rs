@@ -65,7 +65,7 @@ impl Part {
         }
         if let Some(budget) = keep {
             if self.size > KEPT_BOUND {
-                return Err(Broken("a message larger than 16 MiB, which is the most that is looked into"));
+                return Err(Broken("a message larger than 16 MiB, the limit for checks"));
             }
             if !self.kept.add(content, budget) {
                 return Err(Broken(NO_ROOM));
@@ -127,7 +127,7 @@ impl Incoming {
     fn follow(&mut self, frame: &Frame) -> Result<(), Broken> {
         match (frame.kind == CONTINUATION, &self.part) {
             (true, None) => Err(Broken("a fragment that belongs to no message")),
-            (false, Some(_)) => Err(Broken("a message begins before the last one has ended")),
+            (false, Some(_)) => Err(Broken("a message starts before the previous one has ended")),
             (true, Some(_)) => Ok(()),
             (false, None) => {
                 let text = (frame.kind == TEXT).then(Utf8::default);

@@ -16,7 +16,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         "header",
         Some('H'),
         Takes::Many("NAME: VALUE"),
-        "Send a header line with the upgrade; @FILE: those of FILE",
+        "Send a header with the upgrade request; @FILE reads headers from FILE",
         "升级请求附带的请求头；@FILE 从文件读取",
     ),
     identity::BEARER,
@@ -26,7 +26,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         "subprotocol",
         None,
         Takes::Many("NAME"),
-        "Offer a sub-protocol; the server must choose one of those offered",
+        "Offer a subprotocol; the server must choose one of those offered",
         "提供子协议；服务器必须选择其一",
     ),
     NO_SLOTS,
@@ -34,10 +34,10 @@ pub const OPTIONS: &[OptionSpec] = &[
         "data",
         None,
         Takes::Many("TEXT"),
-        "Send TEXT; of several messages one is chosen at random",
+        "Send TEXT; with several, one is chosen at random for each message",
         "发送文本消息；多条时随机选择",
     ),
-    option("data-file", None, Takes::One("FILE"), "Send the lines of FILE, each a message", "文件每行为一条消息"),
+    option("data-file", None, Takes::One("FILE"), "Send the lines of FILE, one message per line", "文件每行为一条消息"),
     option(
         "data-hex",
         None,
@@ -63,7 +63,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         "escapes",
         None,
         Takes::Nothing,
-        "A backslash in --data, --data-file, --on-connect, --reply and --expect-body begins \\r \\n \\0 or \\xNN",
+        "Interpret \\r \\n \\0 and \\xNN in --data, --data-file, --on-connect, --reply and --expect-body",
         "--data、--data-file、--on-connect、--reply、--expect-body 中支持 \\r \\n \\0 \\xNN 转义",
     ),
     ON_CONNECT,
@@ -72,29 +72,35 @@ pub const OPTIONS: &[OptionSpec] = &[
         "match-field",
         None,
         Takes::One("FIELD"),
-        "Match a response to the message whose JSON field is equal: seq, data.id (default: by order)",
+        "Match responses to messages by an equal JSON field: seq, data.id (default: by order)",
         "按 JSON 字段匹配应答与消息：seq、data.id（默认按顺序）",
     ),
     option(
         "one-way",
         None,
         Takes::Nothing,
-        "No responses: a message is complete when it is written",
+        "No responses: a message is complete once it is written",
         "单向发送：写出即完成",
     ),
     option(
         "push",
         None,
         Takes::Nothing,
-        "The server also sends messages nobody asked for: count them apart",
+        "The server also pushes messages: count them separately",
         "服务器会主动推送消息：单独计数",
     ),
-    option("expect-body", None, Takes::One("TEXT"), "Fail a response unless it holds TEXT", "应答不含该文本则计为失败"),
+    option(
+        "expect-body",
+        None,
+        Takes::One("TEXT"),
+        "Fail a response unless it contains TEXT",
+        "应答不含该文本则计为失败",
+    ),
     option(
         "await",
         None,
         Takes::One("WHAT"),
-        "At a step of a flow: the message it awaits: any, json $.type == 1, regex PATTERN or text TEXT",
+        "In a step of a flow, the message to wait for: any, json $.type == 1, regex PATTERN or text TEXT",
         "流程步骤所等待的消息：any、json $.type == 1、regex 表达式、text 文本",
     ),
     option(
@@ -160,7 +166,7 @@ impl Wishes {
         let one_way = asked.switch("one-way");
         for name in ["match-field", "expect-body"] {
             if one_way && asked.options.contains_key(name) {
-                let trouble = "is about responses, and with --one-way nobody answers; leave one of them out";
+                let trouble = "is for responses, and --one-way has none; leave one of them out";
                 return Err(Complaint::new(format!("--{name}"), trouble));
             }
         }
@@ -195,8 +201,8 @@ pub fn said_once(marked: &str, place: &str, marks: &mut Marks) -> Result<String,
     let text = marks.settled(marked)?;
     if marks.are_in(text.as_bytes()) {
         let trouble = format!(
-            "\"{}\" has a slot that is another for each message, and the handshake comes before them; only {{env NAME}} can \
-             stand here",
+            "\"{}\" has a slot that differs for each message, and the handshake comes first; only {{env NAME}} \
+                works here",
             marks.restored(marked.trim())
         );
         return Err(Complaint::new(place, trouble));
@@ -209,19 +215,19 @@ fn checked(wish: HeaderWish) -> Result<HeaderWish, Complaint> {
     let name = wish.name().to_ascii_lowercase();
     let instead = match name.as_str() {
         "sec-websocket-protocol" => "write --subprotocol NAME instead",
-        "sec-websocket-extensions" => "write --compress instead, the one extension there is",
+        "sec-websocket-extensions" => "write --compress instead, the only supported extension",
         "connection" | "upgrade" | "content-length" | "transfer-encoding" => "leave it out",
         name if name.starts_with("sec-websocket-") => "leave it out",
         _ => return Ok(wish),
     };
-    Err(Complaint::new("--header", format!("{} belongs to the handshake, which is brunt's; {instead}", wish.name())))
+    Err(Complaint::new("--header", format!("{} is set by brunt for the handshake; {instead}", wish.name())))
 }
 
 fn subprotocols(names: &[String]) -> Result<Vec<String>, Complaint> {
     let wrong = |trouble: String| Err(Complaint::new("--subprotocol", trouble));
     for (at, name) in names.iter().enumerate() {
         if name.is_empty() || !name.bytes().all(is_token) {
-            return wrong(format!("\"{name}\" is no name of a sub-protocol; write one word, for instance chat"));
+            return wrong(format!("\"{name}\" is not the name of a subprotocol; write one word, for instance chat"));
         }
         if names[..at].contains(name) {
             return wrong(format!("\"{name}\" is offered twice; write it once"));
@@ -232,6 +238,6 @@ fn subprotocols(names: &[String]) -> Result<Vec<String>, Complaint> {
 
 fn field(text: &str) -> Result<Field, Complaint> {
     Field::parse(text).ok_or_else(|| {
-        Complaint::new("--match-field", format!("\"{text}\" is no field; write a name such as seq, or data.id"))
+        Complaint::new("--match-field", format!("\"{text}\" is not a field; write a name such as seq, or data.id"))
     })
 }

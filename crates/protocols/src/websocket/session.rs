@@ -297,17 +297,15 @@ impl WebSocketSession {
 /// What helps where the server speaks something else on this port.
 fn elsewhere(spoken: Detected) -> Option<Broken> {
     match spoken {
-        Detected::Tls => Some(Broken("the server speaks TLS on this port; write wss:// for it")),
-        Detected::Http2 => {
-            Some(Broken("the server speaks HTTP/2 on this port; WebSocket is spoken over HTTP/1.1 here"))
-        }
+        Detected::Tls => Some(Broken("the server uses TLS on this port; write wss://")),
+        Detected::Http2 => Some(Broken("the server uses HTTP/2 on this port; brunt runs WebSocket over HTTP/1.1")),
         Detected::Http1 => None,
     }
 }
 
 const ENDLESS: Broken = Broken("endless headers: the response to the upgrade is larger than 64 KiB");
 const UNASKED: Broken =
-    Broken("a message that nobody asked for; if the server pushes messages, write --push to count them apart");
+    Broken("an unsolicited message; if the server pushes messages, add --push to count them separately");
 
 impl Session for WebSocketSession {
     type Request = Message;

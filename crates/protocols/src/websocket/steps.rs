@@ -70,14 +70,14 @@ impl Step {
     fn read(asked: &Asked, says: bool) -> Result<Step, Complaint> {
         let one_way = asked.switch("one-way");
         let awaits = asked.value("await").map(|text| Await::parse(text, &asked.variables)).transpose()?;
-        let captures = capture::wished(asked, ("a message of WebSocket", KNOWN))?;
+        let captures = capture::wished(asked, ("a WebSocket message", KNOWN))?;
         if !says && awaits.is_none() {
-            let trouble = "neither says nor awaits anything; write `data`, `await`, or both";
+            let trouble = "neither sends nor awaits a message; write `data`, `await` or both";
             return Err(Complaint::new("URL", trouble));
         }
         let hears = awaits.is_some() || !captures.is_empty() || asked.value("expect-body").is_some();
         if one_way && (hears || !says) {
-            let trouble = "awaits no message, so that nothing can be expected of it; leave out one-way";
+            let trouble = "awaits no message, so there is nothing to check; leave out one-way";
             return Err(Complaint::new("--one-way", trouble));
         }
         let scope = Scope { variables: &asked.variables, ..Scope::default() };
@@ -118,8 +118,7 @@ impl Steps {
                     opened.push(url);
                     let (parsed, upgrade) = upgrade(asked, (&urls, number), &mut marks)?;
                     let origin = origin(&parsed, opened.len() as u32 - 1);
-                    let nowhere =
-                        || Complaint::new("URL", format!("\"{url}\" names no host; write ws://host:port/path"));
+                    let nowhere = || Complaint::new("URL", format!("\"{url}\" has no host; write ws://host:port/path"));
                     steps.origins.push(origin.ok_or_else(nowhere)?);
                     steps.upgrades.push(upgrade);
                     opened.len() - 1
@@ -150,7 +149,11 @@ impl Steps {
 fn read(asked: &Asked) -> Result<(Step, Message), Complaint> {
     let mut contents = content::contents(asked)?;
     if contents.len() > 1 {
-        return Err(Complaint::new("--data", "is said more than once; a step says one message, write another step"));
+        return Err(Complaint::new(
+            "--data",
+            "is given more than once, and a step sends one message; write another \
+            step",
+        ));
     }
     let step = Step::read(asked, !contents.is_empty())?;
     let content = contents.pop().unwrap_or_else(Content::placeholder);
@@ -171,7 +174,7 @@ fn upgrade(asked: &Asked, (urls, number): (&[&str], usize), marks: &mut Marks) -
     for at in others {
         let own = of_step(at);
         if let Some((name, _)) = own.first().filter(|_| own != first) {
-            let trouble = "is about the opening of a connection that an earlier step opens; write it there";
+            let trouble = "is for opening the connection, which an earlier step does; move it there";
             return Err(Complaint::new(format!("URL {}, {name}", at + 1), trouble));
         }
     }

@@ -24,7 +24,7 @@ pub fn readable(bytes: &[u8], sender: Sender) -> Vec<u8> {
     while let Ok(Some(frame)) = codec::frame(rest, sender, true) {
         if text.len() >= SHOWN {
             text.truncate(SHOWN);
-            text.extend_from_slice(b"\n* what follows is not shown\n");
+            text.extend_from_slice(b"\n* the rest is not shown\n");
             return text;
         }
         let size = usize::try_from(frame.size).unwrap_or(usize::MAX);
@@ -55,7 +55,7 @@ pub fn readable(bytes: &[u8], sender: Sender) -> Vec<u8> {
         }
     }
     if !rest.is_empty() {
-        text.extend_from_slice(format!("* {} bytes that are no whole frame:\n", rest.len()).as_bytes());
+        text.extend_from_slice(format!("* {} bytes of an incomplete frame:\n", rest.len()).as_bytes());
         text.extend_from_slice(rest);
     }
     text

@@ -151,25 +151,25 @@ pub fn elements<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [
 pub fn agreed(head: &[u8], seed: u64, subprotocols: &[String], compress: bool) -> Result<Option<Agreement>, Broken> {
     let has = |name, word: &[u8]| elements(head, name).any(|element| element.eq_ignore_ascii_case(word));
     if !has("Upgrade", b"websocket") {
-        return Err(Broken("the server switches to something that is not WebSocket (Upgrade)"));
+        return Err(Broken("the server switches to another protocol than WebSocket (Upgrade)"));
     }
     if !has("Connection", b"upgrade") {
         return Err(Broken("the server's 101 lacks Connection: Upgrade"));
     }
     let mut accepts = values(head, "Sec-WebSocket-Accept");
     if accepts.next() != Some(&accept(&key(seed))) || accepts.next().is_some() {
-        return Err(Broken("the server's Sec-WebSocket-Accept does not fit the key"));
+        return Err(Broken("the server's Sec-WebSocket-Accept does not match the key"));
     }
     let mut chosen = elements(head, "Sec-WebSocket-Protocol");
     match (chosen.next(), chosen.next()) {
         (None, _) if subprotocols.is_empty() => {}
-        (None, _) => return Err(Broken("the server chose none of the sub-protocols offered")),
+        (None, _) => return Err(Broken("the server chose none of the offered subprotocols")),
         (Some(name), None) if subprotocols.iter().any(|offered| offered.as_bytes() == name) => {}
-        _ => return Err(Broken("the server chose a sub-protocol that was not offered")),
+        _ => return Err(Broken("the server chose a subprotocol that was not offered")),
     }
     let mut extensions = elements(head, "Sec-WebSocket-Extensions").peekable();
     if !compress && extensions.peek().is_some() {
-        return Err(Broken("the server answers with an extension that was not offered"));
+        return Err(Broken("the server responds with an extension that was not offered"));
     }
     deflate::agreement(extensions)
 }
@@ -177,9 +177,9 @@ pub fn agreed(head: &[u8], seed: u64, subprotocols: &[String], compress: bool) -
 /// Why a status is no consent, in a sentence.
 pub fn refusal(status: u16) -> Broken {
     let known = match status {
-        200 => "the server answered the upgrade with 200: it does not speak WebSocket there",
+        200 => "the server responded to the upgrade with 200: there is no WebSocket at this URL",
         400 => "the server refused the upgrade with 400 Bad Request",
-        401 => "the server refused the upgrade with 401 Unauthorized: write --user or an Authorization header",
+        401 => "the server refused the upgrade with 401 Unauthorized: add --user or an Authorization header",
         403 => "the server refused the upgrade with 403 Forbidden",
         404 => "the server refused the upgrade with 404 Not Found",
         405 => "the server refused the upgrade with 405 Method Not Allowed",
@@ -193,8 +193,11 @@ pub fn refusal(status: u16) -> Broken {
     };
     Broken(match status / 100 {
         _ if !known.is_empty() => known,
-        1 => "the server answered the upgrade with an interim status other than 101",
-        3 => "the server answered the upgrade with a redirect (3xx), which is not followed: write the URL it names",
+        1 => "the server responded to the upgrade with an interim status other than 101",
+        3 => {
+            "the server responded to the upgrade with a redirect (3xx), which is not followed: use the URL it \
+            points to"
+        }
         4 => "the server refused the upgrade with a status of 4xx",
         5 => "the server refused the upgrade with a status of 5xx",
         _ => "the server did not switch to WebSocket",

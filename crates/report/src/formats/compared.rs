@@ -29,12 +29,11 @@ const SAME: Text = text("same", "相同");
 const WORSE: Text = text("worse", "更差");
 const CANNOT_TELL: Text = text("cannot tell", "无法判断");
 const NOT_THE_SAME: Text = text("not the same: {what}", "不同之处：{what}");
-const UNTRUSTED: Text = text(
-    "one of these runs is NOT TRUSTED: nothing can be told of their differences",
-    "其中有运行不可信：无法判断其差异",
-);
+const UNTRUSTED: Text =
+    text("one of these runs is NOT TRUSTED: their differences mean nothing", "其中有运行不可信：无法判断其差异");
 const WHAT_IT_KNOWS: Text = text(
-    "Intervals tell how much the seconds of each run scatter. How far one run is from the next of the same thing, one run of each cannot tell.",
+    "Intervals show how much the seconds within each run vary. How much repeated runs of the same thing vary, one \
+        run of each cannot show.",
     "区间反映每次运行各秒的波动；同一配置的两次运行之间相差多少，仅凭各一次运行无法得知。",
 );
 
@@ -53,7 +52,7 @@ const DIFFERS: [(&str, Text); 14] = [
     ("tls", text("TLS", "TLS")),
     ("max_connections", text("connections", "连接数")),
     ("machine", text("machine", "机器")),
-    ("brunt", text("version of brunt", "brunt 版本")),
+    ("brunt", text("brunt version", "brunt 版本")),
 ];
 
 /// Writes runs beside each other.

@@ -18,49 +18,46 @@ pub(super) struct Csv;
 
 /// The header, column by column, and what each holds.
 pub const COLUMNS: [(&str, &str); 33] = [
-    ("from_s", "beginning of the second since the start of the window; negative within the warm-up"),
+    ("from_s", "start of the second, from the start of the window; negative during warm-up"),
     ("to_s", "its end"),
     ("part", "warmup, window or drain"),
     ("scheduled", "requests scheduled in it (closed load: started)"),
     ("sent", "requests sent in it"),
-    ("succeeded", "successes that ended in it"),
+    ("succeeded", "successes that completed in it"),
     ("failed", "failures that ended in it"),
     ("unfinished", "requests unfinished at the end (last second only)"),
-    ("warmup", "requests of the warm-up sent in it; in no other count"),
-    (
-        "succeeded_of_warmup",
-        "successes of requests of the warm-up that ended in it; in its throughput, in no other count",
-    ),
+    ("warmup", "warm-up requests sent in it; in no other count"),
+    ("succeeded_of_warmup", "successful warm-up requests that completed in it; in its throughput, in no other count"),
     ("users", "users at its end"),
     ("in_flight", "requests in flight at its end"),
     ("waiting", "arrivals waiting for a connection at its end"),
-    ("throughput_per_s", "successes that ended in it, divided by its length"),
+    ("throughput_per_s", "successes that completed in it, divided by its length"),
     ("mean_us", "mean of the headline latency, microseconds"),
-    ("p50_us", "its quantiles, likewise"),
+    ("p50_us", "its quantiles, in microseconds"),
     ("p90_us", "likewise"),
     ("p95_us", "likewise"),
     ("p99_us", "likewise"),
     ("p99_9_us", "likewise"),
-    ("max_us", "its maximum, likewise"),
+    ("max_us", "its maximum, in microseconds"),
     ("wait_conn_p99_us", "p99 of the wait for a connection"),
     ("gen_late_p99_us", "p99 of the generator's own lateness"),
     ("bytes_sent", "bytes sent on the wire"),
     ("bytes_received", "bytes received from the wire"),
-    ("connections_opened", "connections that stood"),
-    ("connections_failed", "connections that did not"),
+    ("connections_opened", "connections opened"),
+    ("connections_failed", "connections that failed to open"),
     ("cpu_ms", "CPU time of the generator's threads"),
-    ("spun_ms", "of that, time polled away so that requests leave when they are due"),
+    ("spun_ms", "of that, time spent polling so that requests leave on time"),
     ("status", "status codes and counts: 200:512 503:3"),
     ("failures", "failures and counts: refused/connect/ECONNREFUSED:7"),
     (
         "name",
-        "empty: all requests; else what the row is about, in a run of several names: what it has no figure of is empty",
+        "empty: all requests; otherwise what the row is about, in a run of several names; columns that do not apply are empty",
     ),
     (
         "kind",
         "of a row with a name: request, iteration, group (both from when they were due to their end), iteration_active, \
-         group_active (without pauses, their successes alone), scenario (all requests of it) or check (responses that passed \
-         it, as `succeeded`, and failed it). Rows of requests add up to the run",
+         group_active (successes only, without pauses), scenario (all of its requests) or check (responses that passed \
+         it, as `succeeded`, and failed it). Request rows add up to the run",
     ),
 ];
 

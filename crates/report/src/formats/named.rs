@@ -22,11 +22,11 @@ const UNFINISHED: Text = text("unfinished", "未结束");
 const BYTES: Text = text("bytes", "字节");
 const FROM_CACHE: Text = text("from cache", "来自缓存");
 const MORE: Text = text(
-    "and {n} more {n|name|names}: --format markdown and --format json have all of them",
+    "and {n} more {n|name|names}: see --format markdown or --format json for all",
     "另有 {n} 个名称：--format markdown 和 --format json 列出全部",
 );
 const MORE_FAILURES: Text = text(
-    "and {n} more {n|kind|kinds} of failures: --format markdown and --format json have all of them",
+    "and {n} more {n|kind|kinds} of failures: see --format markdown or --format json for all",
     "另有 {n} 种失败：--format markdown 和 --format json 列出全部",
 );
 

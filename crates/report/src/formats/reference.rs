@@ -9,7 +9,8 @@ use crate::text::{Lang, Text, text};
 /// The heading above its lines.
 pub(super) const REFERENCE: Text = text("Reference client", "参照客户端");
 const COUNTS: Text = text(
-    "{rate} requests/s on a connection of its own, in no figure above: {n} scheduled, {ok} succeeded, {failed} failed, {open} unfinished",
+    "{rate} requests/s on a separate connection, not included above: {n} scheduled, {ok} succeeded, {failed} \
+        failed, {open} unfinished",
     "独立连接，每秒 {rate} 个请求，不计入以上任何数字：计划 {n}，成功 {ok}，失败 {failed}，未完成 {open}",
 );
 const SERVICE: Text = text(
@@ -17,7 +18,8 @@ const SERVICE: Text = text(
     "服务时间 p50 {p50}，p99 {p99}；压测负载 p50 {load50}，p99 {load99}",
 );
 const READ_LATE: Text = text(
-    "of that, brunt read what had arrived late by p50 {p50}, p99 {p99} (kernel receive timestamps, one second in four)",
+    "of that, brunt's own delay in reading responses: p50 {p50}, p99 {p99} (kernel receive timestamps, one second \
+        in four)",
     "其中，数据到达后发压端读取延迟 p50 {p50}，p99 {p99}（内核接收时间戳，每四秒采样一秒）",
 );
 

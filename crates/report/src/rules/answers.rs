@@ -7,7 +7,8 @@ use crate::finding::{Finding, Grade};
 use crate::kinds::Kinds as _;
 use crate::text::{Text, text};
 
-const NOTHING: Text = text("no request succeeded, so no latency can be reported", "没有请求成功，没有可用的延迟数据");
+const NOTHING: Text =
+    text("no request succeeded, so there is no latency to report", "没有请求成功，没有可用的延迟数据");
 const ONLY_ANSWERS: Text = text(
     "no request succeeded: every response was {codes}; if that is what you expect, use --expect-status {codes}",
     "没有请求成功：所有响应都是 {codes}；如果这符合预期，请用 --expect-status {codes}",

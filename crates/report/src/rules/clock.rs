@@ -7,8 +7,8 @@ use crate::finding::{Finding, Grade};
 use crate::text::{Text, text};
 
 const SLOW: Text = text(
-    "this machine's clock source is {clock}: each look at the clock takes a system call, which is in every latency; with \
-     clocksource=tsc, where the kernel trusts it, it takes 20 ns",
+    "this machine's clock source is {clock}: every clock reading takes a system call, which adds to every latency; \
+        with clocksource=tsc, if the kernel trusts it, a reading takes 20 ns",
     "本机的时钟源是 {clock}：每次读时钟都要进行系统调用，并计入每个延迟；若内核认可，clocksource=tsc 只需 20 ns",
 );
 

@@ -7,12 +7,12 @@ use crate::finding::{Finding, Grade};
 use crate::text::{Text, text};
 
 const INTERRUPTED: Text =
-    text("the run was interrupted: results cover the time until then", "压测被中断：结果只包含中断之前的部分");
+    text("the run was interrupted: results cover the time up to then", "压测被中断：结果只包含中断之前的部分");
 const PARTIAL: Text = text(
-    "a part of the run was lost: results cover what it had reported until then",
+    "part of the run was lost: results cover what it had reported up to then",
     "压测有一部分丢失：结果只包含丢失前已上报的部分",
 );
-const ABORTED: Text = text("the run could not go on", "压测无法继续");
+const ABORTED: Text = text("the run could not continue", "压测无法继续");
 const CUT_OFF: Text = text(
     "the record ends before the run did: results cover what it holds",
     "记录在压测结束前中断：结果只包含已记录的部分",

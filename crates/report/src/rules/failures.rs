@@ -6,9 +6,9 @@ use crate::show;
 use crate::text::{Text, text};
 
 const FAILURES: Text =
-    text("{share} of the requests failed: the latency is that of the others", "{share} 的请求失败：延迟只反映其余请求");
+    text("{share} of the requests failed: latency covers only the others", "{share} 的请求失败：延迟只反映其余请求");
 const FAILURES_ADVICE: Text = text(
-    "; set --objective 'failed<0.1%' to make this an exit code",
+    "; add --objective 'failed<0.1%' to turn this into an exit code",
     "；用 --objective 'failed<0.1%' 可让退出码反映这一点",
 );
 

@@ -9,7 +9,7 @@ use crate::show;
 use crate::text::{Text, text};
 
 const HEARTBEATS: Text = text(
-    "none of {sent} {sent|heartbeat|heartbeats} was answered: nothing shows that the connections were alive",
+    "none of {sent} {sent|heartbeat|heartbeats} got a response: nothing shows that the connections were alive",
     "发送了 {sent} 次心跳，均无应答：无法确认连接是否存活",
 );
 

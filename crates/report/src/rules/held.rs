@@ -22,7 +22,7 @@ const HELD_FEWER_BOTH: Text = text(
     "{asked} 个连接中只同时保持了 {held} 个：部分无法建立，部分建立后断开",
 );
 const HELD_FEWER_LATE: Text = text(
-    "{held} of {asked} connections were held: the others were not open in time",
+    "{held} of {asked} connections were held: the others did not open in time",
     "{asked} 个连接中只保持了 {held} 个：其余未能及时建立",
 );
 const HELD_NONE_LASTED: Text =

@@ -8,7 +8,8 @@ use crate::show;
 use crate::text::{Text, text};
 
 const LOWER_BOUND: Text = text(
-    "of {quantiles} only a lower bound is known: {unfinished} {unfinished|request|requests} got no response in time, and their latency is unknown",
+    "for {quantiles} only a lower bound is known: {unfinished} {unfinished|request|requests} got no response in \
+        time, so their latency is unknown",
     "{quantiles} 只是下限：{unfinished} 个请求没有按时收到响应，其延迟未知",
 );
 

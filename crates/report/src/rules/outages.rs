@@ -10,7 +10,7 @@ use crate::text::{Text, text};
 use crate::totals::Totals;
 
 const OUTAGE: Text = text("from {from} to {to} no request succeeded", "从 {from} 到 {to} 没有请求成功");
-const OUTAGE_ONE_MORE: Text = text(", and once more at another time", "，另有一次同样的中断");
+const OUTAGE_ONE_MORE: Text = text(", and one other time", "，另有一次同样的中断");
 const OUTAGE_MORE: Text = text(", and {n} more times", "，另有 {n} 次同样的中断");
 
 /// A stretch is an outage from this length on.

@@ -10,7 +10,8 @@ use crate::text::{Text, text};
 use crate::totals::Totals;
 
 const PAIRING: Text = text(
-    "{strays} unexpected {strays|response|responses} arrived, and responses are matched by order alone: some latencies may belong to other requests",
+    "{strays} unexpected {strays|response|responses} arrived, and responses are matched only by order: some \
+        latencies may belong to other requests",
     "收到 {strays} 个多余的响应，而响应只按顺序匹配请求：部分延迟可能属于其他请求",
 );
 

@@ -7,7 +7,9 @@ use crate::show;
 use crate::text::{Text, text};
 
 const SPLIT_LIMIT: Text = text(
-    "arrivals waited for one of {limit} connections, which {workers} workers share out: one waits while another worker's connection is free, and with other workers the wait would be another; -w 1 makes it one queue",
+    "arrivals waited for one of {limit} connections, which are divided among {workers} workers: an arrival can wait \
+        while another worker's connection is free, so the wait depends on the number of workers; -w 1 makes it one \
+        queue",
     "请求在等待 {limit} 个连接之一，而这些连接分给了 {workers} 个工作线程：一个线程的请求在等，另一个线程的连接却空着，换一个线程数等待就会不同；用 -w 1 可成为单一队列",
 );
 

@@ -10,15 +10,16 @@ use crate::show;
 use crate::text::{Text, text};
 
 const SETTLED_LATE: Text = text(
-    "the first {time} were not like the rest: the mean latency was {before}, and {after} from then on; leave them out with --warmup {warmup}",
+    "the first {time} differed from the rest: mean latency was {before}, and {after} from then on; exclude them \
+        with --warmup {warmup}",
     "前 {time} 与其余部分不同：平均延迟为 {before}，此后为 {after}；可用 --warmup {warmup} 排除",
 );
 const REGIMES: Text = text(
-    "latency changed at {time}: {before} on average until then, {after} afterwards; figures over both describe neither",
+    "latency changed at {time}: {before} on average before, {after} after; results over both describe neither",
     "延迟在 {time} 处改变：此前平均 {before}，此后 {after}；合在一起的数据两者都不代表",
 );
 const DRIFTING: Text = text(
-    "the run never settled: latency went from {before} to {after} all along, so its figures depend on its length",
+    "the run never settled: latency kept moving from {before} to {after}, so results depend on the length of the run",
     "压测始终未稳定：延迟一路从 {before} 变为 {after}，数据取决于压测时长",
 );
 

@@ -9,11 +9,13 @@ use crate::show;
 use crate::text::{Text, text};
 
 const STUCK: Text = text(
-    "users were stuck: {share} of the time spent waiting went to requests that never completed, and those users sent nothing else meanwhile",
+    "users were stuck: {share} of their waiting time went to requests that never completed, and they sent nothing \
+        else meanwhile",
     "有用户被卡住：{share} 的等待时间花在始终没有完成的请求上，这些用户在此期间没有发送其他请求",
 );
 const KEPT_OUT: Text = text(
-    "users were kept out: they spent {share} of their time without a usable connection (refused, or dropped before a response), so the load was lower than asked for",
+    "users were kept out: they spent {share} of their time without a usable connection (refused, or dropped before \
+        a response), so the load was lower than requested",
     "有用户被拒之门外：用户有 {share} 的时间没有可用的连接，实际负载低于所要求的负载",
 );
 
@@ -26,7 +28,7 @@ const LEFT: Text = text(
     "有 {n} 个用户因步骤失败而永久离开（`on-failure: stop-user`），此后的负载低于所要求的负载",
 );
 const ENDLESS: Text = text(
-    "{n} {n|user was|users were} in a loop of the flow that sends nothing and does not end",
+    "{n} {n|user was|users were} in a loop of the flow that sends nothing and never ends",
     "有 {n} 个用户陷入了流程中不发送任何请求且不会结束的循环",
 );
 

@@ -12,10 +12,10 @@ pub(crate) const EXIT_FAILED: Text = text(
     "；有 {n} 个请求失败，而指标未涉及失败",
 );
 pub(crate) const EXIT_MISSED: Text = text("an objective was missed", "有指标未达到");
-pub(crate) const EXIT_STEP: Text = text("a step failed that was to end the run", "应终止压测的步骤失败");
+pub(crate) const EXIT_STEP: Text = text("a step with `on-failure: stop-run` failed", "应终止压测的步骤失败");
 pub(crate) const EXIT_NOT_TRUSTED: Text = text("not trusted", "不可信");
 pub(crate) const EXIT_INTERRUPTED: Text = text("interrupted", "被中断");
-pub(crate) const EXIT_PARTIAL: Text = text("a part of the run was lost", "压测有一部分丢失");
+pub(crate) const EXIT_PARTIAL: Text = text("part of the run was lost", "压测有一部分丢失");
 pub(crate) const EXIT_NOT_WRITTEN: Text = text("an output file could not be written", "输出文件未能写入");
 pub(crate) const EXIT_UNREACHABLE: Text = text("the target cannot be reached", "无法连接目标主机");
 pub(crate) const EXIT_BUG: Text = text("a bug in brunt", "brunt 的缺陷");

@@ -4,15 +4,16 @@ use words::text::{Text, text};
 
 pub(crate) const LIMIT: Text = text("What limited the run", "瓶颈");
 pub(crate) const PROVED: Text = text("proved, {rule}", "已证实，{rule}");
-pub(crate) const CONSISTENT: Text = text("consistent with what was seen, {rule}", "与观测相符，{rule}");
+pub(crate) const CONSISTENT: Text = text("consistent with the data, {rule}", "与观测相符，{rule}");
 pub(crate) const EVIDENCE: Text = text("evidence", "依据");
 pub(crate) const REMEDY: Text = text("change", "改进");
 pub(crate) const EXPERIMENT: Text = text("check", "验证");
 pub(crate) const ALSO: Text = text("also", "另外");
 pub(crate) const NOT_REACHED: Text =
-    text("no limit was reached: the requested load was kept", "未达到任何瓶颈：要求的负载得以维持");
+    text("no limit was reached: the requested load was sustained", "未达到任何瓶颈：要求的负载得以维持");
 pub(crate) const USERS: Text = text(
-    "the number of users: the mean response is hardly longer than the shortest, so nothing was queueing, and more users (-c) would give more throughput",
+    "the number of users: the mean response time is hardly longer than the shortest, so nothing was queueing, and \
+        more users (-c) would give more throughput",
     "用户数：平均响应与最短响应相差无几，没有请求在排队；增加用户（-c）即可提高吞吐量",
 );
 pub(crate) const MAX_USERS: Text = text(

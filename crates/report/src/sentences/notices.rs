@@ -8,8 +8,8 @@ use crate::text::{Text, text};
 pub(crate) fn notice(of: Subject) -> Text {
     match of {
         Subject::PublicRefused => text(
-            "{hosts}: redirects lead to this public address, and nobody has confirmed it; nothing was sent there. --yes \
-             allows it.",
+            "{hosts}: redirects lead to this public address, which was not confirmed; nothing was sent there. --yes \
+                allows it.",
             "{hosts}：重定向指向该公网地址，未经确认，没有向其发送任何请求；--yes 可允许。",
         ),
         Subject::Curl => text("Unlike the curl command: {difference}.", "与 curl 命令的不同之处：{difference}。"),
@@ -22,7 +22,9 @@ pub(crate) fn notice(of: Subject) -> Text {
             "所有响应都是重定向（{status}），没有跟随：请用 --redirects N（或 -L）跟随，或直接使用重定向后的地址。",
         ),
         Subject::DatagramsByOrder => text(
-            "{strays} unexpected {strays|datagram|datagrams} arrived. Without --match, responses are matched by order alone, so a duplicate may have been taken for another response: name a field that request and response share with --match.",
+            "{strays} unexpected {strays|datagram|datagrams} arrived. Without --match, responses are matched only \
+                by order, so a duplicate may have been taken for another response: use --match to name a field that \
+                request and response share.",
             "收到 {strays} 个多余的数据报。未用 --match 时，响应只按顺序匹配请求，重复的响应可能被当作其他请求的响应：请用 --match 指定请求与响应共有的字段。",
         ),
         Subject::MessagesByOrder => text(
@@ -30,25 +32,26 @@ pub(crate) fn notice(of: Subject) -> Text {
             "收到 {strays} 条未经请求的消息。响应按顺序匹配，可能有误：用 --match-field NAME 按 JSON 字段匹配，用 --push 单独统计服务器推送。",
         ),
         Subject::DiskFull => text(
-            "Recording to {file} stopped ({error}); it holds everything up to then.",
+            "Recording to {file} stopped ({error}); it has everything up to then.",
             "记录 {file} 无法继续写入（{error}）；此前的内容都已保存。",
         ),
         Subject::NotKept => text(
-            "This run is not kept for `brunt report` ({error}).",
+            "This run was not saved for `brunt report` ({error}).",
             "本次压测未保存，`brunt report` 无法再显示（{error}）。",
         ),
         Subject::SecondsLost => text(
-            "The seconds of this run could not be kept ({error}): documents have its sums, and the seconds up to then.",
+            "The seconds of this run could not be kept ({error}): reports have its totals, and the seconds up to \
+                then.",
             "本次压测的逐秒数据未能保存（{error}）：报告只有总计和此前的各秒。",
         ),
         Subject::AfterInterrupted => text(
-            "--after was interrupted: not all of it was sent and answered.",
+            "--after was interrupted: not all of it was sent, or got a response.",
             "--after 被中断：未能全部发出并收到响应。",
         ),
         Subject::AfterFailed => text("--after failed: {why}.", "--after 执行失败：{why}。"),
         Subject::WatchedLost => text(
-            "{service} (watched) told nothing in {missed} of {readings} readings, first {at} s into the run: {why}; its counters \
-             are not observable there.",
+            "{service} (watched) gave no reply in {missed} of {readings} readings, first {at} s into the run: \
+                {why}; its counters are missing there.",
             "所观察的 {service} 在 {readings} 次读取中有 {missed} 次没有响应，首次在压测开始后 {at} 秒：{why}；其间无法观测它的计数器。",
         ),
         Subject::ServiceEnded => text(
@@ -56,20 +59,22 @@ pub(crate) fn notice(of: Subject) -> Text {
             "--watch-pid 所观察的进程在压测开始后 {at} 秒退出；此后没有它的计数器。",
         ),
         Subject::ObjectiveStop => text(
-            "The run was stopped because an objective was missed: {objective}. Results cover the time until then.",
+            "The run was stopped because an objective was missed: {objective}. Results cover the time up to then.",
             "有目标未达成，压测已停止：{objective}。结果只包含停止之前的部分。",
         ),
         Subject::TeardownFailed => text("teardown failed: {why}.", "teardown 执行失败：{why}。"),
         Subject::StepStop => text(
-            "The run was stopped because a step failed that was to end it (on-failure: stop-run): {step}. Results cover the time until then.",
+            "The run was stopped by a failed step with on-failure: stop-run: {step}. Results cover the time up to \
+                then.",
             "设有 on-failure: stop-run 的步骤失败，压测已停止：{step}。结果只包含停止之前的部分。",
         ),
         Subject::RunTimeout => text(
-            "The run was stopped after {time}, as --run-timeout asked.",
+            "The run was stopped after {time} by --run-timeout.",
             "按 --run-timeout 的要求，压测在 {time} 后停止。",
         ),
         Subject::SlowLookup => text(
-            "Looking up {name} took {took}. brunt does that before the load and keeps the addresses; a client or service that looks it up for each connection waits as long: check the name servers in /etc/resolv.conf.",
+            "Looking up {name} took {took}. brunt does that once before the load; a client or service that resolves \
+                the name for each connection waits that long: check the name servers in /etc/resolv.conf.",
             "解析域名 {name} 耗时 {took}。brunt 在加压前解析并保留地址；每次建立连接都解析的客户端或服务会同样等待：请检查 /etc/resolv.conf 中的 DNS 服务器。",
         ),
         Subject::UringStreamsOnly => text(
@@ -81,15 +86,17 @@ pub(crate) fn notice(of: Subject) -> Text {
             "此处无法使用 io_uring（容器运行时常禁用它），本次压测改用 epoll。",
         ),
         Subject::ConnectionLimit => text(
-            "{waited} of {scheduled} requests found no connection free and waited at the limit of {limit} (--max-connections): {wait} of a mean response of {response}.",
+            "{waited} of {scheduled} requests found no free connection and waited at the limit of {limit} \
+                (--max-connections): {wait} of a mean response time of {response}.",
             "{scheduled} 个请求中有 {waited} 个没有空闲连接可用，在 {limit} 个连接的上限（--max-connections）处等待：平均响应 {response} 中占 {wait}。",
         ),
         Subject::OtlpAway => text(
-            "{missed} of {exports} {exports|export|exports} to {url} failed: {why}. Each holds all figures so far: the next one that arrives makes up for it.",
+            "{missed} of {exports} {exports|export|exports} to {url} failed: {why}. Each export has all totals so \
+                far, so the next one that arrives makes up for it.",
             "发往 {url} 的 {exports} 次导出中有 {missed} 次失败：{why}。每次导出都含截至当时的全部指标，下一次成功即可补齐。",
         ),
         Subject::OtlpIncomplete => text(
-            "The final figures did not reach {url}: {why}; what arrived there is not all of this run.",
+            "The final metrics did not reach {url}: {why}; what arrived there does not cover the whole run.",
             "最终指标未能送达 {url}：{why}；该处的数据不完整。",
         ),
         Subject::OtlpSpansLost => text(
@@ -97,11 +104,12 @@ pub(crate) fn notice(of: Subject) -> Text {
             "{spans} 个 span 中有 {lost} 个未能送达 {url}：{why}。",
         ),
         Subject::OtlpSpansLeftOut => text(
-            "{left_out} more requests were sampled or failed than have a span of brunt's own: a second of a worker has 256 and 64 of them. A smaller --trace has fewer left out.",
+            "{left_out} more requests were sampled or failed than got a span from brunt: the limits are 256 sampled \
+                and 64 failed per worker and second. A smaller --trace leaves out fewer.",
             "另有 {left_out} 个被采样或失败的请求没有 brunt 的 span：每个工作线程每秒最多各 256 个和 64 个。减小 --trace 可少漏一些。",
         ),
         Subject::ProbeLost => text(
-            "The probe of {host} was lost ({why}): what is counted there is not observable from then on.",
+            "The probe of {host} was lost ({why}): its counters are missing from then on.",
             "与 {host} 上的探针失去连接（{why}）：此后该主机的计数器无法读取。",
         ),
         Subject::ProcessLost => text(
@@ -113,7 +121,7 @@ pub(crate) fn notice(of: Subject) -> Text {
             "有工作线程丢失（{why}）：缺少它的请求。",
         ),
         Subject::Proxy => text(
-            "Connections went through {proxy}: its limits and its time are part of these results.",
+            "Connections went through {proxy}: its limits and latency are part of these results.",
             "连接经由 {proxy}：代理的瓶颈与耗时已计入结果。",
         ),
         Subject::Insecure => text("Certificates were not verified.", "未校验证书。"),
@@ -121,7 +129,7 @@ pub(crate) fn notice(of: Subject) -> Text {
             text("Keep-alive is off: every request opened a new connection.", "未使用长连接：每个请求都新建连接。")
         }
         Subject::DataEnd => text(
-            "Each row of the data file is taken once: the run ends after {requests} {requests|request|requests}.",
+            "Each row of the data file is used once: the run ends after {requests} {requests|request|requests}.",
             "数据文件每行只用一次：本次压测在 {requests} 个请求后结束。",
         ),
         Subject::DataEndIterations => text(

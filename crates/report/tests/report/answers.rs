@@ -28,7 +28,8 @@ fn overload() -> Run {
 fn a_server_that_cannot_keep_up_gets_a_conclusion_in_every_format() {
     let run = overload();
     let text = run.written("text", Lang::En);
-    let said = "the server is overloaded: sustained about 20.0/s of the 100/s scheduled; the queue grew by 80.0/s.";
+    let said =
+        "the server is overloaded: it sustained about 20.0/s of the 100/s scheduled, and the queue grew by 80.0/s.";
     assert!(text.contains(said), "{text}");
     assert!(run.written("markdown", Lang::En).contains(said), "{}", run.written("markdown", Lang::En));
     assert!(run.written("text", Lang::Zh).contains("过载：计划 100/s，实际只能维持约 20.0/s；队列每秒增长 80.0"));
@@ -113,7 +114,7 @@ fn followed_redirects_and_resumed_handshakes_are_told() {
     run.plan.options.insert("redirects".into(), vec!["3".into()]);
     let text = run.written("text", Lang::En);
     assert!(text.contains("20 of the succeeded are followed redirects: each hop counts as a request"), "{text}");
-    assert!(text.contains("TLS handshakes 5, 5 resumed: cheaper than the full handshake of a new visitor"), "{text}");
+    assert!(text.contains("TLS handshakes 5, 5 resumed: cheaper than a new visitor's full handshake"), "{text}");
 }
 
 #[test]
@@ -158,7 +159,7 @@ fn a_line_before_all_figures_says_whether_they_can_be_trusted() {
         (well(), "TRUSTED"),
         (
             late.second(drained),
-            "TRUSTED, and the server is overloaded: sustained about 20.0/s of the 100/s scheduled; ",
+            "TRUSTED, and the server is overloaded: it sustained about 20.0/s of the 100/s scheduled; ",
         ),
         (open(100.0, 1).second(refused), "WITH CAUTION: 10.0 % of the requests failed: "),
         (closed(10, 1).second(no_ports), "NOT TRUSTED because 3 requests failed on this machine, "),

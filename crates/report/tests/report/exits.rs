@@ -99,14 +99,14 @@ fn a_target_that_dies_is_told_though_no_objective_asks() {
     let text = died.written("text", Lang::En);
     for said in [
         "(921 requests; 500 failed, not included)",
-        "! 35.2 % of the requests failed: the latency is that of the others; set --objective 'failed<0.1%' to make this",
+        "! 35.2 % of the requests failed: latency covers only the others; add --objective 'failed<0.1%' to turn this",
         "! from 2.0 s to 3.0 s no request succeeded\n",
         "Exit code 0: use results with caution; 500 requests failed, and no objective covers failures",
     ] {
         assert!(text.contains(said), "{said} is missing in\n{text}");
     }
     let judged = died.objectives(&["failed<50%"]).written("text", Lang::En);
-    assert!(judged.contains("the latency is that of the others\n"), "{judged}");
+    assert!(judged.contains("latency covers only the others\n"), "{judged}");
     assert!(judged.ends_with("use results with caution\n"), "{judged}");
     let one = open(2000.0, 1).second(second(0).answered(1999, ms(2)).failing(1, "reset", "first_byte", None));
     let text = one.written("text", Lang::En);
@@ -153,7 +153,7 @@ fn silent(stood: u64, users: u32) -> Run {
 fn a_silent_run_is_judged_by_the_connections_that_stood() {
     for (stood, code, said) in [
         (10, 0, "10 connections held"),
-        (3, 20, "x 3 of 10 connections were held: the others were not open in time"),
+        (3, 20, "x 3 of 10 connections were held: the others did not open in time"),
         (0, 20, "x none of the 10 connections could be opened"),
     ] {
         let run = silent(stood, 10);
@@ -238,10 +238,10 @@ fn why_connections_could_not_be_opened_is_told_with_an_example() {
     let run = run.example("wrong_status", "greeting", None, ("", "08004 Too many connections"));
     for format in ["text", "markdown"] {
         let text = run.written(format, Lang::En).replace('\\', "");
-        let said = "8 could not be opened, but no request failed because of it: wrong_status · greeting · 1040 too many connections";
+        let said = "8 could not be opened, but no request failed because of that: wrong_status · greeting · 1040 too many connections";
         assert!(text.contains(said), "{text}");
         assert!(
-            text.contains("6 could not be opened, but no request failed because of it: wrong_status · tls"),
+            text.contains("6 could not be opened, but no request failed because of that: wrong_status · tls"),
             "{text}"
         );
     }
@@ -255,7 +255,7 @@ fn answers_after_the_timeout_are_counted_apart_and_no_status() {
     let mut s = second(0).answered(100, ms(20)).failing(3, "timeout", "first_byte", None);
     s.late = 1;
     let run = open(103.0, 1).second(s);
-    let said = "1 of the failed was answered after the timeout; status codes count responses in time";
+    let said = "1 of the failed got a response after the timeout; status codes count only responses in time";
     assert!(run.written("text", Lang::En).contains(said), "{}", run.written("text", Lang::En));
     assert_eq!(run.json()["requests"]["late"], 1);
 }
@@ -279,8 +279,8 @@ fn a_run_that_lost_a_process_is_partial_and_says_what_is_kept() {
     let text = run.written("text", Lang::En);
     for said in [
         "1 of the run's processes ended early (killed by SIGKILL). Its results end at 2.00 s; 5 requests",
-        "! a part of the run was lost",
-        "Exit code 21: a part of the run was lost",
+        "! part of the run was lost",
+        "Exit code 21: part of the run was lost",
     ] {
         assert!(text.contains(said), "{said} is missing in\n{text}");
     }

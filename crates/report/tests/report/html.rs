@@ -149,7 +149,7 @@ fn counters_are_told_as_often_as_there_is_room_and_end_where_they_ended() {
     assert!((400..=600).contains(&telling.len()), "{}", telling.len());
     assert!((70..=85).contains(&others.len()), "{}", others.len());
     assert_eq!((telling.last(), others.last()), (Some(&899), Some(&8990)), "the last reading has all of them");
-    assert_eq!(told("o", "Ip.DefaultTTL").len(), 0, "what stands still says nothing");
+    assert_eq!(told("o", "Ip.DefaultTTL").len(), 0, "what stands still is empty");
 }
 
 /// Written from events, as a record is: made-up seconds alone have no counters.

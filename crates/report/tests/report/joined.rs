@@ -53,7 +53,7 @@ fn who_told_and_how_well_the_clocks_agree_is_in_every_document() {
     let clocks = ["clock_ahead_s", "clock_within_s", "clock_ahead_at_end_s", "clock_within_at_end_s"];
     assert_eq!(clocks.map(|name| probe[name].as_f64().unwrap()), [7.0, 0.00004, 7.0001, 0.00005]);
     let (en, zh) = (
-        "Counters of db1 (Linux 6.18.0, cores: 8) from its probe at 10.0.0.7:7070; clocks compared within 50.0 µs",
+        "Counters of db1 (Linux 6.18.0, cores: 8) from its probe at 10.0.0.7:7070; clocks aligned within 50.0 µs",
         "db1（Linux 6.18.0，核数 8）的计数器来自探针 10.0.0.7:7070；时钟比对误差不超过 50.0 µs",
     );
     for (format, lang, said) in

@@ -165,7 +165,7 @@ fn a_limit_that_was_waited_for_is_told_and_one_that_is_split_is_a_caution() {
     let text = run(2, 40).written("text", report::Lang::En);
     let text: Vec<&str> = text.split_whitespace().collect();
     assert!(
-        text.join(" ").contains("200 of 500 requests found no connection free and waited at the limit of 2"),
+        text.join(" ").contains("200 of 500 requests found no free connection and waited at the limit of 2"),
         "{text:?}"
     );
 }

@@ -45,7 +45,7 @@ fn the_client_stands_beside_the_load_in_every_document_and_in_no_figure_of_it() 
     let says = [
         (
             Lang::En,
-            "12.5 requests/s on a connection of its own, in no figure above: 48 scheduled, 40 succeeded, 4 failed, 4 unfinished",
+            "12.5 requests/s on a separate connection, not included above: 48 scheduled, 40 succeeded, 4 failed, 4 unfinished",
         ),
         (Lang::En, "service time p50 20.0 ms, p99 –; of the load p50 250 ms"),
         (Lang::Zh, "每秒 12.5 个请求，不计入以上任何数字：计划 48，成功 40，失败 4，未完成 4"),

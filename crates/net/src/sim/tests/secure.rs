@@ -111,7 +111,7 @@ fn each_failure_shows_as_it_would_in_life() {
     let cases = [
         (FakeFailure::BadCertificate, Some("certificate of a.test"), false),
         (FakeFailure::Refused, Some("a.test refused the handshake"), true),
-        (FakeFailure::NoTls, Some("does not speak TLS"), true),
+        (FakeFailure::NoTls, Some("does not use TLS"), true),
         (FakeFailure::Silent, None, false),
     ];
     for (failure, expected, closed) in cases {
@@ -131,11 +131,11 @@ fn each_failure_shows_as_it_would_in_life() {
     assert!(seen.established.is_some());
     say(&mut sim, conn, &mut *channel, b"hello");
     follow(&mut sim, conn, &mut *channel, &mut seen);
-    assert!(seen.failed.unwrap().contains("does not decrypt") && seen.plain.is_empty());
+    assert!(seen.failed.unwrap().contains("cannot be decrypted") && seen.plain.is_empty());
 
     let security = fails(FakeFailure::BadName);
     assert!(security.client(&origin(), &[]).is_ok());
-    assert!(security.client(&origin(), &[]).err().unwrap().contains("no valid server name"));
+    assert!(security.client(&origin(), &[]).err().unwrap().contains("not a valid server name"));
 }
 
 #[test]
@@ -147,5 +147,5 @@ fn a_plain_peer_does_not_speak_tls() {
     cipher.put(b"an echo comes back");
     sim.send(conn, &mut cipher);
     follow(&mut sim, conn, &mut *channel, &mut seen);
-    assert_eq!(seen.failed.unwrap(), "a.test does not speak TLS on this port");
+    assert_eq!(seen.failed.unwrap(), "a.test does not use TLS on this port");
 }

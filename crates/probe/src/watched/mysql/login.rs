@@ -57,19 +57,20 @@ pub fn enter(place: &Place, mut talk: Conversation, user: &[u8], password: &[u8]
             }
             Some((&MORE, FULL)) => {
                 return Err(invalid(
-                    "it has not seen this account's password since it started and is asked without TLS; write ?ssl behind its URL, log in once with another client, \
-                     or take an account IDENTIFIED WITH mysql_native_password",
+                    "it has not seen this account's password since it started, and the connection is without TLS; \
+                        add ?ssl to its URL, log in once with another client, or use an account IDENTIFIED WITH \
+                        mysql_native_password",
                 ));
             }
             Some((&END, asked)) => talk.say(&packets::packet(number.wrapping_add(1), &switched(asked, password)?))?,
             _ => return Err(strange()),
         }
     }
-    Err(invalid("it asks for the password again and again"))
+    Err(invalid("it keeps asking for the password"))
 }
 
 fn strange() -> io::Error {
-    invalid("it does not speak the protocol of MySQL")
+    invalid("it does not speak the MySQL protocol")
 }
 
 /// What the server says of itself, as far as a login needs it.
@@ -113,7 +114,7 @@ impl Greeting {
     /// "Protocol::SSLRequest".
     fn asks_for_tls(&self) -> io::Result<Vec<u8>> {
         if self.capabilities & SSL == 0 {
-            return Err(invalid("it speaks no TLS; leave ?ssl out"));
+            return Err(invalid("it does not support TLS; leave out ?ssl"));
         }
         Ok(self.begins(true))
     }
@@ -155,7 +156,7 @@ fn switched(asked: &[u8], password: &[u8]) -> io::Result<Vec<u8>> {
     let plugin = fields.text();
     if plugin != NATIVE && plugin != SHA2 {
         let name: String = String::from_utf8_lossy(plugin).chars().take(50).collect();
-        return Err(invalid(&format!("it wants a login by {}, which is not known here", measure::plain::line(&name))));
+        return Err(invalid(&format!("it requires login by {}, which is not supported", measure::plain::line(&name))));
     }
     Ok(proof(plugin, password, fields.0.strip_suffix(&[0]).unwrap_or(fields.0)))
 }

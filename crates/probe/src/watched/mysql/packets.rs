@@ -17,7 +17,7 @@ pub fn invalid(what: &str) -> io::Error {
 }
 
 fn short() -> io::Error {
-    invalid("it does not speak the protocol of MySQL: a packet ends before what it must hold")
+    invalid("it does not speak the MySQL protocol: a packet ends too early")
 }
 
 /// Packets out of the bytes of a connection.
@@ -153,5 +153,5 @@ pub fn fail_on_error(packet: &[u8]) -> io::Result<()> {
     // `#` and five letters of SQLSTATE, once both sides know each other.
     let said = if fields.0.first() == Some(&b'#') { fields.0.get(6..).unwrap_or_default() } else { fields.0 };
     let said: String = String::from_utf8_lossy(said).chars().take(200).collect();
-    Err(invalid(&format!("it answered: {} (error {code})", measure::plain::line(&said))))
+    Err(invalid(&format!("it responded: {} (error {code})", measure::plain::line(&said))))
 }

@@ -82,10 +82,10 @@ fn the_server_s_own_words_where_it_refuses() {
     let refused = packets::packet(2, b"\xff\x15\x04#28000Access denied for user 'me'@'h'\x1b");
     let (option, server) = served(greeting(), vec![refused]);
     let said = Watched::parse(&option).unwrap().ask().unwrap_err();
-    assert_eq!(said, "it answered: Access denied for user 'me'@'h'\\x1b (error 1045)");
+    assert_eq!(said, "it responded: Access denied for user 'me'@'h'\\x1b (error 1045)");
     server.join().unwrap();
     let (option, server) = served(b"\xff\x10\x04Too many connections".to_vec(), vec![]);
-    assert_eq!(Watched::parse(&option).unwrap().ask().unwrap_err(), "it answered: Too many connections (error 1040)");
+    assert_eq!(Watched::parse(&option).unwrap().ask().unwrap_err(), "it responded: Too many connections (error 1040)");
     server.join().unwrap();
 }
 
@@ -94,7 +94,7 @@ fn another_way_of_authentication_is_followed_or_refused_by_name() {
     for (asked, said) in [
         (&b"\xfeclient_ed25519\0abc"[..], "it wants a login by client_ed25519"),
         (b"\x01\x04", "it has not seen this account's password"),
-        (b"\x07", "it does not speak the protocol of MySQL"),
+        (b"\x07", "it does not speak the MySQL protocol"),
     ] {
         let (option, server) = served(greeting(), vec![packets::packet(2, asked)]);
         let trouble = Watched::parse(&option).unwrap().ask().unwrap_err();
@@ -114,7 +114,7 @@ fn another_way_of_authentication_is_followed_or_refused_by_name() {
 fn options_as_people_write_them() {
     assert_eq!(Watched::parse("mysql=mysql://me:p%40@h/db").unwrap().name(), "mysql=h:3306");
     assert_eq!(Watched::parse("mysql=me@[::1]:7").unwrap().name(), "mysql=[::1]:7");
-    for (text, said) in [("mysql=h:1", "names no user"), ("mysql=:p@h", "names no user"), ("mysql=me@", "no host")] {
+    for (text, said) in [("mysql=h:1", "has no user"), ("mysql=:p@h", "has no user"), ("mysql=me@", "no host")] {
         let trouble = Watched::parse(text).unwrap_err();
         assert!(trouble.contains(said), "{trouble}");
     }

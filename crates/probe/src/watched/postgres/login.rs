@@ -49,7 +49,7 @@ pub fn opened(place: &mut Place) -> io::Result<Conversation> {
     talk.more(&mut heard)?;
     match &heard[..] {
         b"S" => place.seal(talk),
-        b"N" => Err(invalid("it speaks no TLS; leave ?sslmode out")),
+        b"N" => Err(invalid("it does not support TLS; leave out ?sslmode")),
         // What came in clear behind the consent would be an attacker's.
         _ => Err(strange()),
     }
@@ -80,24 +80,24 @@ pub fn enter(talk: &mut Talk, account: &Account) -> io::Result<()> {
             _ => return Err(strange()),
         };
     }
-    Err(invalid("it asks for the password again and again"))
+    Err(invalid("it keeps asking for the password"))
 }
 
 /// What is answered to an "Authentication…" message, and how far that brings the login.
 fn asked(code: u32, rest: &[u8], step: Step, account: &Account) -> io::Result<(Option<Vec<u8>>, Step)> {
     if matches!(code, 3 | 5 | 10) && account.password.is_empty() {
-        return Err(invalid(&format!("it wants a password; {}", super::RIGHT)));
+        return Err(invalid(&format!("it requires a password; {}", super::RIGHT)));
     }
     Ok(match (code, step) {
         (0, Step::Begun | Step::Told) => (None, Step::Entered),
         (0, Step::Scram(_) | Step::Owed(_)) => {
-            return Err(invalid("it lets us in without its own proof of SCRAM-SHA-256"));
+            return Err(invalid("it accepts the login without its own SCRAM-SHA-256 proof"));
         }
         (3, Step::Begun) => (Some(ended(account.password.clone())), Step::Told),
         (5, Step::Begun) => (Some(ended(proof(account, rest.get(..4).ok_or_else(strange)?))), Step::Told),
         (10, Step::Begun) => {
             if !rest.split(|byte| *byte == 0).any(|name| name == scram::NAME) {
-                return Err(invalid("it offers no way to prove a password that is known here"));
+                return Err(invalid("it offers no supported password authentication"));
             }
             let (scram, first) = Scram::begin()?;
             let mut answer = ended(scram::NAME.to_vec());
@@ -111,12 +111,12 @@ fn asked(code: u32, rest: &[u8], step: Step, account: &Account) -> io::Result<(O
         }
         (12, Step::Owed(signature)) => {
             if rest != signature {
-                return Err(invalid("it does not know the password itself: its signature in SCRAM-SHA-256 is wrong"));
+                return Err(invalid("it does not know the password itself: its SCRAM-SHA-256 signature is wrong"));
             }
             (None, Step::Told)
         }
         (0 | 3 | 5 | 10 | 11 | 12, _) => return Err(strange()),
-        _ => return Err(invalid("it wants a login by Kerberos, GSSAPI, SSPI or another way that is not known here")),
+        _ => return Err(invalid("it requires Kerberos, GSSAPI, SSPI or another unsupported login")),
     })
 }
 

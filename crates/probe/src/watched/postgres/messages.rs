@@ -13,7 +13,7 @@ pub fn invalid(what: &str) -> io::Error {
 }
 
 pub fn strange() -> io::Error {
-    invalid("it does not speak the protocol of PostgreSQL")
+    invalid("it does not speak the PostgreSQL protocol")
 }
 
 /// A connection, and what it said that was not read yet.
@@ -100,8 +100,8 @@ pub fn refusal(body: &[u8]) -> String {
         let text: String = String::from_utf8_lossy(text).chars().take(200).collect();
         Some(measure::plain::line(&text).into_owned())
     };
-    let said = field(b'M').unwrap_or_else(|| "an error without words".to_owned());
-    format!("it answered: {said} (error {})", field(b'C').unwrap_or_else(|| "without a code".to_owned()))
+    let said = field(b'M').unwrap_or_else(|| "an error without a message".to_owned());
+    format!("it responded: {said} (error {})", field(b'C').unwrap_or_else(|| "without a code".to_owned()))
 }
 
 /// The texts of a "DataRow"; None for NULL.

@@ -119,9 +119,9 @@ impl Question {
                 }
                 Some(text) => match number(text) {
                     Some(number) => sink.put_number(&["postgres", self.group, column], number),
-                    None => sink.unobservable(&name(column), "it is no number"),
+                    None => sink.unobservable(&name(column), "it is not a number"),
                 },
-                None => sink.unobservable(&name(column), "the server does not tell it"),
+                None => sink.unobservable(&name(column), "the server does not report it"),
             }
         }
     }

@@ -24,7 +24,7 @@ impl Scram {
     /// Begins; with our first message. PostgreSQL takes the user from the startup message, so that the name is empty here.
     pub fn begin() -> io::Result<(Scram, String)> {
         let mut random = [0; 18];
-        rand::fill(&mut random).map_err(|_| invalid("the system gives no random numbers"))?;
+        rand::fill(&mut random).map_err(|_| invalid("the system provides no random numbers"))?;
         Ok(Scram::with(STANDARD.encode(random)))
     }
 
@@ -35,17 +35,17 @@ impl Scram {
 
     /// The answer to the server's first message, and what it must say to prove itself.
     pub fn answer(self, server: &[u8], password: &[u8]) -> io::Result<(String, Vec<u8>)> {
-        let wrong = || invalid("its part of SCRAM-SHA-256 makes no sense");
+        let wrong = || invalid("its SCRAM-SHA-256 message is invalid");
         let server = std::str::from_utf8(server).map_err(|_| wrong())?;
         let field = |name: &str| server.split(',').find_map(|field| field.strip_prefix(name)).ok_or_else(wrong);
         let nonce = field("r=")?;
         if !nonce.starts_with(&self.nonce) || nonce.len() == self.nonce.len() {
-            return Err(invalid("it did not take up our nonce in SCRAM-SHA-256"));
+            return Err(invalid("it did not use our nonce in SCRAM-SHA-256"));
         }
         let salt = STANDARD.decode(field("s=")?).map_err(|_| wrong())?;
         let rounds: u32 = field("i=")?.parse().map_err(|_| wrong())?;
         let rounds = NonZeroU32::new(rounds).filter(|rounds| rounds.get() <= MOST_ROUNDS);
-        let rounds = rounds.ok_or_else(|| invalid("it asks for no or too many rounds of SCRAM-SHA-256"))?;
+        let rounds = rounds.ok_or_else(|| invalid("it asks for an invalid number of SCRAM-SHA-256 iterations"))?;
         let last = format!("c=biws,r={nonce}");
         let all = format!("n=,r={},{server},{last}", self.nonce);
         let (proof, signature) = proofs(password, &salt, rounds, &all);
@@ -88,10 +88,10 @@ mod tests {
     #[test]
     fn a_server_that_cheats_is_found_out() {
         for (server, why) in [
-            ("r=other,s=AAAA,i=1", "did not take up our nonce"),
-            ("r=abc,s=AAAA,i=1", "did not take up our nonce"),
-            ("r=abcx,s=AAAA,i=0", "no or too many rounds"),
-            ("r=abcx,s=AAAA,i=4000000000", "no or too many rounds"),
+            ("r=other,s=AAAA,i=1", "did not use our nonce"),
+            ("r=abc,s=AAAA,i=1", "did not use our nonce"),
+            ("r=abcx,s=AAAA,i=0", "invalid number of SCRAM-SHA-256 iterations"),
+            ("r=abcx,s=AAAA,i=4000000000", "invalid number of SCRAM-SHA-256 iterations"),
             ("r=abcx,s=A,i=1", "makes no sense"),
             ("r=abcx", "makes no sense"),
         ] {

@@ -133,13 +133,13 @@ fn what_cannot_be_read_is_absent_and_named() {
     let nulls = [data(&[Some("1"), None, Some("3")]), ready()].concat();
     let told = kept(vec![told(&DATABASE), denied.clone(), nulls, told(&SETTINGS)]).unwrap();
     assert!(!told.values.keys().any(|name| name.starts_with("postgres.activity.")), "{told:?}");
-    let why = "it answered: permission denied for view pg_stat_activity (error 42501)";
+    let why = "it responded: permission denied for view pg_stat_activity (error 42501)";
     assert_eq!(told.unobservable[0], format!("postgres.activity: {why}"));
-    assert_eq!(told.unobservable[1], "postgres.tables.seq_tup_read: the server does not tell it");
+    assert_eq!(told.unobservable[1], "postgres.tables.seq_tup_read: the server does not report it");
     assert_eq!((told.get("postgres.tables.seq_scan"), told.get("postgres.tables.idx_scan")), (Some(1), Some(3)));
     // Where nothing at all is told, the reason is the whole answer.
     assert_eq!(kept(vec![denied; 4]).unwrap_err(), why);
-    assert_eq!(kept(vec![[message(b'C', b"SELECT 0\0"), ready()].concat(); 4]).unwrap_err(), "it answers with no row");
+    assert_eq!(kept(vec![[message(b'C', b"SELECT 0\0"), ready()].concat(); 4]).unwrap_err(), "it returns no row");
 }
 
 #[test]
@@ -168,17 +168,17 @@ fn the_server_s_own_words_where_it_refuses() {
     for (says, said) in [
         (
             error("28P01", "password authentication failed for user \"me\"\x1b"),
-            "it answered: password authentication failed for user \"me\"\\x1b (error 28P01)",
+            "it responded: password authentication failed for user \"me\"\\x1b (error 28P01)",
         ),
         (
             error("53300", "sorry, too many clients already"),
-            "it answered: sorry, too many clients already (error 53300)",
+            "it responded: sorry, too many clients already (error 53300)",
         ),
-        (authentication(7, b""), "it wants a login by Kerberos, GSSAPI, SSPI or another way that is not known here"),
-        (authentication(10, b"OTHER\0\0"), "it offers no way to prove a password that is known here"),
-        (authentication(12, b"v=AAAA"), "it does not speak the protocol of PostgreSQL"),
-        (ready(), "it does not speak the protocol of PostgreSQL"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), "it does not speak the protocol of PostgreSQL"),
+        (authentication(7, b""), "it requires Kerberos, GSSAPI, SSPI or another unsupported login"),
+        (authentication(10, b"OTHER\0\0"), "it offers no supported password authentication"),
+        (authentication(12, b"v=AAAA"), "it does not speak the PostgreSQL protocol"),
+        (ready(), "it does not speak the PostgreSQL protocol"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), "it does not speak the PostgreSQL protocol"),
     ] {
         let (option, server) = served(vec![(1, says)]);
         assert_eq!(Watched::parse(&option).unwrap().ask().unwrap_err(), said);
@@ -196,12 +196,12 @@ fn a_password_is_told_as_the_server_asks_for_it_and_once() {
     let heard = server.join().unwrap();
     assert!(heard[1].starts_with(b"pmd5") && heard[1].len() == 37, "{:?}", heard[1]);
     let (option, server) = served(vec![(1, authentication(3, b"")), (1, authentication(3, b""))]);
-    assert_eq!(Watched::parse(&option).unwrap().ask().unwrap_err(), "it does not speak the protocol of PostgreSQL");
+    assert_eq!(Watched::parse(&option).unwrap().ask().unwrap_err(), "it does not speak the PostgreSQL protocol");
     server.join().unwrap();
     // Without one there is nothing to tell.
     let (option, server) = served(vec![(1, authentication(10, b"SCRAM-SHA-256\0\0"))]);
     let said = Watched::parse(&option.replace(":s%20t", "")).unwrap().ask().unwrap_err();
-    assert!(said.starts_with("it wants a password; write postgres="), "{said}");
+    assert!(said.starts_with("it requires a password; write postgres="), "{said}");
     server.join().unwrap();
 }
 
@@ -209,7 +209,7 @@ fn a_password_is_told_as_the_server_asks_for_it_and_once() {
 fn a_server_that_leaves_out_its_proof_is_not_believed() {
     let (option, server) = served(vec![(1, authentication(10, b"SCRAM-SHA-256\0\0")), (1, entered())]);
     let said = Watched::parse(&option).unwrap().ask().unwrap_err();
-    assert_eq!(said, "it lets us in without its own proof of SCRAM-SHA-256");
+    assert_eq!(said, "it accepts the login without its own SCRAM-SHA-256 proof");
     assert!(server.join().unwrap()[1].starts_with(b"pSCRAM-SHA-256\0\0\0\0\x20n,,n=,r="));
 }
 
@@ -220,11 +220,11 @@ fn options_as_people_write_them() {
     assert_eq!(name("postgres=postgresql://me@h:7").unwrap(), "postgres=h:7/me");
     assert_eq!(name("postgres=me:p@[::1]:7/").unwrap(), "postgres=[::1]:7/me");
     for (text, said) in [
-        ("postgres=h:1/db", "names no user"),
-        ("postgres=:p@h/db", "names no user"),
+        ("postgres=h:1/db", "has no user"),
+        ("postgres=:p@h/db", "has no user"),
         ("postgres=me@/db", "no host"),
         ("postgres=me@h:0", "is no port"),
-        ("postgres=https://me@h/db", "by postgres:// alone"),
+        ("postgres=https://me@h/db", "must start with postgres://"),
         ("postgres=postgres://me@h/db?sslmode=prefer", "is not known here"),
         ("postgres=me%00@h", "zero byte"),
     ] {

@@ -80,31 +80,31 @@ fn cases() -> Vec<Case> {
             "a cut message",
             SERVER,
             [head(1), frame(frames::DATA, 0, 1, &[0, 0, 0, 0, 9, 1]), trailers(1, "0")].concat(),
-            &["ended 0 broken_protocol - 0 the status is OK, and the last message is cut"],
+            &["ended 0 broken_protocol - 0 the status is OK, but the last message is cut short short short"],
         ),
         (
             "two instead of one",
             UNARY,
             [head(1), data(1, &[b"a", b"b"]), trailers(1, "0")].concat(),
-            &["ended 0 broken_protocol - 2 the status is OK with 2 messages instead of one"],
+            &["ended 0 broken_protocol - 2 the status is OK, but with 2 messages instead of one"],
         ),
         (
             "none instead of one",
             UNARY,
             [head(1), trailers(1, "0")].concat(),
-            &["ended 0 broken_protocol - 0 the status is OK with 0 messages instead of one"],
+            &["ended 0 broken_protocol - 0 the status is OK, but with 0 messages instead of one"],
         ),
         (
             "no prefix",
             SERVER,
             [head(1), frame(frames::DATA, 0, 1, b"hello")].concat(),
-            &["ended 0 broken_protocol - 0 what stands between the messages is no length prefix"],
+            &["ended 0 broken_protocol - 0 the bytes between messages are not a length prefix"],
         ),
         (
             "compressed",
             UNARY,
             [head(1), frame(frames::DATA, 0, 1, &[1, 0, 0, 0, 1, 7]), trailers(1, "0")].concat(),
-            &["ended 0 broken_protocol - 0 a message is compressed, and no grpc-encoding says how"],
+            &["ended 0 broken_protocol - 0 a message is compressed, but grpc-encoding is missing"],
         ),
         (
             "cancelled",
@@ -123,7 +123,7 @@ fn cases() -> Vec<Case> {
             "a head in the middle",
             UNARY,
             [head(1), head(1)].concat(),
-            &["ended 0 broken_protocol - 0 a second head stands between the messages"],
+            &["ended 0 broken_protocol - 0 a second set of headers came between the messages"],
         ),
     ]
 }
@@ -157,8 +157,8 @@ fn every_answer_whole_and_cut_at_every_position() {
 #[test]
 fn what_was_offered_may_be_compressed() {
     let ok = "ended 0 ok OK 1";
-    let other = "ended 0 broken_protocol - 0 a message is compressed in a way that was not offered";
-    let unasked = "ended 0 broken_protocol - 0 a message is compressed, which was not asked for";
+    let other = "ended 0 broken_protocol - 0 a message is compressed with an encoding that was not offered";
+    let unasked = "ended 0 broken_protocol - 0 a message is compressed, which was not requested";
     for (offered, encoding, expected) in [
         (None, "gzip", ok),
         (None, "deflate", ok),

@@ -50,7 +50,7 @@ fn an_edition_that_is_not_known_is_a_sentence() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("e.proto");
     for (edition, trouble) in
-        [("2099", "edition \"2099\" is not known here, only 2023 and 2024"), ("2023\" x", "expected")]
+        [("2099", "edition \"2099\" is not supported, only 2023 and 2024"), ("2023\" x", "expected")]
     {
         std::fs::write(&path, SOURCE.replace("2023", edition)).expect("written");
         let options = [("proto", path.to_str().expect("text"))];
@@ -100,7 +100,7 @@ fn a_syntax_that_nobody_knows_is_a_sentence() {
     bytes.extend_from_slice(&[12 << 3 | 2, 6]);
     bytes.extend_from_slice(b"proto9");
     let why = Schema::of_descriptors([&bytes[..]]).expect_err("why not");
-    assert!(why.contains("neither proto2, proto3 nor an edition"), "{why}");
+    assert!(why.contains("other than proto2, proto3 or an edition"), "{why}");
 }
 
 proptest! {

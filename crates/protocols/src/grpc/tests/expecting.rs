@@ -139,7 +139,7 @@ fn only_responses_that_succeeded_are_looked_into() {
     let failed = headers(1, &[(":status", "200"), ("content-type", "application/grpc"), ("grpc-status", "5")], true);
     assert_eq!(judged(UNARY, &["$.text == ab"], &failed), ["wrong_status "]);
     let broken = answer(&[&[0xff, 0xff]], "0");
-    assert_eq!(judged(UNARY, &["$.text == ab"], &broken), ["wrong_body a message of 2 B is no brunt.Payload"]);
+    assert_eq!(judged(UNARY, &["$.text == ab"], &broken), ["wrong_body a message of 2 B is not a brunt.Payload"]);
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_response_too_large_to_be_looked_into_says_so() {
     });
     let (fault, why) = ended.unwrap();
     assert_eq!(fault, Some("wrong_body"));
-    assert!(why.contains("is larger than 262 kB, the most that is looked into"), "{why}");
+    assert!(why.contains("is larger than 262 kB, the limit for checks"), "{why}");
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn a_rule_about_a_field_that_is_none_is_a_complaint_with_the_nearest_name() {
         "{said}"
     );
     assert!(complaint("$.zzzzzz").contains("it has text, count"));
-    assert!(complaint("text == ab").contains("does not begin with $"));
+    assert!(complaint("text == ab").contains("does not start with $"));
     // What stands behind a field that is no message cannot be told beforehand, and fails in the run.
     assert!(Grpc.prepare(&asked(UNARY, &[("expect-json", "$.text.deeper")])).is_ok());
 }

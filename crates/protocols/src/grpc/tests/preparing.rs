@@ -16,28 +16,29 @@ fn mistakes_in_urls_name_what_is_right() {
         ("grpc://h:1/other.Thing/Do", "--proto: there is no service other.Thing; write one of brunt.Target".to_owned()),
         (
             "grpc://h:1/Target",
-            format!("URL: \"grpc://h:1/Target\" cannot be used (its path names a service and no method); {right}"),
+            format!("URL: \"grpc://h:1/Target\" cannot be used (its path has a service but no method); {right}"),
         ),
         (
             "grpc://h:1/brunt.Target",
-            "URL: names the service brunt.Target and no method; write one of: brunt.Target/Unary (unary), \
+            "URL: names the service brunt.Target but no method; write one of: brunt.Target/Unary (unary), \
              brunt.Target/ClientStream (client streaming), brunt.Target/ServerStream (server streaming), \
              brunt.Target/Bidi (bidirectional streaming)"
                 .to_owned(),
         ),
         (
             "grpc://h:1/a/b/c",
-            format!("URL: \"grpc://h:1/a/b/c\" cannot be used (its path is no service and method); {right}"),
+            format!("URL: \"grpc://h:1/a/b/c\" cannot be used (its path is not a service and method); {right}"),
         ),
         (
             "grpc://u:p@h:1/a.B/C",
             format!(
-                "URL: \"grpc://u:p@h:1/a.B/C\" cannot be used (gRPC knows no user in a URL; send metadata with -H); {right}"
+                "URL: \"grpc://u:p@h:1/a.B/C\" cannot be used (gRPC URLs have no user; send metadata with -H); \
+                    {right}"
             ),
         ),
         (
             "grpc://h:1",
-            "URL: names no method; write grpc://h:1/ and one of: brunt.Target/Unary (unary), \
+            "URL: does not name a method; write grpc://h:1/ and one of: brunt.Target/Unary (unary), \
              brunt.Target/ClientStream (client streaming), brunt.Target/ServerStream (server streaming), \
              brunt.Target/Bidi (bidirectional streaming)"
                 .to_owned(),
@@ -59,18 +60,18 @@ fn mistakes_in_options_name_what_is_right() {
             &[("data", "{}\n{\"text\": 5}\n")],
             "--data line 2: text of brunt.Payload: invalid type: integer `5`, expected a string",
         ),
-        (&[("data", "@file")], "--data: a file is not read here; write --data-file file"),
-        (&[("deadline", "500")], "--deadline: \"500\" is no time above zero with a unit; write for instance 500ms"),
-        (&[("streams", "0")], "--streams: \"0\" is no number from 1 to 100000; write for instance 10"),
+        (&[("data", "@file")], "--data: files are not read here; write --data-file file"),
+        (&[("deadline", "500")], "--deadline: \"500\" is not a time above zero with a unit; write for instance 500ms"),
+        (&[("streams", "0")], "--streams: \"0\" is not a number from 1 to 100000; write for instance 10"),
         (
             &[("expect-status", "FINE")],
-            "--expect-status: \"FINE\" is no status of gRPC; write names separated by commas, such as OK,NOT_FOUND",
+            "--expect-status: \"FINE\" is not a gRPC status; write names separated by commas, such as OK,NOT_FOUND",
         ),
-        (&[("lockstep", "")], "--lockstep: is about bidirectional streams, and Unary is unary; leave it out"),
+        (&[("lockstep", "")], "--lockstep: is for bidirectional streams, and Unary is unary; leave it out"),
         (&[("header", "te: x")], "--header: \"te: x\" sets te, which belongs to every call; leave it out"),
         (
             &[("header", "a-bin: ???")],
-            "--header: \"a-bin: ???\" ends in -bin, and its value is no Base64; write for instance trace-bin: AAEC",
+            "--header: \"a-bin: ???\" ends in -bin, and its value is not Base64; write for instance trace-bin: AAEC",
         ),
         (&[("header", "novalue")], "--header: \"novalue\" has no name before a colon; write NAME: VALUE"),
     ];
@@ -135,7 +136,7 @@ fn a_url_may_have_messages_of_its_own() {
     assert_eq!(bodies, [&[0, 0, 0, 0, 0][..], &[0, 0, 0, 0, 2, 16, 1]]);
     two.own[1] = [("streams".to_owned(), vec!["2".to_owned()])].into();
     let said = Grpc.prepare(&two).expect_err("a complaint").to_string();
-    assert_eq!(said, "URL 2, streams: holds for the whole run; write it beside the URLs, not in one");
+    assert_eq!(said, "URL 2, streams: applies to the whole run; write it next to the URLs, not inside one");
 }
 
 #[test]

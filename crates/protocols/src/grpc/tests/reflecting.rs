@@ -98,14 +98,14 @@ fn what_is_asked_in_vain_is_not_asked_for_ever() {
     let first = answer(&[services(&["p.S"]), file(&s)]);
     let vain = answer(&[refusal(&field(3, b"m.proto"))]);
     let said = next(&["p.S".to_owned()], &[first, vain]).expect_err("not whole").to_string();
-    assert_eq!(said, "URL: the server does not tell all of its descriptors (not here); give --proto FILE");
+    assert_eq!(said, "URL: the server does not return all of its descriptors (not here); give --proto FILE");
 }
 
 #[test]
 fn other_statuses_and_garbage_are_complaints() {
     let denied = Captured { status: Some(7), said: "go away".to_owned(), body: vec![] };
     let said = next(&[], &[denied]).expect_err("denied").to_string();
-    let right = "--proto: is missing, and reflection was answered with PERMISSION_DENIED: go away; give the FILE";
+    let right = "--proto: is missing, and reflection failed with PERMISSION_DENIED: go away; give the FILE";
     assert_eq!(said, right);
     let broken = Captured::decode(b"xy");
     assert_eq!(broken, Captured::default());

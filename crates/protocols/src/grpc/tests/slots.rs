@@ -87,17 +87,17 @@ fn every_kind_of_field_has_slots() {
 fn what_cannot_be_filled_is_a_complaint() {
     let kind = all();
     for (text, wanted) in [
-        (r#"{"a":"{uuid}"}"#, "a is int32, and its slot gives \""),
-        (r#"{"c":{time ms}}"#, "c is sint32, and its slot gives \""),
+        (r#"{"a":"{uuid}"}"#, "a is int32, but its slot yields \""),
+        (r#"{"c":{time ms}}"#, "c is sint32, but its slot yields \""),
         (r#"{"nmae":"{uuid}"}"#, "has no field \"nmae\""),
-        (r#"{"{user}":1}"#, "\"{user}\" is the name of a field"),
-        (r#"{"mask":"{user}"}"#, "mask is google.protobuf.FieldMask, and a slot stands in none of its texts"),
-        (r#"{"at":{time}}"#, "at is google.protobuf.Timestamp (such as {time iso} is), and its slot gives \"18"),
-        (r#"{"lasts":"{user}"}"#, "lasts is google.protobuf.Duration (such as 1.5s is), and its slot gives \""),
-        (r#"{"inner":"{user}"}"#, "inner is t.Inner, and a slot stands in none"),
+        (r#"{"{user}":1}"#, "\"{user}\" has a slot"),
+        (r#"{"mask":"{user}"}"#, "mask is google.protobuf.FieldMask, and slots do not work inside it"),
+        (r#"{"at":{time}}"#, "at is google.protobuf.Timestamp (such as {time iso} is), but its slot yields \"18"),
+        (r#"{"lasts":"{user}"}"#, "lasts is google.protobuf.Duration (such as 1.5s is), but its slot yields \""),
+        (r#"{"inner":"{user}"}"#, "inner is t.Inner, and slots do not work inside it"),
         (r#"{"inner":{"raw":"{user}"}}"#, "raw is bytes, which JSON has in Base64; write one slot and its encoding"),
         (r#"{"many":{user}}"#, "many is a list or a map"),
-        (r#"{"a":{countr}}"#, "{countr} is no slot; write {counter}"),
+        (r#"{"a":{countr}}"#, "{countr} is not a slot; write {counter}"),
         (r#"{"a":{counter}"#, "this is not JSON"),
     ] {
         let mut marks = Marks::new(&asked(UNARY, &[("data", text)]));
@@ -129,7 +129,7 @@ fn a_row_that_is_no_number_is_found_before_the_run() {
             rows("12O00");
             let said = read(&text).expect_err(&text);
             assert!(
-                said.starts_with("--data: a is int32, and its slot gives \"") && said.contains("12O00\""),
+                said.starts_with("--data: a is int32, but its slot yields \"") && said.contains("12O00\""),
                 "{said}"
             );
         }

@@ -8,7 +8,7 @@ use super::super::body::Part;
 use super::super::request::Request;
 use super::{Http1Session, State};
 
-const UNASKED: Broken = Broken("bytes nobody asked for");
+const UNASKED: Broken = Broken("unsolicited bytes");
 
 impl Http1Session {
     /// The same where what comes behind the body is looked into.

@@ -24,7 +24,7 @@ const GOOD: Case =
 /// A success after which the connection is over.
 const LAST: Case = Case { room: 0, ..GOOD };
 /// A success, followed by what does not belong there.
-const UNASKED: Case = Case { broken: Some("bytes nobody asked for"), ..LAST };
+const UNASKED: Case = Case { broken: Some("unsolicited bytes"), ..LAST };
 /// No answer at all.
 const BROKEN: Case = Case { fault: Some(FaultKind::BrokenProtocol), code: 0, ..LAST };
 /// Chunks that are none.
@@ -32,17 +32,17 @@ const BAD_CHUNKS: Case = Case { code: 200, ..BROKEN };
 
 const NOT_HTTP: Option<&str> = Some("the response is not HTTP/1.x");
 const NO_FIELD: Option<&str> = Some("a header line is not NAME: VALUE");
-const CONTROL: Option<&str> = Some("a header line holds a control character");
+const CONTROL: Option<&str> = Some("a header line contains a control character");
 const NO_NUMBER: Option<&str> = Some("Content-Length is not a number");
-const NO_SIZE: Option<&str> = Some("a chunk's size is not a hexadecimal number");
+const NO_SIZE: Option<&str> = Some("a chunk size is not a hexadecimal number");
 const NO_END: Option<&str> = Some("a chunk line or trailer does not end in CR LF");
 
 /// An alert of TLS, as ASCII text: servers of TLS say it to who says something else.
 const ALERT: &str = "\u{15}\u{3}\u{3}\0\u{2}\u{2}\n";
 /// What a server of HTTP/2 says first.
 const SETTINGS: &str = "\0\0\u{6}\u{4}\0\0\0\0\0\0\u{3}\0\0\0d";
-const TLS: Option<&str> = Some("the server speaks TLS on this port; write https:// for it");
-const HTTP2: Option<&str> = Some("the server speaks HTTP/2 on this port; write --http2 for it");
+const TLS: Option<&str> = Some("the server uses TLS on this port; write https://");
+const HTTP2: Option<&str> = Some("the server uses HTTP/2 on this port; add --http2");
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
@@ -69,7 +69,7 @@ const CASES: &[Case] = &[
     // After interim answers.
     Case { answer: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", payload: 1, ..GOOD },
     Case { answer: "HTTP/1.1 103 Hints\r\nLink: a\r\n\r\nHTTP/1.1 102 P\r\nConnection: close\r\n\r\nHTTP/1.1 204 N\r\n\r\n", code: 204, ..GOOD },
-    Case { answer: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", broken: Some("101 Switching Protocols, which nobody asked for"), ..BROKEN },
+    Case { answer: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", broken: Some("unrequested 101 Switching Protocols"), ..BROKEN },
     Case { answer: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", options: &["header=Upgrade: x", "expect-status=101"], code: 101, ..LAST },
     // Connections that end, and that do not.
     Case { answer: "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx", payload: 1, ..LAST },
@@ -126,15 +126,16 @@ const CASES: &[Case] = &[
     Case { answer: "HTTP/1.1 200 OK\r\nX: a\0\r\n\r\n", broken: CONTROL, ..BROKEN },
     Case { answer: "HTTP/1.1 200 OK\r\nX: a\rb\r\n\r\n", broken: CONTROL, ..BROKEN },
     Case { answer: "HTTP/1.1 200 OK\r\nX: \x7f\r\n\r\n", broken: CONTROL, ..BROKEN },
-    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", broken: Some("Content-Length is given twice, and differently"), ..BROKEN },
-    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\n", broken: Some("Content-Length is given twice, and differently"), ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", broken: Some("Content-Length is given twice with different values"), ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\n", broken: Some("Content-Length is given twice \
+        with different values"), ..BROKEN },
     Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", broken: NO_NUMBER, ..BROKEN },
     Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\n", broken: NO_NUMBER, ..BROKEN },
     Case { answer: "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n", broken: NO_NUMBER, ..BROKEN },
     Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 5,\r\n\r\n", broken: NO_NUMBER, ..BROKEN },
     Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 1 1\r\n\r\n", broken: NO_NUMBER, ..BROKEN },
     Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\n", broken: NO_NUMBER, ..BROKEN },
-    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n", broken: Some("Transfer-Encoding says chunked twice"), ..BROKEN },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n", broken: Some("Transfer-Encoding has chunked twice"), ..BROKEN },
     // Chunks that are none.
     Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", broken: NO_SIZE, ..BAD_CHUNKS },
     Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n", broken: NO_SIZE, ..BAD_CHUNKS },
@@ -142,7 +143,7 @@ const CASES: &[Case] = &[
     Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\nx\r\n", broken: NO_SIZE, ..BAD_CHUNKS },
     Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\rx", broken: NO_END, ..BAD_CHUNKS },
     Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;\0\r\nx", broken: NO_END, ..BAD_CHUNKS },
-    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n11111111111111111\r\n", broken: Some("a chunk's size is beyond all measure"), ..BAD_CHUNKS },
+    Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n11111111111111111\r\n", broken: Some("a chunk size is out of range"), ..BAD_CHUNKS },
     Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxy\r\n", broken: Some("a chunk is longer than its size says"), payload: 1, ..BAD_CHUNKS },
     Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nT: \n\r\n", broken: NO_END, ..BAD_CHUNKS },
     Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\rx", broken: NO_END, ..BAD_CHUNKS },
@@ -213,7 +214,7 @@ fn endless_heads_are_refused_whole_and_in_pieces() {
         for size in [text.len(), 65_536, 1000] {
             let pieces: Vec<&[u8]> = text.as_bytes().chunks(size).collect();
             let outcome = play(&dialogue, &pieces, false);
-            assert_eq!(outcome.broken, Some("endless headers: the head of the response is larger than 256 KiB"));
+            assert_eq!(outcome.broken, Some("endless headers: the response headers are larger than 256 KiB"));
             assert_eq!(outcome.ended, Some((Some(FaultKind::BrokenProtocol), 0, 0, None)));
         }
     }

@@ -189,8 +189,8 @@ fn a_url_may_have_options_of_its_own() {
     assert!(sent(0).contains("\r\nX: 1\r\n") && !sent(0).contains("Y: 2"), "{}", sent(0));
     assert!(sent(1).contains("\r\nY: 2\r\n") && !sent(1).contains("X: 1"), "{}", sent(1));
     for (name, said) in [
-        ("cookie-jar", "URL 2, cookie-jar: holds for the whole run; write it beside the URLs, not in one"),
-        ("method", "URL 2, --method: \"a b\" is no method; write one word, for instance PUT"),
+        ("cookie-jar", "URL 2, cookie-jar: applies to the whole run; write it next to the URLs, not inside one"),
+        ("method", "URL 2, --method: \"a b\" is not a method; write one word, for instance PUT"),
     ] {
         asked.own[1] = [(name.to_owned(), vec!["a b".to_owned()])].into();
         assert_eq!(Http1.prepare(&asked).expect_err("a complaint").to_string(), said);
@@ -266,29 +266,34 @@ fn mistakes_get_a_sentence() {
         (&["ftp://h/"], &[], "URL: \"ftp://h/\" cannot be used (its scheme is neither http nor https); write http://host:port/path"),
         (&["http://h:99999/"], &[], "URL: \"http://h:99999/\" cannot be used (invalid port number); write http://host:port/path"),
         (&[good], &["method=get"], "--method: methods are case-sensitive: write GET instead of get"),
-        (&[good], &["method=A B"], "--method: \"A B\" is no method; write one word, for instance PUT"),
-        (&[good], &["method=CONNECT"], "--method: CONNECT opens a tunnel and has no response to measure; write another method"),
+        (&[good], &["method=A B"], "--method: \"A B\" is not a method; write one word, for instance PUT"),
+        (&[good], &["method=CONNECT"], "--method: CONNECT opens a tunnel and has no response to measure; use \
+            another method"),
         (&[good], &["header=X"], "--header: a line has no colon between name and value; write -H 'NAME: VALUE', as in -H 'Accept: text/html'"),
         (&[good], &["header=X Y: a"], "--header: \"X Y: a\" has no valid name before the colon; write NAME: VALUE"),
-        (&[good], &["header=X: a\nb"], "--header: \"X: a\\nb\" holds a line break or another control character; write NAME: VALUE"),
-        (&[good], &["header=Transfer-Encoding: chunked"], "--header: Transfer-Encoding: chunked needs a body to cut; add --data, or leave it out"),
+        (&[good], &["header=X: a\nb"], "--header: \"X: a\\nb\" contains a line break or another control character; \
+            write NAME: VALUE"),
+        (&[good], &["header=Transfer-Encoding: chunked"], "--header: Transfer-Encoding: chunked needs a body; add \
+            --data, or leave it out"),
         (&[good], &["data=a", "header=Transfer-Encoding: gzip"], "--header: Transfer-Encoding can only be chunked; write `Transfer-Encoding: chunked`, or leave it out"),
-        (&[good], &["data=a", "http=1.0", "header=Transfer-Encoding: chunked"], "--header: Transfer-Encoding: chunked is of HTTP/1.1 alone; leave it out, or speak --http 1.1"),
-        (&[good], &["data={counter}", "header=Transfer-Encoding: chunked"], "--header: Transfer-Encoding: chunked cannot stand beside a body with slots; leave one of them out"),
-        (&[good], &["data=a", "header=Content-Length: 1", "header=Transfer-Encoding: chunked"], "--header: Content-Length cannot stand beside Transfer-Encoding: chunked; leave one of them out"),
-        (&[good], &["data=abc", "header=Content-Length: 2"], "--header: Content-Length: 2 does not fit the body, which has 3 bytes; leave it out"),
+        (&[good], &["data=a", "http=1.0", "header=Transfer-Encoding: chunked"], "--header: Transfer-Encoding: \
+            chunked is HTTP/1.1 only; leave it out, or use --http 1.1"),
+        (&[good], &["data={counter}", "header=Transfer-Encoding: chunked"], "--header: Transfer-Encoding: chunked \
+            does not go with a body with slots; leave one of them out"),
+        (&[good], &["data=a", "header=Content-Length: 1", "header=Transfer-Encoding: chunked"], "--header: Content-Length does not go with Transfer-Encoding: chunked; leave one of them out"),
+        (&[good], &["data=abc", "header=Content-Length: 2"], "--header: Content-Length: 2 does not match the body of 3 bytes; leave it out"),
         (&[good], &["data=abc", "header=Content-Length:"], "--header: Content-Length cannot be left out of a request with a body"),
-        (&[good], &["data=a", "form=a=b"], "--form: it cannot stand beside --data, because a request has one body; give one of them"),
-        (&[good], &["data=a", "data-file=b"], "--data-file: it cannot stand beside --data, because a request has one body; give one of them"),
-        (&[good], &["data=@f"], "--data: a file is not read here; write --data-file f"),
+        (&[good], &["data=a", "form=a=b"], "--form: does not go with --data, as a request has one body; leave one of them out"),
+        (&[good], &["data=a", "data-file=b"], "--data-file: does not go with --data, as a request has one body; leave one of them out"),
+        (&[good], &["data=@f"], "--data: files are not read here; write --data-file f"),
         (&[good], &["form=a"], "--form: \"a\" has no =; write NAME=VALUE or NAME=@FILE"),
-        (&[good], &["form=a=b;c"], "--form: \"a=b;c\" has \"c\" behind its value, where only ;type= and ;filename= are known; leave it out, or write --form-string 'a=b;c' to send it as it is"),
-        (&[good], &["request-target=a b"], "--request-target: \"a b\" would end the request line early; write a target without spaces, for instance /a?b"),
+        (&[good], &["form=a=b;c"], "--form: \"a=b;c\" has \"c\" after its value, where only ;type= and ;filename= are allowed; leave it out, or write --form-string 'a=b;c' to send it as is"),
+        (&[good], &["request-target=a b"], "--request-target: \"a b\" has spaces, which would break the request line; write a target without, for instance /a?b"),
         (&[good], &["form==a"], "--form: \"=a\" has no name; write NAME=VALUE or NAME=@FILE"),
         (&[good], &["user=me"], "--user: the password is missing; write NAME:PASSWORD"),
-        (&[good], &["redirects=many"], "--redirects: \"many\" is no number from 0 to 100; write for instance 5"),
-        (&[good], &["expect-status=200,2x"], "--expect-status: \"2x\" is no status; write 200, 2xx or 200-299, separated by commas"),
-        (&[good], &["expect-status=300-200"], "--expect-status: \"300-200\" is no status; write 200, 2xx or 200-299, separated by commas"),
+        (&[good], &["redirects=many"], "--redirects: \"many\" is not a number from 0 to 100; write for instance 5"),
+        (&[good], &["expect-status=200,2x"], "--expect-status: \"2x\" is not a status; write 200, 2xx or 200-299, separated by commas"),
+        (&[good], &["expect-status=300-200"], "--expect-status: \"300-200\" is not a status; write 200, 2xx or 200-299, separated by commas"),
     ];
     for (urls, options, expected) in cases {
         assert_eq!(complaint(urls, options), *expected);

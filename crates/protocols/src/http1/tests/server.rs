@@ -93,7 +93,7 @@ fn what_is_no_request_is_refused() {
     let endless = format!("GET / HTTP/1.1\r\n{}", "X: y\r\n".repeat(60_000));
     for size in [endless.len(), 1000] {
         let pieces: Vec<&[u8]> = endless.as_bytes().chunks(size).collect();
-        let why = Broken("endless headers: the head of the request is larger than 256 KiB");
+        let why = Broken("endless headers: the request headers are larger than 256 KiB");
         assert_eq!(hear(&mut Http1Server::new(), &pieces), Err(why));
     }
 }

@@ -207,30 +207,22 @@ fn what_is_expected_of_a_body_is_filled_like_its_request() {
 #[test]
 fn complaints_show_slots_as_they_were_written() {
     let table: [(&str, &[&str], &str); 10] = [
-        (
-            "http://{user}/",
-            &[],
-            "URL: \"http://{user}/\" cannot be used (in front of its path only {env NAME} can stand)",
-        ),
-        (
-            "http://h/{countr}",
-            &[],
-            "URL: {countr} is no slot; write {counter}, or {text {{countr}}} to send it as it is",
-        ),
+        ("http://{user}/", &[], "URL: \"http://{user}/\" cannot be used (only {env NAME} is allowed before its path)"),
+        ("http://h/{countr}", &[], "URL: {countr} is not a slot; write {counter}, or {text {}} to send it as is"),
         ("http://h/", &["header=X-{user}: a"], "--header: \"X-{user}: a\" has a slot in its name"),
         (
             "http://h/",
             &["header=Content-Length: 3", "data={user}"],
-            "--header: Content-Length cannot be set beside a body with slots",
+            "--header: Content-Length cannot be set for a body with slots",
         ),
-        ("http://h/", &["form=f=@{user}"], "--form: \"f=@{user}\" has a slot in the path of a file"),
-        ("http://h/", &["data={user what}"], "--data: \"what\" is not known in {user}"),
-        ("http://h/", &["expect-body=a {uuid}"], "--expect-body: {uuid} is another here than in the request"),
-        ("http://h/", &["expect-body={countr}"], "--expect-body: {countr} is no slot"),
+        ("http://h/", &["form=f=@{user}"], "--form: \"f=@{user}\" has a slot in a file path"),
+        ("http://h/", &["data={user what}"], "--data: \"what\" is not supported in {user}"),
+        ("http://h/", &["expect-body=a {uuid}"], "--expect-body: {uuid} differs here from the one in the request"),
+        ("http://h/", &["expect-body={countr}"], "--expect-body: {countr} is not a slot"),
         (
             "http://h/",
             &["expect-body={user}", "redirects=2"],
-            "--expect-body: has slots, which are filled for a request",
+            "--expect-body: has slots, which are filled for the first request",
         ),
         ("http://h/", &["header=X: {env BRUNT_NO_SUCH_VARIABLE}"], "--header: {env BRUNT_NO_SUCH_VARIABLE} is not set"),
     ];

@@ -99,7 +99,7 @@ fn what_nobody_asked_for_leaves_after_the_wait() {
 /// RFC 9110 10.1.1: the server may wait for the body that it declined, so that nothing more can be said on this connection.
 #[test]
 fn a_response_instead_of_leave_counts_and_ends_the_connection() {
-    let instead = "the response came instead of 100 Continue, so the body was not sent";
+    let instead = "a response came instead of 100 Continue, so the body was not sent";
     for (response, ended) in [(OK, "200 None ".to_owned()), (TOO_LARGE, format!("413 Some(WrongStatus) {instead}"))] {
         for cut in 0..response.len() {
             let (mut talk, ..) = Talk::begin(&expecting(&[]), &Fill::default());
@@ -172,23 +172,21 @@ fn mistakes_are_named() {
     for (options, complaint) in [
         (
             &["expect-continue"][..],
-            "--expect-continue: no body is held back: no request has one, or a line of -H takes Expect away; add --data, or leave it out",
+            "--expect-continue: it has no effect: no request has a body, or -H removes Expect; add --data, or leave \
+                it out",
         ),
         (
             &["expect-continue", "data=x", "http=1.0"],
-            "--expect-continue: HTTP/1.0 has no 100 Continue; leave it out, or speak --http 1.1",
+            "--expect-continue: HTTP/1.0 has no 100 Continue; leave it out, or use --http 1.1",
         ),
         (
             &["expect-continue", "data=x", "http2"],
-            "--expect-continue: only bodies of HTTP/1.1 are held back; leave it out, or speak --http 1.1",
+            "--expect-continue: it works with HTTP/1.1 only; leave it out, or use --http 1.1",
         ),
-        (
-            &["continue-wait=1s", "data=x"],
-            "--continue-wait: no body waits for 100 Continue; add --expect-continue, or leave it out",
-        ),
+        (&["continue-wait=1s", "data=x"], "--continue-wait: needs --expect-continue; add it, or leave it out"),
         (
             &["expect-continue", "data=x", "continue-wait=soon"],
-            "--continue-wait: \"soon\" is no time from 1ms to 1h; write for instance 1s",
+            "--continue-wait: \"soon\" is not a time from 1ms to 1h; write for instance 1s",
         ),
     ] {
         let said = Http1.prepare(&asked(&["http://h/"], options)).expect_err("a mistake").to_string();

@@ -165,7 +165,7 @@ impl Fields<'_> {
             if first & 0xe0 == 0x20 {
                 let size = self.integer(5)?;
                 if !self.sizes || size > TABLE_BOUND {
-                    return Err(Malformed("a header block changes the size of its table where it must not"));
+                    return Err(Malformed("a header block changes the table size where it must not"));
                 }
                 self.decoder.table.resize(size);
                 continue;
@@ -247,11 +247,11 @@ impl Fields<'_> {
                 return Ok(value);
             }
         }
-        Err(Malformed("a header block holds an integer beyond all measure"))
+        Err(Malformed("a header block has an integer out of range"))
     }
 }
 
 const TOO_MUCH: Malformed = Malformed("endless headers: a header list is larger than 256 KiB");
-const NO_ENTRY: Malformed = Malformed("a header block names an entry that its table does not have");
-const NO_CODE: Malformed = Malformed("a header block holds a text that is no Huffman code");
+const NO_ENTRY: Malformed = Malformed("a header block refers to an entry not in its table");
+const NO_CODE: Malformed = Malformed("a header block has an invalid Huffman code");
 const CUT: Malformed = Malformed("a header block ends within a field");

@@ -15,10 +15,10 @@ const ASKING_BOUND: usize = 16 << 20;
 /// Frames in a row that lead to nothing.
 const FLOOD_BOUND: u32 = 65_536;
 
-const WRONG_SIZE: Fault = Fault(code::FRAME_SIZE_ERROR, "a frame has a size that its kind does not allow");
+const WRONG_SIZE: Fault = Fault(code::FRAME_SIZE_ERROR, "a frame has a size that its type does not allow");
 const TOO_PADDED: Fault = Fault(code::PROTOCOL_ERROR, "a frame's padding is longer than the frame");
-const NO_STREAM: Fault = Fault(code::PROTOCOL_ERROR, "a frame on a stream that nobody opened");
-const TOO_WIDE: Fault = Fault(code::FLOW_CONTROL_ERROR, "a window was widened beyond 2^31-1");
+const NO_STREAM: Fault = Fault(code::PROTOCOL_ERROR, "a frame on a stream that was never opened");
+const TOO_WIDE: Fault = Fault(code::FLOW_CONTROL_ERROR, "a window grew beyond 2^31-1");
 
 impl From<Malformed> for Fault {
     fn from(malformed: Malformed) -> Fault {
@@ -67,7 +67,7 @@ impl Http2Server {
         let Some(head) = bytes.first_chunk::<HEAD>() else { return Ok(HEAD) };
         let head = FrameHead::read(head);
         if head.length > PAYLOAD_BOUND {
-            return Err(Fault(code::FRAME_SIZE_ERROR, "a frame is larger than the 16384 bytes that were allowed"));
+            return Err(Fault(code::FRAME_SIZE_ERROR, "a frame is larger than the allowed 16384 bytes"));
         }
         if let Some((stream, _)) = self.assembling
             && (head.kind != frames::CONTINUATION || head.stream != stream)
@@ -190,7 +190,7 @@ impl Http2Server {
         let end = head.has(frames::END_STREAM);
         let Some(stream) = self.streams.get(id) else { return self.count_idle() };
         if !stream.own.open {
-            return Err(Fault(code::STREAM_CLOSED, "a frame on a stream that is over"));
+            return Err(Fault(code::STREAM_CLOSED, "a frame on a closed stream"));
         }
         stream.received += payload.len() as u32;
         if stream.received > WINDOW / 2 && !end {
@@ -255,7 +255,7 @@ impl Http2Server {
     fn count_idle(&mut self) -> Result<(), Fault> {
         self.idle_frames += 1;
         if self.idle_frames > FLOOD_BOUND {
-            return Err(Fault(code::ENHANCE_YOUR_CALM, "a flood of frames that lead to nothing"));
+            return Err(Fault(code::ENHANCE_YOUR_CALM, "a flood of useless frames"));
         }
         Ok(())
     }
@@ -321,7 +321,7 @@ impl Http2Server {
     fn window_update(&mut self, id: u32, payload: &[u8]) -> Result<(), Fault> {
         let increment = u32::from_be_bytes(*payload.as_array::<4>().ok_or(WRONG_SIZE)?) & 0x7fff_ffff;
         if increment == 0 {
-            return Err(Fault(code::PROTOCOL_ERROR, "WINDOW_UPDATE by nothing"));
+            return Err(Fault(code::PROTOCOL_ERROR, "WINDOW_UPDATE of zero"));
         }
         if id == 0 {
             self.sending.widen(increment).ok_or(TOO_WIDE)?;

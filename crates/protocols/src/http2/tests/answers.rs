@@ -162,15 +162,15 @@ fn an_example_of_a_reset_holds_the_beginning_of_its_own_body() {
 #[test]
 fn what_was_wrong_is_said() {
     let cases = [
-        (last_head(1, &[("a", "b")]), "the response's head does not begin with a :status"),
-        (last_head(1, &[(":status", "2x0")]), "the response's :status is no number from 100 to 999"),
-        (last_head(1, &[(":status", "200"), ("Server", "x")]), "a header field of the response is none of HTTP/2"),
-        (last_head(1, &[(":status", "200"), ("content-length", "x")]), "content-length is no number"),
-        (last_head(1, &[(":status", "103")]), "the response ends with an interim head"),
+        (last_head(1, &[("a", "b")]), "the response headers do not start with :status"),
+        (last_head(1, &[(":status", "2x0")]), "the response's :status is not a number from 100 to 999"),
+        (last_head(1, &[(":status", "200"), ("Server", "x")]), "a response header is not valid in HTTP/2"),
+        (last_head(1, &[(":status", "200"), ("content-length", "x")]), "content-length is not a number"),
+        (last_head(1, &[(":status", "103")]), "the response ends after an interim (1xx) status"),
         (head(1, &[(":status", "101")]), "the server switches protocols (101)"),
-        (last_data(1, b"x"), "the response's body comes before its head"),
-        ([head(1, OK), head(1, &[("a", "b")])].concat(), "a second head stands in the response's body"),
-        ([head(1, OK), last_head(1, OK)].concat(), "a trailer of the response holds what is no field of one"),
+        (last_data(1, b"x"), "the response body comes before its headers"),
+        ([head(1, OK), head(1, &[("a", "b")])].concat(), "a second set of headers came within the response body"),
+        ([head(1, OK), last_head(1, OK)].concat(), "a trailer of the response has a field not allowed in trailers"),
         (last_head(1, &[(":status", "200"), ("content-length", "1")]), "shorter than its content-length"),
         ([head(1, &[(":status", "200"), ("content-length", "0")]), last_data(1, b"x")].concat(), "longer than its"),
         (reset(1, 2), "the server reset the stream: INTERNAL_ERROR"),

@@ -115,8 +115,8 @@ fn a_transcript_is_readable_whatever_it_ends_with() {
     let expected = "* SETTINGS: MAX_CONCURRENT_STREAMS=7, 77=1\n* SETTINGS, ACK\n* stream 1: HEADERS\n\
                     * stream 1: CONTINUATION\nHTTP/2 200\na: b\n\n* stream 1: DATA, 5 bytes\nhi\n\
                     * stream 1: HEADERS, END_STREAM\nt: u\n\n* stream 3: RST_STREAM: CANCEL\n\
-                    * GOAWAY: ENHANCE_YOUR_CALM, last stream 1\n* a frame of kind 66, 3 bytes\n* stream 5: HEADERS\n\
-                    * a header block names an entry that its table does not have\n* 4 bytes that are no whole frame:\n";
+                    * GOAWAY: ENHANCE_YOUR_CALM, last stream 1\n* a frame of type 66, 3 bytes\n* stream 5: HEADERS\n\
+                    * a header block refers to an entry not in its table\n* 4 bytes of an incomplete frame:\n";
     assert!(text.starts_with(expected), "{text}");
 }
 
@@ -156,5 +156,5 @@ fn a_transcript_shows_no_more_of_a_small_block_for_a_huge_list_than_its_beginnin
     let said: Vec<u8> = (0..8).flat_map(|n| frame(frames::HEADERS, frames::END_HEADERS, 2 * n + 1, &block)).collect();
     let text = readable(&said, &mut Plain::default());
     assert!((1 << 20..2 << 20).contains(&text.len()), "{}", text.len());
-    assert!(text.ends_with(b"* what follows is not shown\n"));
+    assert!(text.ends_with(b"* the rest is not shown\n"));
 }

@@ -91,7 +91,7 @@ fn a_server_begins_with_settings() {
     for text in ["HTTP/1.1 400 Bad Request\r\n\r\n", "HTTP/1.0 200 OK\r\n"] {
         let mut talk = Talk::after(&[], 1);
         text.bytes().for_each(|byte| talk.hear(&[byte]));
-        let expected = "the server answered in HTTP/1: it does not speak HTTP/2 here; leave --http2 out";
+        let expected = "the server responded in HTTP/1: it does not support HTTP/2 here; leave out --http2";
         assert_eq!(talk.broken, Some(expected));
     }
     // An alert, shorter than the head of a frame, with and without more behind it.
@@ -99,7 +99,7 @@ fn a_server_begins_with_settings() {
         for size in [1, alert.len()] {
             let mut talk = Talk::after(&[], 1);
             alert.chunks(size).for_each(|part| talk.hear(part));
-            assert!(talk.broken.is_some_and(|why| why.starts_with("the server speaks TLS on this port")));
+            assert!(talk.broken.is_some_and(|why| why.starts_with("the server uses TLS on this port")));
         }
     }
 }
@@ -178,7 +178,7 @@ fn answers_that_nobody_reads_are_bounded_whatever_comes_between() {
         for _ in 0..1000 {
             talk.hear(&flood);
         }
-        let why = "a flood of PING or SETTINGS whose answers the server does not read";
+        let why = "a flood of PING or SETTINGS while the server does not read the acknowledgements";
         assert_eq!(talk.broken, Some(why));
         assert!(talk.out.len() < 1 << 20, "{}", talk.out.len());
         // Where they leave, it may go on.

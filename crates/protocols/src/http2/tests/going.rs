@@ -123,7 +123,7 @@ fn the_error_of_a_goaway_is_named_and_its_text_kept() {
     talk.hear(&[settings(&[]), goaway(1, code::NO_ERROR)].concat());
     assert_eq!((talk.session.goodbye(), talk.session.begun()), ("", &b""[..]));
     talk.hear(&frame(frames::GOAWAY, 0, 0, &[&[0, 0, 0, 1, 0, 0, 0, 11][..], b"calm down"].concat()));
-    let named = "the server ended the connection by GOAWAY: ENHANCE_YOUR_CALM";
+    let named = "the server closed the connection with GOAWAY: ENHANCE_YOUR_CALM";
     assert_eq!((talk.session.goodbye(), talk.session.begun()), (named, &b"calm down"[..]));
     assert_eq!(talk.session.farewell(), format!("{named} (calm down)"));
     // Whatever a server writes there, it is told as text, and not all of it.

@@ -42,7 +42,7 @@ fn the_full_way_of_sha2_seals_the_password_with_the_servers_key() {
     let asked = log_in(&[], &turns[..2]);
     assert!(asked.said.ends_with(&[1, 0, 0, 3, 2]) && asked.opening);
     let outcome = log_in(&[], &turns);
-    assert!(outcome.broken.unwrap().0.contains("no RSA key"));
+    assert!(outcome.broken.unwrap().0.contains("not an RSA key"));
     assert!(!holds(&outcome.said, b"password\0\0"));
 }
 
@@ -85,10 +85,10 @@ fn an_account_may_want_another_way() {
     }
     for (plugin, said) in [
         ("client_ed25519", "ed25519"),
-        ("mysql_clear_password", "in clear; use --ssl"),
+        ("mysql_clear_password", "in cleartext; use --ssl"),
         ("sha256_password", "use caching_sha2_password"),
-        ("dialog", "not spoken here"),
-        ("", "not spoken here"),
+        ("dialog", "not supported"),
+        ("", "not supported"),
     ] {
         let outcome = log_in(&[], &[greeting("mysql_native_password", CAPABILITIES, 0), switch(plugin, scramble)]);
         assert!(outcome.broken.as_ref().unwrap().0.contains(said), "{plugin}: {outcome:?}");
@@ -117,9 +117,9 @@ fn a_refusal_is_named_and_what_the_server_said_is_kept() {
             "the server refuses the connection with an error",
             "ERROR 9999 (HY000): Other",
         ),
-        (vec![packet(0, b"\x09old")], "the greeting is not that of a MySQL server (protocol version 10)", ""),
-        (vec![packet(0, b"HTTP")], "the greeting is not that of a MySQL server (protocol version 10)", ""),
-        (vec![greeting("x", 1, 0)], "the server is older than MySQL 4.1 and speaks another protocol", ""),
+        (vec![packet(0, b"\x09old")], "the greeting is not from a MySQL server (protocol version 10)", ""),
+        (vec![packet(0, b"HTTP")], "the greeting is not from a MySQL server (protocol version 10)", ""),
+        (vec![greeting("x", 1, 0)], "the server is older than MySQL 4.1 and uses another protocol", ""),
     ] {
         let outcome = log_in(&[], &packets);
         assert_eq!(outcome.broken, Some(Broken(said)));
@@ -131,13 +131,13 @@ fn a_refusal_is_named_and_what_the_server_said_is_kept() {
 #[test]
 fn tls_is_never_pretended() {
     let without = log_in(&[("ssl", "")], &[greeting("mysql_native_password", CAPABILITIES, 0)]);
-    assert_eq!(without.broken, Some(Broken("the server takes no TLS, which --ssl asks for")));
+    assert_eq!(without.broken, Some(Broken("the server does not support TLS, and --ssl was given")));
     assert!(without.said.is_empty());
     // What comes behind the greeting may be from anybody on the way.
     let mut greeted = greeting("mysql_native_password", CAPABILITIES | TLS, 0);
     greeted.extend(packet(1, OK));
     let outcome = played(&dialogue(&[("ssl", "")]), &[greeted], 0, Cut::Nowhere);
-    assert_eq!(outcome.broken, Some(Broken("the server sent more behind its greeting, before TLS")));
+    assert_eq!(outcome.broken, Some(Broken("the server sent more data after its greeting, before TLS")));
 }
 
 #[test]
@@ -156,6 +156,6 @@ fn a_server_that_goes_on_asking_is_answered_a_few_times() {
     // Each answer of ours takes a number too.
     turns.extend((0..100_u8).map(|turn| packet(2 + 2 * turn, &switch)));
     let outcome = log_in(&[], &turns);
-    assert_eq!(outcome.broken, Some(Broken("the server asks for the password again and again")));
+    assert_eq!(outcome.broken, Some(Broken("the server keeps asking for the password")));
     assert!(outcome.said.len() < 1024, "{}", outcome.said.len());
 }

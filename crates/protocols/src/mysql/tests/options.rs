@@ -12,47 +12,51 @@ fn a_mistake_is_one_sentence_that_says_what_would_be_right() {
         (
             "mysql://127.0.0.1/d",
             &[][..],
-            "URL: \"mysql://127.0.0.1/d\" cannot be used (it names no user); write mysql://user:password@host:3306/database",
+            "URL: \"mysql://127.0.0.1/d\" cannot be used (it has no user); write \
+                mysql://user:password@host:3306/database",
         ),
         (
             "mysql://u@h/a/b",
             &[],
-            "URL: \"mysql://u@h/a/b\" cannot be used (a database is one word); write mysql://user:password@host:3306/database",
+            "URL: \"mysql://u@h/a/b\" cannot be used (a database is a single word); write \
+                mysql://user:password@host:3306/database",
         ),
         (
             "mysql://u@h/d?ssl=1",
             &[],
-            "URL: \"mysql://u@h/d?ssl=1\" cannot be used (options are flags here, for instance --ssl); write mysql://user:password@host:3306/database",
+            "URL: \"mysql://u@h/d?ssl=1\" cannot be used (options are given as flags, for instance --ssl); write \
+                mysql://user:password@host:3306/database",
         ),
         (
             URL,
             &[("sql", "SELECT ?")],
-            "--sql: \"SELECT ?\": ? is filled by nobody; write a slot in its place, as in {counter} or {random 1..1000}",
+            "--sql: \"SELECT ?\": ? is never filled in; write a slot instead, such as {counter} or {random 1..1000}",
         ),
-        (URL, &[("sql", "SELECT 'a")], "--sql: \"SELECT 'a\": a ' has no other behind it; write both"),
-        (URL, &[("sql", "SELECT `a")], "--sql: \"SELECT `a\": a ` has no other behind it; write both"),
+        (URL, &[("sql", "SELECT 'a")], "--sql: \"SELECT 'a\": a ' has no matching end; write both"),
+        (URL, &[("sql", "SELECT `a")], "--sql: \"SELECT `a\": a ` has no matching end; write both"),
         (
             URL,
             &[("sql", " ; -- nothing")],
-            "--sql: \"; -- nothing\": holds no statement; write one, for instance SELECT 1",
+            "--sql: \"; -- nothing\": has no statement; write one, for instance SELECT 1",
         ),
         (
             URL,
             &[("sql", "SELECT {counter")],
-            "--sql: \"SELECT {counter\": the slot \"{counter\" has no end; write } behind it, or {{ for a brace before a letter",
+            "--sql: \"SELECT {counter\": the slot \"{counter\" is not closed; write } after it, or {{ for a brace before a letter",
         ),
         (
             URL,
             &[("sql", "SELECT * FROM t{user}"), ("prepared", "")],
-            "--sql: \"SELECT * FROM t{user}\": a slot inside a name can be no parameter of a prepared statement; leave out --prepared",
+            "--sql: \"SELECT * FROM t{user}\": a slot inside a name cannot be a parameter of a prepared statement; \
+                leave out --prepared",
         ),
         (
             URL,
             &[("text", ""), ("prepared", "")],
-            "--text: it cannot stand beside --prepared, which is the opposite; give one of them",
+            "--text: does not go with --prepared, its opposite; leave one of them out",
         ),
-        (URL, &[("expect-rows", "many")], "--expect-rows: \"many\" is no number of rows; write 1, 1..5 or 1.."),
-        (URL, &[("expect-rows", "5..1")], "--expect-rows: \"5..1\" is no number of rows; write 1, 1..5 or 1.."),
+        (URL, &[("expect-rows", "many")], "--expect-rows: \"many\" is not a number of rows; write 1, 1..5 or 1.."),
+        (URL, &[("expect-rows", "5..1")], "--expect-rows: \"5..1\" is not a number of rows; write 1, 1..5 or 1.."),
     ] {
         let complaint = prepared(url, options).map(|_| ()).unwrap_err();
         assert_eq!(complaint.to_string(), said);

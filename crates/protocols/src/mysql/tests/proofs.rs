@@ -39,8 +39,8 @@ fn the_server_reads_a_sealed_password_and_nobody_else() {
     assert_eq!(plain, b"a password longer than the scramble\0");
 
     for (key, password, said) in [
-        ("no key", vec![b'x'; 4], "no RSA key"),
-        ("-----BEGIN PUBLIC KEY-----\n!!\n-----END PUBLIC KEY-----", vec![b'x'; 4], "no RSA key"),
+        ("no key", vec![b'x'; 4], "not an RSA key"),
+        ("-----BEGIN PUBLIC KEY-----\n!!\n-----END PUBLIC KEY-----", vec![b'x'; 4], "not an RSA key"),
         (&pem, vec![b'x'; 300], "too long"),
     ] {
         let broken = auth::sealed(&password, SCRAMBLE, key.as_bytes()).unwrap_err();

@@ -122,7 +122,7 @@ fn what_is_too_long_to_be_prepared_is_said() {
     let complaint = Compiler::default().statement(&pieces, Way::Usual, "--sql").unwrap_err();
     assert_eq!(
         complaint.to_string(),
-        "--sql: the statement is longer than 16 MiB, which is not prepared here; give --text"
+        "--sql: the statement is longer than 16 MiB, the limit for prepared ones; add --text"
     );
 }
 

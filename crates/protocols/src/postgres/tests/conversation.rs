@@ -49,7 +49,7 @@ const CASES: &[Case] = &[
     (
         &[(b'E', DOWN)],
         &[],
-        "7 wrong_status 57P01 ended by an administrator or a shutdown 0 \"FATAL 57P01: terminating connection\"",
+        "7 wrong_status 57P01 terminated by an administrator or a shutdown 0 \"FATAL 57P01: terminating connection\"",
         "",
         None,
     ),
@@ -104,16 +104,16 @@ const CASES: &[Case] = &[
         &[],
         "7 broken_protocol",
         "",
-        Some("the server wants to copy both ways, which is not spoken here"),
+        Some("the server wants to copy in both directions, which is not supported"),
     ),
     (&[(b'?', "")], &[], "7 broken_protocol", "", Some("a message of a type that PostgreSQL does not have")),
-    (&[(b'Z', "I"), (b'Z', "I")], &[], "7 ended ok 0, stray", "", Some("bytes nobody asked for")),
+    (&[(b'Z', "I"), (b'Z', "I")], &[], "7 ended ok 0, stray", "", Some("unsolicited bytes")),
     (
         &[(b'Z', "I"), (b'E', DOWN)],
         &[],
         "7 ended ok 0",
         "",
-        Some("the server ended the connection: an administrator asked for it, or it shuts down (57P01)"),
+        Some("the server closed the connection: terminated by an administrator, or shutting down (57P01)"),
     ),
 ];
 
@@ -156,9 +156,9 @@ fn a_close_at_every_position_leaves_what_is_not_whole_to_the_engine() {
 fn messages_of_impossible_sizes_break_the_conversation() {
     let dialogue = dialogue(&[]);
     for (bytes, why) in [
-        (&b"D\0\0\0\x03"[..], "a message whose length is impossible"),
-        (b"D\xff\0\0\0", "a message whose length is impossible"),
-        (b"E\0\x02\0\0", "an error or another message of more than 64 KiB that must be read"),
+        (&b"D\0\0\0\x03"[..], "a message with an impossible length"),
+        (b"D\xff\0\0\0", "a message with an impossible length"),
+        (b"E\0\x02\0\0", "an error or another message of more than 64 KiB"),
     ] {
         let mut session = entered(&dialogue);
         submit(&dialogue, &mut session, &Fill::default());

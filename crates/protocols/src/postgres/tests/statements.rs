@@ -121,33 +121,56 @@ fn what_is_said_once_is_text_and_in_order() {
 fn mistakes_are_answered_by_one_sentence() {
     let right = "write postgres://user:password@host:5432/database";
     for (url, options, said) in [
-        ("postgres://h/d", &[][..], format!("URL: \"postgres://h/d\" cannot be used (it names no user); {right}")),
-        ("postgres://u:a%00b@h", &[], format!("URL: \"postgres://u:a%00b@h\" cannot be used (a zero byte ends a name); {right}")),
-        ("postgres://u@h/d/e", &[], format!("URL: \"postgres://u@h/d/e\" cannot be used (a database is one word); {right}")),
+        ("postgres://h/d", &[][..], format!("URL: \"postgres://h/d\" cannot be used (it has no user); {right}")),
+        (
+            "postgres://u:a%00b@h",
+            &[],
+            format!(
+                "URL: \"postgres://u:a%00b@h\" cannot be used (names cannot contain a \
+            zero byte); {right}"
+            ),
+        ),
+        (
+            "postgres://u@h/d/e",
+            &[],
+            format!(
+                "URL: \"postgres://u@h/d/e\" cannot be used (a database is a single \
+            word); {right}"
+            ),
+        ),
         (
             "postgres://u@h/d?sslmode=require",
             &[],
-            format!("URL: \"postgres://u@h/d?sslmode=require\" cannot be used (options are flags here, for instance --ssl); {right}"),
+            format!(
+                "URL: \"postgres://u@h/d?sslmode=require\" cannot be used (options are given as flags, for \
+                instance --ssl); {right}"
+            ),
         ),
-        ("postgres://u@h", &["sql=;"], "--sql: \";\": holds no statement; write one, for instance SELECT 1".into()),
-        ("postgres://u@h", &["before=SELECT '"], "--before: \"SELECT '\": a ' has no other behind it; write both".into()),
-        ("postgres://u@h", &["sql=SELECT $$a"], "--sql: \"SELECT $$a\": $$ has no other behind it; write both".into()),
+        ("postgres://u@h", &["sql=;"], "--sql: \";\": has no statement; write one, for instance SELECT 1".into()),
+        ("postgres://u@h", &["before=SELECT '"], "--before: \"SELECT '\": a ' has no matching end; write both".into()),
+        ("postgres://u@h", &["sql=SELECT $$a"], "--sql: \"SELECT $$a\": $$ has no matching end; write both".into()),
         (
             "postgres://u@h",
             &["sql=SELECT $1"],
-            "--sql: \"SELECT $1\": $1 is filled by nobody; write a slot in its place, as in {counter}".into(),
+            "--sql: \"SELECT $1\": $1 is never filled in; write a slot instead, such as {counter}".into(),
         ),
         (
             "postgres://u@h",
             &["sql=SELECT t{user}", "prepared"],
-            "--sql: \"SELECT t{user}\": a slot inside a name can be no parameter of a prepared statement; leave out --prepared".into(),
+            "--sql: \"SELECT t{user}\": a slot inside a name cannot be a parameter of a prepared statement; leave \
+                out --prepared"
+                .into(),
         ),
         (
             "postgres://u@h",
             &["text", "prepared"],
-            "--text: it cannot stand beside --prepared, which is the opposite; give one of them".into(),
+            "--text: does not go with --prepared, its opposite; leave one of them out".into(),
         ),
-        ("postgres://u@h", &["expect-rows=2..1"], "--expect-rows: \"2..1\" is no number of rows; write 1, 1..5 or 1..".into()),
+        (
+            "postgres://u@h",
+            &["expect-rows=2..1"],
+            "--expect-rows: \"2..1\" is not a number of rows; write 1, 1..5 or 1..".into(),
+        ),
     ] {
         assert_eq!(prepared(url, options).unwrap_err().to_string(), said);
     }

@@ -88,7 +88,7 @@ fn another_answer_is_a_refusal_and_shown() {
     for pieces in cuts(b"220\nPING x\nNO, you\nOK\n") {
         let mut line = Line::new(&dialogue);
         let why = line.hear(&pieces).expect_err("it was refused");
-        assert_eq!(why, "the response to an opening message is not what --on-connect waits for");
+        assert_eq!(why, "the response to the opening message is not what --on-connect waits for");
         assert_eq!((line.session.refusal(), line.session.begun()), (FaultKind::WrongBody, &b"NO, you\n"[..]));
         assert_eq!((line.session.room(), line.session.opening_messages()), (0, 1));
     }
@@ -100,7 +100,7 @@ fn messages_that_nobody_knows_break_the_connection_as_before() {
     for pieces in cuts(b"a\nx\n") {
         let mut line = Line::new(&dialogue);
         assert_eq!((line.said(), line.session.room()), ("hi".into(), 1), "nothing is awaited");
-        assert_eq!(line.hear(&pieces), Err("bytes nobody asked for"));
+        assert_eq!(line.hear(&pieces), Err("unsolicited bytes"));
         assert_eq!(events(&mut line.done), ["stray"]);
         assert_eq!(line.session.refusal(), FaultKind::BrokenProtocol);
     }

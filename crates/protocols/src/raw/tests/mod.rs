@@ -40,7 +40,7 @@ const TALKS: &[Talk] = &[
         options: &[("until", "abab")],
         sent: 1,
         said: b"aababab",
-        wanted: &["0 - 0 5", "stray", "broken: bytes nobody asked for"],
+        wanted: &["0 - 0 5", "stray", "broken: unsolicited bytes"],
     },
     Talk {
         scheme: "tcp",
@@ -91,7 +91,7 @@ const TALKS: &[Talk] = &[
         options: &[("until-length", "at 0, varint")],
         sent: 1,
         said: b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
-        wanted: &["broken: the length of the response is no number"],
+        wanted: &["broken: the length of the response is not a number"],
     },
     Talk {
         scheme: "tcp",
@@ -105,7 +105,7 @@ const TALKS: &[Talk] = &[
         options: &[("until-length", "at 0, 4 digits")],
         sent: 1,
         said: b"00x3abc",
-        wanted: &["broken: the length of the response is no number"],
+        wanted: &["broken: the length of the response is not a number"],
     },
     Talk {
         scheme: "tcp",
@@ -154,7 +154,7 @@ const TALKS: &[Talk] = &[
         options: &[("until", "\\n")],
         sent: 0,
         said: b"220\n",
-        wanted: &["stray", "broken: bytes nobody asked for"],
+        wanted: &["stray", "broken: unsolicited bytes"],
     },
 ];
 

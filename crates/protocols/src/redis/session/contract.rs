@@ -100,7 +100,7 @@ impl Session for RedisSession {
     }
 }
 
-const FULL: Broken = Broken("the server takes no more connections: its maxclients is reached");
+const FULL: Broken = Broken("the server refuses connections: maxclients is reached");
 
 impl RedisSession {
     /// An error before any answer: a server that takes no connection says so whatever it is asked, and closes.

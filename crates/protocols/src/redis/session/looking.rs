@@ -18,9 +18,7 @@ const WHOLE_BOUND: usize = 16 << 20;
 /// What is taken out of the replies of an exchange that came.
 fn taken(checks: &Checks, whole: &[u8], (lost, of): (bool, Pending)) -> Result<Taken, String> {
     if lost {
-        return Err(
-            "the reply is too large to be looked into: more than 16 MiB, or all that are kept together are".into()
-        );
+        return Err("the reply is too large to check: more than 16 MiB, or too much for all held at a time".into());
     }
     let said = reply::said(whole, of.of)?;
     let answer = Answer { body: &said.body, nothing: said.nothing, ..Answer::default() };

@@ -79,24 +79,23 @@ fn what_is_sent_once_keeps_its_order() {
 #[test]
 fn mistakes_are_answered_by_one_sentence() {
     for (option, said) in [
-        ("command=", "--command: \"\" says nothing; write what to send"),
+        ("command=", "--command: \"\" is empty; write what to send"),
         ("command=''", "--command: \"''\": a command has no name; write for instance GET key"),
         ("command=;", "--command: \";\" has a `;` with no command before it; write commands between them, or quote it"),
-        ("before=  ", "--before: \"  \" holds no command; write for instance GET key"),
-        ("command=GET 'a", "--command: \"GET 'a\" has a ' that is not closed; write another ' behind it"),
-        ("before=GET \"a", "--before: \"GET \"a\" has a \" that is not closed; write another \" behind it"),
+        ("before=  ", "--before: \"  \" has no command; write for instance GET key"),
+        ("command=GET 'a", "--command: \"GET 'a\" has a ' that is not closed; write another ' after it"),
+        ("before=GET \"a", "--before: \"GET \"a\" has a \" that is not closed; write another \" after it"),
         (
             "command=subscribe x",
-            "--command: \"subscribe x\": SUBSCRIBE is answered by messages without end and cannot be measured as an \
-             exchange; write another command",
+            "--command: \"subscribe x\": SUBSCRIBE gets an endless stream of messages and cannot be measured as an exchange; use another command",
         ),
         (
             "command=CLIENT reply OFF",
             "--command: \"CLIENT reply OFF\": CLIENT REPLY makes the server silent, and every exchange would time out; \
              leave it out",
         ),
-        ("pipeline=0", "--pipeline: \"0\" is no number from 1 to 10000; write for instance 16"),
-        ("resp=4", "--resp: \"4\" is no version of the protocol; write 2 or 3"),
+        ("pipeline=0", "--pipeline: \"0\" is not a number from 1 to 10000; write for instance 16"),
+        ("resp=4", "--resp: \"4\" is not a protocol version; write 2 or 3"),
     ] {
         assert_eq!(prepared("redis://h", &[option]).unwrap_err().to_string(), said);
     }

@@ -5,11 +5,11 @@ use super::*;
 /// Replies, exchanges in flight, what is told, and why the conversation breaks.
 type Case = (&'static str, u32, &'static [&'static str], Option<&'static str>);
 
-const NO_TYPE: &str = "a reply that begins with no type of RESP2 or RESP3";
-const TLS: &str = "the server speaks TLS on this port; write rediss:// for it";
-const FULL: &str = "the server takes no more connections: its maxclients is reached";
-const PROTECTED: &str = "the server is in protected mode and takes connections of its own machine only";
-const NO_LENGTH: &str = "a reply whose length is no number";
+const NO_TYPE: &str = "a reply that does not start with a RESP2 or RESP3 type";
+const TLS: &str = "the server uses TLS on this port; write rediss://";
+const FULL: &str = "the server refuses connections: maxclients is reached";
+const PROTECTED: &str = "the server is in protected mode and only accepts local connections";
+const NO_LENGTH: &str = "a reply whose length is not a number";
 
 const CASES: &[Case] = &[
     ("", 0, &[], None),
@@ -53,8 +53,8 @@ const CASES: &[Case] = &[
         None,
     ),
     // What is no conversation.
-    ("+OK\r\n+OK\r\n", 1, &["0 ended ok 2", "stray"], Some("a reply nobody asked for")),
-    ("|0\r\n+OK\r\n", 0, &["stray"], Some("a reply nobody asked for")),
+    ("+OK\r\n+OK\r\n", 1, &["0 ended ok 2", "stray"], Some("an unsolicited reply")),
+    ("|0\r\n+OK\r\n", 0, &["stray"], Some("an unsolicited reply")),
     ("-ERR max number of clients reached\r\n", 0, &[], Some("the server refused the connection with an error")),
     // The same where a request was sent already; behind an answer it is one as any other.
     ("-ERR max number of clients reached\r\n", 1, &[], Some(FULL)),
@@ -70,7 +70,7 @@ const CASES: &[Case] = &[
     ("\u{15}\u{3}\u{3}\0\u{2}\u{2}\n", 1, &["0 broken_protocol other error 0"], Some(TLS)),
     ("\u{15}\u{3}\u{3}\0\u{2}\u{2}(", 1, &["0 broken_protocol other error 0"], Some(TLS)),
     ("hello\r\n", 1, &["0 broken_protocol other error 0"], Some(NO_TYPE)),
-    ("\r\n", 1, &["0 broken_protocol other error 0"], Some("an empty line where a reply should begin")),
+    ("\r\n", 1, &["0 broken_protocol other error 0"], Some("an empty line where a reply should start")),
     ("+OK\n", 1, &["0 broken_protocol other error 0"], Some("a line that does not end in CR LF")),
     (
         "$2\r\nabc\r\n",
@@ -87,8 +87,8 @@ const CASES: &[Case] = &[
         &["0 broken_protocol other error 0"],
         Some("a reply that announces more than 2^40 bytes or elements"),
     ),
-    ("$?\r\n", 1, &["0 broken_protocol other error 0"], Some("a streamed reply, which is not spoken here")),
-    (":1.5\r\n", 1, &["0 broken_protocol other error 0"], Some("a reply whose value is not of the type it says")),
+    ("$?\r\n", 1, &["0 broken_protocol other error 0"], Some("a streamed reply, which is not supported")),
+    (":1.5\r\n", 1, &["0 broken_protocol other error 0"], Some("a reply whose value does not match its type")),
     ("*1\r\n>1\r\n+x\r\n", 1, &["0 broken_protocol other error 0"], Some("a push message inside a reply")),
 ];
 

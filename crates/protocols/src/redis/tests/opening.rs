@@ -46,14 +46,14 @@ fn a_refused_opening_says_what_was_refused() {
             "redis://me:pw@h",
             &[],
             "-WRONGPASS invalid username-password pair or user is disabled.\r\n",
-            "the server refused name or password (WRONGPASS); correct them in the URL",
+            "the server rejected the name or password (WRONGPASS); correct them in the URL",
         ),
         ("redis://:pw@h", &[], "-ERR AUTH <password> called without any password\r\n", "the server refused AUTH"),
         (
             "redis://h/1",
             &[],
             "-NOAUTH Authentication required.\r\n",
-            "the server wants a password (NOAUTH); write redis://:password@host, or redis://name:password@host",
+            "the server requires a password (NOAUTH); write redis://:password@host, or redis://name:password@host",
         ),
         (
             "redis://h/99",

@@ -29,10 +29,10 @@ fn the_same_address_with_another_database_is_another_origin() {
 #[test]
 fn mistakes_are_answered_by_one_sentence() {
     for (url, trouble) in [
-        ("redis://", "it names no host"),
-        ("redis://me@h", "the password is missing behind the name; a password alone is written as :password@"),
-        ("redis://h/x", "\"x\" is no number of a database"),
-        ("redis://h/1?x=1", "it has a query or a fragment, which mean nothing here"),
+        ("redis://", "it has no host"),
+        ("redis://me@h", "the password is missing after the name; a password alone is written as :password@"),
+        ("redis://h/x", "\"x\" is not a database number"),
+        ("redis://h/1?x=1", "it has a query or fragment, which Redis URLs do not have"),
         ("redis://h:99999", "invalid port number"),
     ] {
         let said = prepared(url, &[]).unwrap_err().to_string();

@@ -56,7 +56,7 @@ fn a_refusal_tells_what_came() {
         let (mut session, said) = accepted(&dialogue);
         assert_eq!(said, [text("hello")]);
         let heard = feed(&mut session, &[&script[..at], &script[at..]]);
-        let why = "the response to an opening message is not what --on-connect waits for";
+        let why = "the response to the opening message is not what --on-connect waits for";
         assert_eq!((heard.broken, heard.room), (Some(why), false), "cut at {at}");
         assert_eq!((session.refusal(), session.refusal_code()), (FaultKind::WrongBody, 0));
         assert_eq!(session.begun(), b"{\"error\":1}");
@@ -182,11 +182,11 @@ fn escapes_in_all_that_is_said_and_expected() {
     for (options, wanted) in [
         (&["escapes", "data=\\xff"][..], "--data: is not UTF-8, as a text message must be; add --binary"),
         (&["escapes", "reply=a=>\\xff"], "--reply: is not UTF-8, as a text message must be; add --binary"),
-        (&["escapes", "data=\\q"], "--data: \\q is no escape"),
-        (&["escapes", "no-slots", "data=\\q"], "--data: \\q is no escape"),
-        (&["data=x", "expect-body={uuid}"], "--expect-body: {uuid} is another here than in the message"),
-        (&["data=x", "expect-body={countr}"], "--expect-body: {countr} is no slot"),
-        (&["on-connect={sequenc}"], "--on-connect: {sequenc} is no slot; write {sequence}"),
+        (&["escapes", "data=\\q"], "--data: \\q is not an escape"),
+        (&["escapes", "no-slots", "data=\\q"], "--data: \\q is not an escape"),
+        (&["data=x", "expect-body={uuid}"], "--expect-body: {uuid} differs here from the one in the message"),
+        (&["data=x", "expect-body={countr}"], "--expect-body: {countr} is not a slot"),
+        (&["on-connect={sequenc}"], "--on-connect: {sequenc} is not a slot; write {sequence}"),
     ] {
         assert!(complaint(options).starts_with(wanted), "{options:?}: {}", complaint(options));
     }

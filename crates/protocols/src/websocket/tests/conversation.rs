@@ -58,7 +58,7 @@ fn answers_in_order_with_control_frames_between_and_within() {
 fn pushes_come_with_nothing_in_flight() {
     let script = [frame(0x81, b"answer"), frame(0x81, b"news"), frame(0x02, b"more"), frame(0x80, b" news")].concat();
     plays(&["push"], 1, &script, &heard(&["0 0 of 6", "push of 4", "push of 9"], &[]));
-    let told = "a message that nobody asked for; if the server pushes messages, write --push to count them apart";
+    let told = "an unsolicited message; if the server pushes messages, add --push to count them separately";
     let strict = Heard { broken: Some(told), room: false, ..heard(&["0 0 of 6", "stray of 4"], &[]) };
     plays(&[], 1, &script[..14], &strict);
 }
@@ -271,7 +271,7 @@ fn pings_whose_answers_nobody_reads_are_bounded() {
         session.replies_left();
     }
     let broken = (0..100).find_map(|_| hear(&mut session).err());
-    assert_eq!(broken, Some(Broken("a flood of pings whose answers the server does not read")));
+    assert_eq!(broken, Some(Broken("a flood of pings while the server does not read the pongs")));
     assert_eq!(session.replies(), 32_768);
 }
 
@@ -295,7 +295,7 @@ fn a_transcript_is_readable() {
     let said = [consent(""), frame(0x01, b"he"), frame(0x89, b"p"), frame(0x80, b"llo"), vec![0x82, 9, 1]].concat();
     let text = String::from_utf8_lossy(&readable(&said, Sender::Server)).into_owned();
     let expected = "* text, 2 bytes, more follows\nhe\n* ping, 1 bytes\np\n* continuation, 3 bytes\nllo\n\
-                    * 3 bytes that are no whole frame:\n";
+                    * 3 bytes of an incomplete frame:\n";
     assert!(text.contains(expected), "{text:?}");
     // A refusal is an answer of HTTP.
     assert_eq!(readable(b"HTTP/1.1 403 No\r\n\r\nno", Sender::Server), b"HTTP/1.1 403 No\r\n\r\nno");
@@ -315,5 +315,5 @@ fn a_transcript_shows_no_more_of_a_bomb_than_its_beginning() {
     assert!(said.len() < 512 * 1024, "{}", said.len());
     let text = readable(&said, Sender::Server);
     assert!((1 << 20..2 << 20).contains(&text.len()), "{}", text.len());
-    assert!(text.ends_with(b"a\n* what follows is not shown\n"));
+    assert!(text.ends_with(b"a\n* the rest is not shown\n"));
 }

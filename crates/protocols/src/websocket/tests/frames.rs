@@ -26,25 +26,25 @@ fn frames_that_no_server_may_send() {
         (b"\xc1\x01a", "a frame with reserved bits that no extension explains"),
         (b"\xa1\x01a", "a frame with reserved bits that no extension explains"),
         (b"\x91\x01a", "a frame with reserved bits that no extension explains"),
-        (b"\x83\x00", "a frame of a kind that WebSocket does not have"),
-        (b"\x87\x00", "a frame of a kind that WebSocket does not have"),
-        (b"\x8b\x00", "a frame of a kind that WebSocket does not have"),
-        (b"\x8f\x00", "a frame of a kind that WebSocket does not have"),
-        (b"\x81\x81\x01\x02\x03\x04a", "the server masked a frame, which only clients do"),
+        (b"\x83\x00", "a frame with an unknown opcode"),
+        (b"\x87\x00", "a frame with an unknown opcode"),
+        (b"\x8b\x00", "a frame with an unknown opcode"),
+        (b"\x8f\x00", "a frame with an unknown opcode"),
+        (b"\x81\x81\x01\x02\x03\x04a", "the server masked a frame, which only clients may do"),
         (b"\x09\x00", "a control frame in fragments"),
         (b"\x08\x00", "a control frame in fragments"),
         (b"\x89\x7e\x00\x7e", "a control frame of more than 125 bytes"),
-        (b"\x88\x01\x03", "a close frame with half a code"),
+        (b"\x88\x01\x03", "a close frame with half a status code"),
         (b"\x88\x02\x03\xed", "a close frame with a code that may not be sent"),
         (b"\x88\x02\x00\x00", "a close frame with a code that may not be sent"),
         (b"\x88\x03\x03\xe8\xff", "a close frame whose reason is not UTF-8"),
         (b"\x80\x01a", "a fragment that belongs to no message"),
         (b"\x00\x01a", "a fragment that belongs to no message"),
-        (b"\x01\x01a\x81\x01b", "a message begins before the last one has ended"),
-        (b"\x01\x01a\x02\x01b", "a message begins before the last one has ended"),
+        (b"\x01\x01a\x81\x01b", "a message starts before the previous one has ended"),
+        (b"\x01\x01a\x02\x01b", "a message starts before the previous one has ended"),
         (b"\x81\x7e\x00\x7dx", "a frame whose length is not in its shortest form"),
         (b"\x82\x7f\x00\x00\x00\x00\x00\x00\xff\xffx", "a frame whose length is not in its shortest form"),
-        (&long, "a frame's length is beyond all measure"),
+        (&long, "a frame's length is out of range"),
     ];
     for (script, expected) in table {
         assert_eq!(broken(&["push"], "", script), Some(expected), "{script:x?}");
@@ -83,11 +83,11 @@ fn a_deflated_message_needs_an_agreement() {
     assert!(broken(&options, agreed, &[frame(0x41, hello), frame(0xc0, b"")].concat()).is_some(), "on a continuation");
     assert!(broken(&options, agreed, &frame(0xc9, b"")).is_some(), "on a control frame");
     let wrong = broken(&options, agreed, &frame(0xc2, b"\xff\xff\xff\xff"));
-    assert_eq!(wrong, Some("a message that is said to be deflated and is not"));
+    assert_eq!(wrong, Some("a message marked as compressed that is not deflate data"));
     let text = broken(&options, agreed, &frame(0xc1, b"\x7a\xd0\x00\x00"));
     assert!(matches!(
         text,
-        None | Some("a text message that is not UTF-8" | "a message that is said to be deflated and is not")
+        None | Some("a text message that is not UTF-8" | "a message marked as compressed that is not deflate data")
     ));
 }
 
@@ -132,5 +132,5 @@ fn a_small_message_may_not_grow_beyond_all_bounds() {
     });
     let packed = bomb.pack(&vec![0; 17 << 20]).to_vec();
     let heard = feed(&mut session, &[&frame(0xc2, &packed)]);
-    assert_eq!(heard.broken, Some("a message larger than 16 MiB, which is the most that is looked into"));
+    assert_eq!(heard.broken, Some("a message larger than 16 MiB, the limit for checks"));
 }

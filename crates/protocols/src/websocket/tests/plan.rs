@@ -53,35 +53,35 @@ fn mistakes_in_a_sentence() {
         (&["header=x"], "--header: a line has no colon between name and value; write -H 'NAME: VALUE', as in -H 'Accept: text/html'".into()),
         (
             &["header=Sec-WebSocket-Key: x"],
-            "--header: Sec-WebSocket-Key belongs to the handshake, which is brunt's; leave it out".into(),
+            "--header: Sec-WebSocket-Key is set by brunt for the handshake; leave it out".into(),
         ),
         (
             &["header=sec-websocket-protocol: x"],
-            "--header: sec-websocket-protocol belongs to the handshake, which is brunt's; write --subprotocol NAME instead"
+            "--header: sec-websocket-protocol is set by brunt for the handshake; write --subprotocol NAME instead"
                 .into(),
         ),
         (
             &["one-way", "expect-body=x"],
-            "--expect-body: is about responses, and with --one-way nobody answers; leave one of them out".into(),
+            "--expect-body: is for responses, and --one-way has none; leave one of them out".into(),
         ),
         (&["user=me"], "--user: the password is missing; write NAME:PASSWORD".into()),
         (
             &["subprotocol=a b"],
-            "--subprotocol: \"a b\" is no name of a sub-protocol; write one word, for instance chat".into(),
+            "--subprotocol: \"a b\" is not the name of a subprotocol; write one word, for instance chat".into(),
         ),
         (&["subprotocol=a", "subprotocol=a"], "--subprotocol: \"a\" is offered twice; write it once".into()),
-        (&["match-field=a..b"], "--match-field: \"a..b\" is no field; write a name such as seq, or data.id".into()),
+        (&["match-field=a..b"], "--match-field: \"a..b\" is not a field; write a name such as seq, or data.id".into()),
         (
             &["match-field=seq", "data=x"],
-            "--data: the message has no such field as --match-field names, so that no response would fit it".into(),
+            "--data: the message does not have the field of --match-field, so no response would match it".into(),
         ),
         (
             &["data-hex=0"],
-            "--data-hex: \"0\" is no hexadecimal text; write two digits a byte, as in 00ff1a".into(),
+            "--data-hex: \"0\" is not hexadecimal; write two digits per byte, as in 00ff1a".into(),
         ),
         (
             &[&format!("data-file={empty}")],
-            format!("--data-file: {empty} holds no message; write one on each line"),
+            format!("--data-file: {empty} has no messages; write one per line"),
         ),
         (
             &[&format!("data-file={odd}")],
@@ -117,7 +117,7 @@ fn slots_among_braces_that_are_none() {
     assert!(WebSocket.prepare(&asked(&[url], options)).is_ok(), "known before the run");
     for (url, option) in [("ws://h/{user}", "data=x"), ("ws://h/", "header=X: {user}"), ("ws://h/", "user=a:{user}")] {
         let said = WebSocket.prepare(&asked(&[url], &[option])).expect_err("a mistake").to_string();
-        assert!(said.contains("{user}") && said.ends_with("only {env NAME} can stand here"), "{said}");
+        assert!(said.contains("{user}") && said.ends_with("only {env NAME} works here"), "{said}");
     }
     let off = WebSocket
         .prepare(&asked(&["ws://h/{user}"], &["data={counter}", "header=X: {user}", "no-slots"]))
