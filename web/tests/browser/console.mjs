@@ -111,7 +111,7 @@ try {
   await page.locator('.cm-content').waitFor();
   assert.deepEqual(editors, [`${origin}/editor.js`]);
   // Every example is a plan, and scenarios have a line each in the picture of the load.
-  const examples = page.locator('label', { hasText: 'Begin with' }).locator('select');
+  const examples = page.locator('label', { hasText: 'Start from' }).locator('select');
   for (const example of await examples.locator('option').evaluateAll((all) => all.map(({ value }) => value).filter(Boolean))) {
     const checked = page.waitForResponse((answer) => answer.url().includes('/plan/check'));
     await examples.selectOption(example);
@@ -159,7 +159,7 @@ try {
   const other = await (await browser.newContext()).newPage();
   await other.goto(look);
   await other.goto(page.url());
-  await other.getByText('looking only').waitFor();
+  await other.getByText('view only').waitFor();
   await other.getByText('rate 300/s').waitFor();
   assert.equal(await other.getByRole('button', { name: 'Stop now' }).count(), 0);
   await page.getByRole('button', { name: 'Stop and drain' }).click();
@@ -200,7 +200,7 @@ try {
   await page.getByRole('link', { name: 'from-ci.brunt.zst' }).waitFor();
   writeFileSync(join(home, 'evil.html'), '<img src=x onerror=alert(1)>');
   await page.locator('input[type=file]').setInputFiles(join(home, 'evil.html'));
-  await page.getByText('this is not a record of brunt').waitFor();
+  await page.getByText('this is not a brunt record').waitFor();
   complaints.splice(0, complaints.length, ...complaints.filter((said) => !said.includes('422')));
   await page.getByRole('checkbox', { name: /First run/ }).check();
   await page.getByRole('checkbox', { name: /Second run/ }).check();
@@ -219,7 +219,7 @@ try {
   await page.getByRole('link', { name: 'from-ci.brunt.zst' }).click();
   await page.locator('#verdict').waitFor();
   await page.getByRole('button', { name: 'Delete' }).click();
-  await page.getByRole('button', { name: 'Delete for good?' }).click();
+  await page.getByRole('button', { name: 'Delete permanently?' }).click();
   await page.getByRole('link', { name: 'First run' }).waitFor();
   assert.equal(await page.getByRole('link', { name: 'from-ci.brunt.zst' }).count(), 0);
   assert.deepEqual(complaints, []);
