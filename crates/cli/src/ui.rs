@@ -14,7 +14,7 @@ use crate::run::Outcome;
 use crate::{keep, signals};
 
 const LINK: Text = text("console: {link}", "控制台：{link}");
-const LOOK: Text = text("view only: {link}", "只能查看：{link}");
+const LOOK: Text = text("view only: {link}", "只读链接：{link}");
 const PASSWORD: Text = text("both links require the password", "两个链接都需要密码");
 const END: Text = text("Ctrl-C stops it and the runs started from it", "按 Ctrl-C 结束控制台及其启动的压测");
 

@@ -22,7 +22,7 @@ impl Proof {
     }
 }
 
-/// Where on a request's way: the earliest limit hides those behind it.
+/// Where on the request's path: the earliest limit hides those behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
     /// The program that makes the load.

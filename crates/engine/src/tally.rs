@@ -98,7 +98,7 @@ pub(crate) struct Tally {
     /// What peers said of how connections and exchanges end.
     pub words: Vec<(u32, u64)>,
     pub failures: Vec<(Sort, u64)>,
-    /// Connections that are part of the plan and were lost, by what ended them.
+    /// Connections of the plan that were lost, by cause.
     pub losses: Vec<Loss>,
     /// Connections that did not come to stand and failed no request, by why.
     pub unopened: Vec<Loss>,

@@ -11,15 +11,16 @@ use crate::{Load, Plan};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// Open load: so many arrivals a second, in the place of what the stages still have in store.
+    /// Open load: this many arrivals per second, instead of the remaining stages.
     Rate(f64),
-    /// Closed load: so many users, likewise.
+    /// Closed load: this many users, likewise.
     Users(u32),
-    /// Nothing is due, until it goes on.
+    /// Paused: nothing is scheduled until it resumes.
     Pause,
-    /// The load goes on: at the rate or with the users it was changed to, else as its stages have it by now.
+    /// The load resumes: at the rate or number of users it was changed to, otherwise as its stages have it by now.
     Resume,
-    /// Nothing is due any more and the window ends, whatever was planned beyond; what is under way may end as long as the drain lasts.
+    /// Nothing more is scheduled and the window ends, whatever was planned; requests in flight can finish within the
+    /// drain.
     Drain,
 }
 

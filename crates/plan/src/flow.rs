@@ -28,30 +28,30 @@ pub const GROUPS: usize = 64;
 /// What a user does in one iteration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Flow {
-    /// One after the other.
+    /// The steps, in order.
     pub steps: Vec<Step>,
-    /// Steps that others call by name.
+    /// Steps that can be called by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<Called>,
     /// What each user does before its first iteration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub start: Vec<Step>,
-    /// What each user does once it begins no further iteration.
+    /// What each user does after its last iteration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub end: Vec<Step>,
-    /// What is done once before the run, in no figure.
+    /// Steps once before the run, not counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<Step>,
-    /// What is done once after the run, in no figure.
+    /// Steps once after the run, not counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub teardown: Vec<Step>,
-    /// What every user knows from its beginning: what `setup` captured. Only a plan that is being run has any, and no report.
+    /// Values that every user starts with: captured in `setup`. Only in a plan that is being run, not in reports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<Known>,
     /// What users know by name, each once: all that steps capture, that goes over a list, and that is given to flows that are called.
     #[serde(default)]
     pub variables: Vec<String>,
-    /// The cookies of a user last for one iteration; otherwise as long as the user.
+    /// Cookies last for one iteration; otherwise as long as the user.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub clear_cookies: bool,
 }
@@ -64,17 +64,17 @@ pub enum Step {
     Request {
         /// Index into the URLs of the plan.
         url: u32,
-        /// What follows where it fails.
+        /// What happens if it fails.
         #[serde(default)]
         on_failure: OnFailure,
     },
-    /// Sends several requests, as many at once as it may, and goes on once all are over.
+    /// Sends several requests in parallel, and continues once all are done.
     Batch {
-        /// So many are under way at once.
+        /// Requests in flight at once.
         at_most: u32,
         /// Indices into the URLs of the plan, in the order they are sent in.
         urls: Vec<u32>,
-        /// What follows where one of them fails.
+        /// What happens if one of them fails.
         #[serde(default)]
         on_failure: OnFailure,
         /// Of each request in their order what follows where that one fails; none: as of the batch. Empty where none says so itself.
@@ -83,36 +83,36 @@ pub enum Step {
     },
     /// Does nothing for a while.
     Pause(Pause),
-    /// Steps whose time is told as that of one transaction.
+    /// Steps timed together as one transaction.
     Group {
-        /// What it is called in figures.
+        /// Its name in results.
         name: String,
         /// Its steps.
         steps: Vec<Step>,
     },
-    /// Steps so many times.
+    /// Repeats steps.
     Repeat {
         /// How often.
         times: u32,
         /// Its steps.
         steps: Vec<Step>,
     },
-    /// One of several ways, at random.
+    /// One of several branches, at random.
     Choose {
-        /// The ways.
+        /// The branches.
         ways: Vec<Way>,
     },
-    /// Steps where a condition over the user's values holds.
+    /// Steps under a condition on the user's values.
     If {
         /// As it was written: `state == 'open' and items > 0`.
         condition: String,
-        /// What is done where it holds.
+        /// Steps if it holds.
         steps: Vec<Step>,
-        /// What is done where it does not.
+        /// Steps if it does not hold.
         #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "else")]
         otherwise: Vec<Step>,
     },
-    /// Steps as long as a condition holds, looked at before each time.
+    /// Repeats steps as long as a condition holds, checked before each round.
     While {
         /// As it was written.
         condition: String,
@@ -124,17 +124,17 @@ pub enum Step {
         /// Its steps.
         steps: Vec<Step>,
     },
-    /// The user goes away: its connections are closed, and its next request opens another.
+    /// The user goes away: its connections are closed, and its next request opens a new one.
     Close {
-        /// The servers it goes away from, each as a URL of it; empty: all.
+        /// The servers it disconnects from, as a URL of each; empty: all.
         #[serde(default)]
         servers: Vec<String>,
     },
-    /// Waits until so long after the iteration began (nanoseconds); no longer where that is over.
+    /// Waits until this long after the iteration started (nanoseconds), if not yet reached.
     Pace(Nanos),
     /// Steps for each element of a list.
     ForEach {
-        /// What users know the element by.
+        /// Name of the element.
         name: String,
         /// The list.
         list: List,
@@ -145,7 +145,7 @@ pub enum Step {
     Call {
         /// Its name.
         flow: String,
-        /// What it is given: values by their names, with `{name}` where another value stands.
+        /// Values passed to it, by name; can contain other values as `{name}`.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         with: BTreeMap<String, String>,
     },
@@ -180,7 +180,7 @@ pub struct Known {
     pub ends: Vec<u32>,
 }
 
-/// Steps that others call by name.
+/// Steps that can be called by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Called {
     /// Its name.
@@ -189,10 +189,10 @@ pub struct Called {
     pub steps: Vec<Step>,
 }
 
-/// One way among several.
+/// One of several branches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Way {
-    /// How often it is taken, relative to the others.
+    /// How often it is chosen, relative to the others.
     pub weight: f64,
     /// Its steps.
     pub steps: Vec<Step>,
@@ -202,7 +202,7 @@ pub struct Way {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pause {
-    /// Between the two bounds, each as likely as another; the same twice: always that.
+    /// Uniform between the two bounds; constant if they are equal.
     Uniform {
         /// The shortest.
         from: Nanos,
@@ -216,25 +216,25 @@ pub enum Pause {
         /// The standard deviation.
         deviation: Nanos,
     },
-    /// Exponentially distributed: as people come who do not know of each other.
+    /// Exponentially distributed, like independent visitors.
     Exponential {
         /// The mean.
         mean: Nanos,
     },
 }
 
-/// What a user does where a step failed.
+/// What a user does when a step fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnFailure {
-    /// Leaves this iteration, which failed, and begins the next.
+    /// Ends this iteration, which failed, and starts the next.
     #[default]
     NextIteration,
-    /// Goes on with the next step, as if nothing were wrong; the iteration failed all the same.
+    /// Continues with the next step; the iteration still counts as failed.
     GoOn,
-    /// Leaves for good. In open load this is as the next iteration.
+    /// Stops. Under open load, the same as the next iteration.
     StopUser,
-    /// Ends the run, as an objective does that stops it.
+    /// Stops the run, like an objective with `stop`.
     StopRun,
 }
 

@@ -36,13 +36,13 @@ pub type Options = BTreeMap<String, Vec<String>>;
 pub struct WeightedUrl {
     /// The URL with its scheme.
     pub url: String,
-    /// Relative weight; 1 unless said otherwise.
+    /// Relative weight; 1 by default.
     #[serde(default = "one")]
     pub weight: f64,
-    /// What the protocol is told for this URL alone, in the place of the plan's options of the same name.
+    /// Options for this URL only, replacing the plan's options of the same name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: Options,
-    /// What its requests are called in the figures; None: by what they ask (method and path, a command).
+    /// Name of its requests in the results; None: by method and path, or command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
@@ -137,7 +137,7 @@ pub enum Arrivals {
     Poisson,
     /// Equal gaps.
     Constant,
-    /// All arrivals of a second at its beginning.
+    /// All arrivals of a second at its start.
     Burst,
 }
 
@@ -145,16 +145,16 @@ pub enum Arrivals {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "model")]
 pub enum Load {
-    /// Users, each one request after the other.
+    /// Users, each sending one request after another.
     Closed {
         /// The number of users over time; a constant number is one stage.
         stages: Vec<Stage>,
-        /// Pause between an answer and the next request, uniform between the two bounds (nanoseconds).
+        /// Pause between a response and the next request, uniform between the two bounds (nanoseconds).
         think: Option<(Nanos, Nanos)>,
-        /// All users start at one moment, once every connection stands.
+        /// All users start at the same moment, once every connection is open.
         together: bool,
     },
-    /// Arrivals at a rate, whatever the server does.
+    /// Arrivals at a rate, however fast the server responds.
     Open {
         /// The rate over time; a constant rate is one stage.
         stages: Vec<Stage>,
@@ -188,7 +188,7 @@ impl Load {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NetKind {
-    /// Whichever the probe at start and the benchmarks favour.
+    /// Chosen by the check at startup and the benchmarks.
     #[default]
     Auto,
     /// epoll.
@@ -205,58 +205,59 @@ pub struct Plan {
     /// Where requests go.
     #[schemars(with = "Vec<WeightedUrl>")]
     pub urls: Urls,
-    /// URLs beyond those listed, which nobody wants to read: only in what is shown and recorded.
+    /// Number of URLs not listed, in reports and records only.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more_urls: u64,
-    /// What the protocol was told.
+    /// Options of the protocol.
     pub options: Options,
     /// When requests are sent.
     pub load: Load,
-    /// Stop after so many requests (warm-up not counted).
+    /// Stop after this many requests, not counting the warm-up.
     pub requests: Option<u64>,
-    /// Stop after so long (nanoseconds), warm-up not counted. None: until `requests` are done.
+    /// Stop after this time (nanoseconds), not counting the warm-up. None: until `requests` are done.
     pub duration: Option<Nanos>,
     /// What users do in order. None: each sends requests of its choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<flow::Flow>,
-    /// What users of several sorts do side by side. None: the load and the flow above are all there is; else `load` is what they ask
-    /// for together, and each has its own.
+    /// Several kinds of users side by side. None: only the load and flow above; otherwise `load` is their total, and
+    /// each has its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scenarios: Vec<Scenario>,
-    /// What scenarios have in common: what is done once before the run and after it, and the flows that theirs call.
+    /// What scenarios share: setup, teardown, and the flows they call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub common: Option<flow::Flow>,
-    /// Run and leave out of the figures (nanoseconds), by intended time.
+    /// Warm-up (nanoseconds): sent but excluded from the results, by intended time.
     pub warmup: Nanos,
     /// How long unfinished requests may still finish after the end (nanoseconds).
     pub drain: Nanos,
-    /// A request fails after so long (nanoseconds).
+    /// Timeout of a request (nanoseconds).
     pub timeout: Nanos,
-    /// A connection attempt fails after so long (nanoseconds).
+    /// Timeout of a connection attempt (nanoseconds).
     pub connect_timeout: Nanos,
-    /// Bound of connections for open load.
+    /// Connection limit for open load.
     pub max_connections: u32,
     /// Worker threads; the run uses the smaller of this, users and connections.
     pub workers: u32,
     /// Pin each worker to a core.
     pub pin: bool,
-    /// Workers poll all of the time instead of sleeping, so that nothing waits for a core to wake.
+    /// Workers poll all the time instead of sleeping, so that nothing waits for a core to wake up.
     #[serde(default)]
     pub precise: bool,
-    /// Open load: arrivals due within so long of each other may leave together (nanoseconds). Fewer wake-ups for a later
-    /// start, which is measured as `gen_late`; zero: each when it is due.
+    /// Open load: arrivals due within this time of each other may be sent together (nanoseconds). Fewer wake-ups for
+    /// a later start, which is measured as `gen_late`; zero: each when it is due.
     #[serde(default)]
     pub slack: Nanos,
     /// Users (or connections) started per second; None: as fast as they come.
     #[serde(default)]
     pub connect_rate: Option<f64>,
-    /// Each connection says what it has to say once and is then kept until so long after the last one stands (nanoseconds).
+    /// Each connection sends its messages once and is then held until this long after the last one was opened
+    /// (nanoseconds).
     #[serde(default)]
     pub hold: Option<Nanos>,
-    /// Each standing connection gives a sign of life that the peer answers, so often (nanoseconds).
+    /// Interval of heartbeats on each open connection (nanoseconds).
     #[serde(default)]
     pub heartbeat: Option<Nanos>,
-    /// A client beside the load, timed apart, sends so many requests a second on a connection of its own.
+    /// Rate of the reference client, which is timed separately, on its own connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<f64>,
     /// Each request belongs to a trace, of which this share is sampled: for those that have no header to say it in.
@@ -270,12 +271,12 @@ pub struct Plan {
     pub connect_to: Vec<String>,
     /// Send over this Unix socket instead of TCP.
     pub unix_socket: Option<String>,
-    /// What connections go through.
+    /// The proxies that connections use.
     #[serde(default, skip_serializing_if = "Proxies::is_none")]
     pub proxies: Proxies,
-    /// TLS as asked.
+    /// TLS settings.
     pub tls: Tls,
-    /// What must hold, as written: `p99<50ms`.
+    /// Objectives, as written: `p99<50ms`.
     pub objectives: Vec<String>,
     /// Seed of every random choice.
     pub seed: u64,
@@ -324,9 +325,9 @@ pub struct Proxies {
     pub clear: Option<String>,
     /// For connections with TLS.
     pub tls: Option<String>,
-    /// Hosts that are reached without one, as `no_proxy` has them.
+    /// Hosts reached directly, as in `no_proxy`.
     pub except: String,
-    /// The variables of the environment that say so; empty: the user does.
+    /// The environment variables that set it; empty: set by the user.
     pub variables: Vec<String>,
 }
 
@@ -344,12 +345,12 @@ impl Proxies {
     }
 }
 
-/// How TLS is spoken.
+/// TLS settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tls {
     /// Accept any certificate.
     pub insecure: bool,
-    /// File of trusted roots (PEM) instead of the built-in ones.
+    /// File of trusted CA certificates (PEM) instead of the built-in ones.
     pub cacert: Option<String>,
     /// Client certificate chain (PEM file).
     pub cert: Option<String>,
@@ -357,7 +358,7 @@ pub struct Tls {
     pub key: Option<String>,
     /// Resume sessions on new connections.
     pub resume: bool,
-    /// The only version spoken, `1.2` or `1.3`; None: either.
+    /// The only version offered, `1.2` or `1.3`; None: both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }

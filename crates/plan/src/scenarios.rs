@@ -16,30 +16,30 @@ pub const SCENARIOS: usize = 32;
 /// One scenario of several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scenario {
-    /// What it is called in figures.
+    /// Its name in results.
     pub name: String,
-    /// When its users begin iterations.
+    /// When its users start iterations.
     pub load: Load,
-    /// It begins so long after the window does (nanoseconds); zero: with the run, warm-up included.
+    /// How long after the start of the window it starts (nanoseconds); zero: with the run, warm-up included.
     #[serde(default)]
     pub start: Nanos,
-    /// It begins no iteration after so long (nanoseconds). None: until its iterations are done.
+    /// It starts no iteration after this time (nanoseconds). None: until its iterations are done.
     pub duration: Option<Nanos>,
-    /// So many iterations, by all of its users together.
+    /// Iterations of all its users together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u64>,
-    /// So many iterations by each user, who then leaves.
+    /// Iterations of each user, which then leaves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations_per_user: Option<u32>,
-    /// What is under way when it ends may go on for so long (nanoseconds), and is cut then.
+    /// Iterations in progress at its end may continue for this time (nanoseconds), and are then cut.
     pub graceful_stop: Nanos,
     /// Users started per second; None: as fast as they come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawn_rate: Option<f64>,
-    /// Arrivals: so many iterations at a time. What is due beyond them is dropped. None: without a bound.
+    /// Arrivals: iterations in progress at a time. Those due beyond it are dropped. None: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_users: Option<u32>,
-    /// Arrivals: bound of its connections.
+    /// Arrivals: its connection limit.
     pub max_connections: u32,
     /// What its users do.
     pub flow: Flow,

@@ -8,7 +8,7 @@ use crate::{Stage, quantity};
 /// What the levels of a stage count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Users, each one request after the other.
+    /// Users, each sending one request after another.
     Users,
     /// Arrivals per second.
     Rate,

@@ -9,7 +9,7 @@ use crate::{Arrivals, Load, Plan, Stage};
 pub struct Trial {
     /// When requests are sent.
     pub load: Load,
-    /// Stop after so many requests (warm-up not counted).
+    /// Stop after this many requests, not counting the warm-up.
     pub requests: Option<u64>,
     /// Stop after so long, warm-up not counted.
     pub duration: Option<Nanos>,

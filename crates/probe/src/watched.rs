@@ -286,7 +286,7 @@ mod tests {
             ("6379", "does not start with a kind of service"),
             ("mongo=h:1", "`mongo` is not a kind"),
             ("redis=", "has no host"),
-            ("redis=h:x", "is no port"),
+            ("redis=h:x", "is not a port"),
             ("nginx=h/status", "write http://"),
             ("mysql=u@h?compress", "`?compress` is not supported"),
             ("postgres=u@h?sslmode=prefer", "`?sslmode=prefer` is not supported"),

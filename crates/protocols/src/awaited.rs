@@ -76,7 +76,7 @@ impl Await {
             ("text", _) if !rest.is_empty() => Kind::Text,
             _ => {
                 let usual = "write any, json $.type == \"joined\", regex PATTERN or text TEXT";
-                return Err(wrong(format!("`{text}` does not say which message; {usual}")));
+                return Err(wrong(format!("`{text}` is not a message to wait for; {usual}")));
             }
         };
         let scope = Scope { variables, ..Scope::default() };

@@ -18,7 +18,7 @@ pub fn wished(asked: &Asked, option: &str, what: &str) -> Result<Option<RangeInc
     match span.filter(|span| !span.is_empty()) {
         Some(span) => Ok(Some(span)),
         None => {
-            let trouble = format!("\"{text}\" is no number of {what}; write 1, 1..5 or 1..");
+            let trouble = format!("\"{text}\" is not a number of {what}; write 1, 1..5 or 1..");
             Err(Complaint::new(format!("--{option}"), trouble))
         }
     }

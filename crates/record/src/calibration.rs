@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What `brunt calibrate` found: what brunt itself costs on this machine, and how quick an answer can be.
+/// Results of `brunt calibrate`: what brunt itself costs on this machine, and the lowest latency.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Calibration {
     /// The version of brunt that was measured.
@@ -14,15 +14,15 @@ pub struct Calibration {
     pub cores: f64,
     /// When, in seconds since 1970 (UTC).
     pub at_unix_s: u64,
-    /// Users that sent back to back, and the worker threads they were of.
+    /// Users that sent back to back, and the number of worker threads.
     pub users: u32,
     /// Worker threads.
     pub workers: u32,
-    /// What they reached, beside the target on the same cores (requests a second).
+    /// The rate they reached, with the target on the same cores (requests per second).
     pub reached_per_s: f64,
     /// CPU time of brunt's workers for each of these requests (microseconds).
     pub cpu_us: f64,
-    /// Median service time of one user alone (microseconds): the least that any answer is measured with here.
+    /// Median service time of a single user (microseconds): the lowest that can be measured here.
     pub floor_p50_us: f64,
     /// The 99th percentile, likewise.
     pub floor_p99_us: f64,

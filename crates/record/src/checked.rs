@@ -10,7 +10,7 @@ pub struct Checked {
     pub check: u16,
     /// Responses that held what it asks.
     pub passed: u64,
-    /// Responses that did not.
+    /// Responses that failed it.
     pub failed: u64,
 }
 

@@ -98,7 +98,7 @@ pub struct Started {
     pub unix_ms: u64,
     /// The command line, secrets masked.
     pub command: Vec<String>,
-    /// What was asked, secrets masked.
+    /// The plan, secrets masked.
     pub plan: Plan,
     /// The machines of the generator, the coordinator's first. Older records name one.
     #[serde(alias = "host", deserialize_with = "one_or_many")]
@@ -150,16 +150,16 @@ fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Host>, D
     })
 }
 
-/// A change of load, asked for while the run went on.
+/// A change of load, requested during the run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Changed {
-    /// From when on it held, since the start of the window (nanoseconds); told before that moment.
+    /// When it took effect, since the start of the window (nanoseconds); announced before that.
     pub at_ns: i64,
     /// What it was.
     pub change: Change,
 }
 
-/// A machine of the generator.
+/// A machine of the load generator.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Host {
     /// Host name.
@@ -172,7 +172,7 @@ pub struct Host {
     pub descriptors: u64,
     /// Memory in bytes.
     pub memory: u64,
-    /// What it can do at most, where that was found before the run.
+    /// Its maximum, if measured before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
 }
@@ -204,16 +204,16 @@ pub struct Joined {
 /// The one counted request before the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FirstAnswer {
-    /// The URL asked.
+    /// The requested URL.
     pub url: String,
     /// The address connected to.
     pub address: String,
-    /// The proxy that it is the address of, where there is one between: `http://proxy:3128`.
+    /// The proxy that this is the address of, if there is one: `http://proxy:3128`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub through: Option<String>,
-    /// `HTTP/1.1`, with TLS version and suite where spoken.
+    /// `HTTP/1.1`, with TLS version and cipher suite if used.
     pub spoken: String,
-    /// Status as the protocol names it.
+    /// Status in the protocol's notation.
     pub status: String,
     /// Bytes of payload received.
     pub payload: u64,
@@ -248,16 +248,16 @@ pub fn add_code(all: &mut BTreeMap<String, u64>, code: &str, count: u64) {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// Before the window: left out of the figures.
+    /// Before the window: excluded from the results.
     Warmup,
-    /// The window: what throughput is counted over.
+    /// The window: what throughput is computed over.
     #[default]
     Window,
     /// After the window: unfinished requests may still finish.
     Drain,
 }
 
-/// A count of failures of one sort.
+/// A count of failures of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
     /// `refused`, `timeout`, `wrong_status` …
@@ -288,12 +288,12 @@ pub fn most_frequent(failures: &[Failure]) -> String {
     named.join(", ") + if kinds.len() > NAMED { ", …" } else { "" }
 }
 
-/// Connections that were lost, or did not come to stand, in one way.
+/// Connections that were lost or could not be opened, of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Loss {
-    /// As in [`Failure`]: `closed`, `reset`, `timeout` (a heartbeat was not answered) …
+    /// As in [`Failure`]: `closed`, `reset`, `timeout` (a missed heartbeat) …
     pub kind: String,
-    /// As in [`Failure`]; `hold` of those that had stood.
+    /// As in [`Failure`]; `hold` for those that had been open.
     #[serde(default)]
     pub phase: String,
     /// As in [`Failure`].

@@ -28,7 +28,7 @@ counts! {
         /// Successes of requests of the warm-up that ended in it: in throughput, in no other figure.
         #[serde(rename = "succeeded_of_warmup", skip_serializing_if = "is_zero")]
         finished_of_warmup,
-        /// Bytes of payload of the answers.
+        /// Bytes of payload of the responses.
         #[serde(skip_serializing_if = "is_zero")]
         payload,
         /// Answers that users had in their caches: no requests.

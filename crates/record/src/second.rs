@@ -36,18 +36,18 @@ second! {
         /// Of the failures, those whose answer came after their timeout; it is in no count of status codes.
         #[serde(default)]
         late,
-        /// Messages nobody asked for.
+        /// Unsolicited messages.
         unsolicited,
-        /// Of these, answers beyond those asked for where answers belong to requests by order alone.
+        /// Of these, surplus responses where responses are matched only by order.
         #[serde(default)]
         strays,
-        /// Messages that opened connections before any request on them; no requests.
+        /// Messages that opened connections before any request on them; not requests.
         #[serde(default)]
         opening_messages,
         /// Messages said because the peer had said something of its own accord; no requests.
         #[serde(default)]
         replies,
-        /// Requests that the peer did not touch and that were sent once more; each is one request in all other counts.
+        /// Requests sent again because the peer had not processed them; each is one request in all other counts.
         #[serde(default)]
         resent,
         /// Requests whose answer came before the part that was withheld (`Expect: 100-continue`), which was never sent.
@@ -56,10 +56,10 @@ second! {
         /// Requests whose withheld part was sent once the wait for the peer to ask for it was over.
         #[serde(default)]
         released,
-        /// Messages inside exchanges whose answers are streams.
+        /// Messages in exchanges whose responses are streams.
         #[serde(default)]
         messages,
-        /// Requests that nobody answers, over when written: in `succeeded`, in no histogram.
+        /// One-way requests, complete when written: in `succeeded`, in no histogram.
         #[serde(default)]
         one_way,
         /// CPU time the worker threads used in it (nanoseconds).
@@ -111,7 +111,7 @@ second! {
         not_cached,
     }
     rest {
-        /// Its beginning since the start of the window (nanoseconds; negative within the warm-up).
+        /// Its start, from the start of the window (nanoseconds; negative during the warm-up).
         from_ns: i64,
         /// Its end, likewise.
         to_ns: i64,
@@ -216,11 +216,11 @@ counts! {
     /// Bytes on the wire (below TLS).
     #[derive(Serialize, Deserialize, JsonSchema)]
     pub struct Bytes {
-        /// Taken by the sockets.
+        /// Sent.
         sent,
-        /// Given by the sockets.
+        /// Received.
         received,
-        /// Payload of the answers (bodies).
+        /// Payload of the responses (bodies).
         payload,
     }
 }
@@ -234,7 +234,7 @@ counts! {
         /// Of these, opened before a common start (`--together`, a rate over a fixed number): told with the first second after it.
         #[serde(default)]
         ahead,
-        /// That did not.
+        /// That failed.
         failed,
         /// Requests sent on a connection that had served one before.
         reused,
@@ -258,16 +258,16 @@ counts! {
 }
 
 counts! {
-    /// Signs of life on standing connections, apart from the requests.
+    /// Heartbeats on open connections, separate from requests.
     #[derive(Serialize, Deserialize, JsonSchema)]
     pub struct Heartbeats {
         /// Sent.
         sent,
-        /// Answered before the next one was due.
+        /// With a response before the next one was due.
         answered,
-        /// Not answered by then, or their connection was lost before.
+        /// Without a response by then, or with the connection lost before.
         missed,
-        /// Still without an answer at the end of the run.
+        /// Still without a response at the end of the run.
         open,
     }
 }

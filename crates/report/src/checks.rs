@@ -4,14 +4,14 @@ use record::Checked;
 
 use crate::sums::Sums;
 
-/// What one check came to.
+/// Results of one check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckRow<'a> {
     /// What it is called.
     pub name: &'a str,
     /// Responses that held what it asks.
     pub passed: u64,
-    /// Responses that did not.
+    /// Responses that failed it.
     pub failed: u64,
 }
 

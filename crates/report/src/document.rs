@@ -52,16 +52,16 @@ pub const SCHEMA: &str = "brunt-report/1";
 pub struct Report<'a> {
     /// `brunt-report/1`.
     schema: &'static str,
-    /// Version of brunt that ran.
+    /// The brunt version that ran.
     brunt: Option<&'a str>,
     /// Wall clock at the start, milliseconds since 1970.
     unix_ms: Option<u64>,
     /// `open` or `closed`.
     mode: &'static str,
-    /// `completed`, `stopped` where an objective or a step asked for it, `interrupted`, `aborted`, or `cut_off` where the record stops before
-    /// its end.
+    /// `completed`, `stopped` (by an objective or a step), `interrupted`, `aborted`, or `cut_off` (the record ends
+    /// before the run did).
     ended: &'static str,
-    /// Where the run ended sooner than it was to: how, and after how much of its time.
+    /// If the run ended early: how, and after how much of its time.
     #[serde(skip_serializing_if = "Option::is_none")]
     cut: Option<CutReport>,
     /// Length of the window in seconds: what throughput is divided by.
@@ -72,93 +72,93 @@ pub struct Report<'a> {
     exit: u8,
     /// Every request, counted once: scheduled = succeeded + failed + unfinished.
     requests: Requests,
-    /// Successes that ended within the window ÷ its length; those of requests of the warm-up are among them.
+    /// Successes that completed within the window ÷ its length, including those of warm-up requests.
     throughput_per_s: f64,
     /// Bytes on the wire.
     bytes: Bytes,
     /// Status code → count.
     status: &'a BTreeMap<String, u64>,
-    /// What the peer said of how connections and exchanges end (`GOAWAY NO_ERROR`, `RST_STREAM CANCEL`) → how often, whatever
-    /// became of the requests; HTTP/2 and gRPC.
+    /// Reasons that the peer gave for closing connections and streams (`GOAWAY NO_ERROR`, `RST_STREAM CANCEL`) →
+    /// count, whatever the outcome of the requests; HTTP/2 and gRPC.
     words: &'a BTreeMap<String, u64>,
     /// Failures by kind, phase and errno.
     failures: Vec<FailureReport<'a>>,
     /// Latency of requests.
     latency: LatencyReport<'a>,
-    /// The same figures of the requests of each name, where the run has several; they add up to the run's.
+    /// The same per request name, if the run has several; they add up to the run's.
     by_name: Vec<NameReport<'a>>,
-    /// Where the run has a flow: its iterations, and then each of its groups.
+    /// If the run has a flow: its iterations, then each of its groups.
     iterations: Vec<SpanReport<'a>>,
-    /// Where the run has scenarios: the requests of each, which add up to the run's. Its iterations stand in `iterations`.
+    /// If the run has scenarios: the requests of each, which add up to the run's. Their iterations are in
+    /// `iterations`.
     #[serde(skip_serializing_if = "Option::is_none")]
     scenarios: Option<Vec<ScenarioReport<'a>>>,
-    /// Where responses are checked by name: what each check came to.
+    /// Results of each named check, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     checks: Option<Vec<CheckReport<'a>>>,
-    /// Where requests say to which trace they belong (`--trace`): the slowest of them, of those that are sampled and of the others.
+    /// With traces (`--trace`): the slowest requests, sampled ones and others.
     #[serde(skip_serializing_if = "Option::is_none")]
     slowest: Option<Vec<SlowRequest<'a>>>,
-    /// Where the run had a reference client: what it found.
+    /// If the run had a reference client: its results.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<ReferenceReport<'a>>,
-    /// Parts of requests and of connections.
+    /// Phases of requests and connections.
     phases: Phases<'a>,
     /// Connections.
     connections: ConnectionReport,
-    /// Connections that are part of the plan and were lost, by what ended them.
+    /// Connections of the plan that were lost, by cause.
     losses: &'a [record::Loss],
-    /// Connections that did not come to stand and by which no request failed, by what prevented them; the others are in
-    /// `failures`.
+    /// Connections that could not be opened but failed no request, by cause; the others are in `failures`.
     unopened: Vec<UnopenedReport<'a>>,
-    /// Messages nobody asked for.
+    /// Unsolicited messages.
     unsolicited: u64,
-    /// Of these, answers beyond those asked for where answers belong to requests by order alone.
+    /// Of these, surplus responses where responses are matched only by order.
     strays: u64,
     /// Messages that opened connections (`--on-connect`); in no other count.
     opening_messages: u64,
-    /// Replies to what the target said of its own accord (`--reply`); in no other count.
+    /// Replies to unsolicited messages from the target (`--reply`); in no other count.
     replies: u64,
-    /// Messages inside exchanges whose answers are streams.
+    /// Messages in exchanges whose responses are streams.
     messages: u64,
-    /// Signs of life on standing connections; in no other count.
+    /// Heartbeats on open connections; in no other count.
     heartbeats: Heartbeats,
     /// CPU time of the generator's threads in seconds.
     cpu_s: f64,
-    /// Of that, what was polled away so that requests leave when they are due (`--precise`, or within a budget).
+    /// Of that, time spent polling so that requests leave on time (`--precise`, or within a budget).
     spun_s: f64,
-    /// In open load: what a server that could not keep up sustained; null where it kept up.
+    /// Under open load: what a server that could not keep up sustained; null if it kept up.
     overload: Option<OverloadReport>,
-    /// Whether to trust the figures.
+    /// Whether to trust the results.
     trust: TrustReport,
     /// What limited the run.
     diagnosis: diagnosis::Diagnosis,
-    /// What had to hold.
+    /// The objectives.
     objectives: Vec<ObjectiveReport<'a>>,
-    /// Changes of the load on the way, where there were any.
+    /// Changes of the load during the run, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<&'a [record::Changed]>,
     /// What the reader should know.
     notices: &'a [record::Notice],
-    /// The first answer, counted apart.
+    /// The pre-flight request, counted separately.
     probe: Option<&'a record::FirstAnswer>,
-    /// The generator's machine; of several the coordinator's.
+    /// The load generator's machine; with several, the coordinator's.
     host: Option<&'a record::Host>,
-    /// All of the generator's machines, where there are several.
+    /// All of the load generator's machines, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     hosts: Option<&'a [record::Host]>,
-    /// Machines under test whose probes were joined.
+    /// Machines under test that had a probe.
     #[serde(skip_serializing_if = "Option::is_none")]
     probes: Option<Vec<Probed<'a>>>,
-    /// What brunt sends at most on this machine ÷ the throughput, where `brunt calibrate` found it (HTTP/1.1 without TLS).
+    /// The highest rate of brunt on this machine ÷ the throughput, after `brunt calibrate` (HTTP/1.1 without TLS).
     #[serde(skip_serializing_if = "Option::is_none")]
     headroom: Option<f64>,
     /// Network and worker threads.
     generator: Option<Generator<'a>>,
     /// The command line, secrets masked.
     command: &'a [String],
-    /// What was asked, secrets masked.
+    /// The plan, secrets masked.
     plan: Option<&'a plan::Plan>,
-    /// The same figures for every second.
+    /// The same for every second.
     #[schemars(with = "Vec<SecondReport<'static>>")]
     seconds: Seconds<'a>,
 }
@@ -166,7 +166,7 @@ pub struct Report<'a> {
 /// Requests of a run.
 #[derive(Serialize, JsonSchema)]
 struct Requests {
-    /// Scheduled (closed: started), warm-up left out.
+    /// Scheduled (closed load: started), excluding the warm-up.
     #[serde(rename = "scheduled")]
     due: u64,
     /// Succeeded.
@@ -174,7 +174,7 @@ struct Requests {
     finished: u64,
     /// Failed.
     failed: u64,
-    /// Still without an end when the run ended.
+    /// Still unfinished when the run ended.
     #[serde(rename = "unfinished")]
     censored: u64,
     /// Of the failed, those whose answer came after their timeout; in no count of status codes.
@@ -231,12 +231,13 @@ struct ExampleReport<'a> {
     sent: &'a str,
     /// What came back.
     received: &'a str,
-    /// It was sent on a connection that had carried a request before: the server may have been closing it just then.
+    /// It was sent on a reused connection: the server may have closed it just then.
     reused: bool,
-    /// The trace that it said it belongs to.
+    /// Its trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<&'a record::TraceId>,
-    /// The values of its user that it was made of, by name, in a flow; null: not known. Secrets are masked, each is cut at 256 bytes.
+    /// The user's values in the request, by name, in a flow; null: not known. Secrets are masked, each is cut at 256
+    /// bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<&'a [record::UsedValue]>,
 }
@@ -259,11 +260,11 @@ struct UnopenedReport<'a> {
 
 #[derive(Serialize, JsonSchema)]
 struct OverloadReport {
-    /// Requests a second that succeeded.
+    /// Requests succeeded per second.
     sustained_per_s: f64,
-    /// Requests a second that were scheduled.
+    /// Requests scheduled per second.
     scheduled_per_s: f64,
-    /// How much the queue grew each second; null where time-outs kept it from growing.
+    /// How much the queue grew per second; null if timeouts kept it from growing.
     queue_growth_per_s: Option<f64>,
 }
 
@@ -292,11 +293,11 @@ struct ReasonReport {
 struct ObjectiveReport<'a> {
     /// As written.
     objective: &'a str,
-    /// Whether it held.
+    /// Whether it was met.
     met: bool,
     /// What was measured, in words.
     measured: &'a str,
-    /// Scheduled requests that held it; null where it is not judged by counting.
+    /// Scheduled requests that met it; null if it is not checked by counting.
     within: Option<u64>,
 }
 
@@ -306,13 +307,13 @@ struct Generator<'a> {
     net: &'a str,
     /// Worker threads.
     workers: u32,
-    /// CPU time of each second's busiest worker ÷ the window; null where no second was long enough.
+    /// CPU time of the busiest worker of each second ÷ the window; null if no second was long enough.
     busiest_share: Option<f64>,
-    /// Of how many enforcement periods of its CPU quota it was throttled in how many.
+    /// Enforcement periods of its CPU quota, and in how many it was throttled.
     throttled_periods: [u64; 2],
-    /// Stretches of 20 µs and more in which a worker did not look at its sockets.
+    /// Gaps of 20 µs or more in which a worker did not check its sockets.
     loop_gap: Distribution<'a>,
-    /// Waits for a core at the end of a wait, for a sample of the waits.
+    /// Time from wake-up to running on a core, for a sample of wake-ups.
     wake_delay: Distribution<'a>,
 }
 

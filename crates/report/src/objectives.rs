@@ -85,7 +85,7 @@ pub struct Facts<'a> {
 pub struct Judged {
     /// As written.
     pub objective: String,
-    /// Whether it held.
+    /// Whether it was met.
     pub met: bool,
     /// What was measured, as people read it: `p99 31.2 ms`.
     pub measured: String,

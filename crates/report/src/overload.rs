@@ -19,9 +19,9 @@ const LEAST_S: f64 = 2.0;
 /// A server that did not keep up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overload {
-    /// Requests a second that succeeded.
+    /// Requests succeeded per second.
     pub sustained_per_s: f64,
-    /// Requests a second that were scheduled.
+    /// Requests scheduled per second.
     pub scheduled_per_s: f64,
     /// How much longer the queue became each second; None where time-outs kept it from growing.
     pub growth_per_s: Option<f64>,

@@ -18,7 +18,7 @@ use crate::trust::Trust;
 pub struct Summary {
     /// The run itself.
     pub sums: Sums,
-    /// Whether to trust the figures.
+    /// Whether to trust the results.
     pub trust: Trust,
     /// What limited the run.
     pub limits: Conclusion,
@@ -46,7 +46,7 @@ impl DerefMut for Summary {
 pub struct SoFar {
     /// What was counted; the window is as long as it has lasted.
     pub sums: Sums,
-    /// Whether to trust the figures.
+    /// Whether to trust the results.
     pub trust: Trust,
     /// The objectives of the plan, judged.
     pub objectives: Vec<Judged>,

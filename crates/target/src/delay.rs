@@ -215,7 +215,7 @@ mod tests {
             ("lognormal:10ms", "lognormal:MEDIAN,SIGMA"),
             ("lognormal:10ms,x", "lognormal:MEDIAN,SIGMA"),
             ("lognormal:10ms,-1", "between 0 and 10"),
-            ("gamma:1ms", "no distribution"),
+            ("gamma:1ms", "not a distribution"),
             ("exponential:2", "is missing its unit"),
         ] {
             let trouble = text.parse::<Delay>().unwrap_err();

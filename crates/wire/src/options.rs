@@ -81,7 +81,7 @@ pub struct Asked {
     pub own: Vec<Options>,
     /// Send to this Unix socket.
     pub unix_socket: Option<String>,
-    /// What connections go through.
+    /// The proxies that connections use.
     pub proxies: Arc<Proxies>,
     /// Seed for whatever is random in the encoding (multipart boundaries).
     pub seed: u64,

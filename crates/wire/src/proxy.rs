@@ -81,7 +81,7 @@ impl Proxy {
         if host.is_empty()
             || host.contains(|c: char| c.is_whitespace() || c.is_control() || c == ':' && !place.starts_with('['))
         {
-            return Err(format!("names no host; {RIGHT}"));
+            return Err(format!("has no host; {RIGHT}"));
         }
         let user = user.filter(|user| !user.is_empty()).map(|user| {
             let (name, password) = user.split_once(':').unwrap_or((user, ""));

@@ -52,7 +52,8 @@ pub fn described() -> Vec<Arg> {
             "otlp",
             None,
             "URL",
-            "Send live metrics to an OpenTelemetry collector once a second, and spans with --trace: http://127.0.0.1:4318, grpc://127.0.0.1:4317, or env: where OTEL_EXPORTER_OTLP_ENDPOINT says",
+            "Send live metrics to an OpenTelemetry collector once a second, and spans with --trace: \
+                http://127.0.0.1:4318, grpc://127.0.0.1:4317, or env for OTEL_EXPORTER_OTLP_ENDPOINT",
         ),
     ]
 }

@@ -150,7 +150,7 @@ pub(super) fn schema_of_batch(request: &serde_json::Value) -> serde_json::Value 
     let whole = json!({"type": "object", "properties": {
         "at-most": {"type": ["integer", "string"], "description": "Requests in flight at once"},
         "on-failure": {"enum": OnFailure::WORDS.map(|(word, _)| word),
-            "description": "What happens when one of them fails that does not say so itself"},
+            "description": "What happens when a request fails that has no `on-failure` of its own"},
         "requests": requests,
     }, "required": ["requests"], "additionalProperties": false});
     json!({"type": "object", "properties": {"batch": {"anyOf": [requests, whole],

@@ -158,7 +158,7 @@ mod tests {
         let state = " - url: h\n   capture: {state: status}\n";
         let page = " - url: h/?{state}\n   capture: {next: header X}\n";
         let never = |line: usize, of: &str| {
-            format!("line {line}: no user ever comes to this step, as the loop of line {of} in front of it never ends")
+            format!("line {line}: no user ever reaches this step, as the loop of line {of} before it never ends")
         };
         for (flow, said) in [
             // What it looks at is captured later, in the same iteration.

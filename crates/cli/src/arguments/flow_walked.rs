@@ -77,7 +77,7 @@ impl<'a> Values<'a> {
             self.at = self.ahead.next().copied().unwrap_or(NOWHERE);
             if !goes_on && !told {
                 let of = if self.endless.line == 0 { String::new() } else { format!(" of line {}", self.endless.line) };
-                self.tell(format!("no user ever comes to this step, as the loop{of} in front of it never ends"));
+                self.tell(format!("no user ever reaches this step, as the loop{of} before it never ends"));
                 told = true;
             }
             goes_on &= self.step(step);

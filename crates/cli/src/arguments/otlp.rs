@@ -102,7 +102,7 @@ impl Told<'_> {
 fn timeout(said: Variable) -> Result<Duration, Complaint> {
     let number = said.text.parse().ok().filter(|ms| *ms > 0 && *ms <= 600_000);
     number.map(Duration::from_millis).ok_or_else(|| {
-        let trouble = format!("`{}` is no time of 1 to 600000 milliseconds; write for instance 10000", said.text);
+        let trouble = format!("`{}` is not a time from 1 to 600000 milliseconds; write for instance 10000", said.text);
         Complaint::new(said.name, trouble)
     })
 }
@@ -138,7 +138,7 @@ mod tests {
         let said = with("env", &[("OTEL_EXPORTER_OTLP_ENDPOINT", " ")]).expect_err("nothing is set");
         assert!(said.starts_with("--otlp: env asks for OTEL_EXPORTER_OTLP_ENDPOINT, which is not set"), "{said}");
         let said = with("env", &[("OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://h")]).expect_err("no URL");
-        assert!(said.starts_with("OTEL_EXPORTER_OTLP_ENDPOINT: `ftp://h` is no URL"), "{said}");
+        assert!(said.starts_with("OTEL_EXPORTER_OTLP_ENDPOINT: `ftp://h` is not the URL"), "{said}");
     }
 
     #[test]
@@ -165,7 +165,10 @@ mod tests {
         assert_eq!((metrics.timeout, traces.service.as_deref()), (Some(Duration::from_millis(2500)), Some("load")));
         for wrong in ["0", "10s", "-1", "9999999"] {
             let said = with("h", &[("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", wrong)]).expect_err("no time");
-            assert!(said.starts_with(&format!("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: `{wrong}` is no time")), "{said}");
+            assert!(
+                said.starts_with(&format!("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT: `{wrong}` is not a time")),
+                "{said}"
+            );
         }
         let said = with("h", &[("OTEL_EXPORTER_OTLP_CERTIFICATE", "/nowhere.pem")]).expect_err("no file");
         assert!(said.starts_with("OTEL_EXPORTER_OTLP_CERTIFICATE: /nowhere.pem cannot be read"), "{said}");

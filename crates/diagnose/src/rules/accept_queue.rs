@@ -10,7 +10,7 @@ use crate::pages::Page;
 const CLAIM: Text = text(
     "the accept queue of {listener} overflowed: connections that did not fit were dropped and retried after 1 s, 3 \
         s, 7 s",
-    "{listener} 的 accept 队列溢出：连接在其中等待，超出的在 1、3、7 秒后重试",
+    "{listener} 的 accept 队列溢出：放不下的连接被丢弃，在 1、3、7 秒后重试",
 );
 const SHAPE: Text = text(
     "connections seem to be dropped on the way in: {share} took a second or more, which is how long a SYN \

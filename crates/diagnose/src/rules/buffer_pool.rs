@@ -66,7 +66,7 @@ pub(super) const PAGE: Page = Page {
     remedy: REMEDY,
     beware: Some(text(
         "every pool starts out empty: fill it before measuring (--warmup), and do not mix cold and warm results",
-        "刚启动时缓冲池总是空的：测量前先预热（--warmup），冷、热两种数字不要混在一起",
+        "刚启动时缓冲池总是空的：测量前先预热（--warmup），冷、热两种结果不要混在一起",
     )),
 };
 

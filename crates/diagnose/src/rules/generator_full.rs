@@ -21,7 +21,7 @@ const STARVED: Text = text("its threads waited for a CPU core (see Trust)", "其
 const THROTTLED: Text = text("its cgroup used up its CPU quota (see Trust)", "其 cgroup 的 CPU 配额已用完（见可信度）");
 const ABSENT: Text = text(
     "its threads did not read their sockets for a while (see Trust)",
-    "其线程有一段时间没有查看套接字（见可信度）",
+    "其线程有一段时间没有读取套接字（见可信度）",
 );
 const LATE: Text = text("it sent requests late (see Trust)", "其发送请求有延迟（见可信度）");
 const REMEDY: Text = text(

@@ -10,14 +10,14 @@ use crate::rules::stood_still::outage;
 
 const GONE: Text = text(
     "the service was down from {from} on: nothing was listening, and no request succeeded",
-    "服务自 {from} 起不复存在：已无人监听，没有请求成功",
+    "服务自 {from} 起停止监听，此后没有请求成功",
 );
 const AWAY: Text = text(
     "the service was down from {from} to {to}: nothing was listening, and no request succeeded",
-    "服务在 {from} 到 {to} 之间不存在：其间无人监听，没有请求成功",
+    "服务在 {from} 到 {to} 之间停止监听，其间没有请求成功",
 );
 const REFUSED: Text =
-    text("nothing was listening at times: {refused} connects were refused", "有时无人监听：{refused} 次建连被拒绝");
+    text("nothing was listening at times: {refused} connects were refused", "服务有时未在监听：{refused} 次建连被拒绝");
 const EVIDENCE: Text = text(
     "{refused} of {scheduled} scheduled requests failed with a refused connect (ECONNREFUSED)",
     "{refused} 个失败为建连被拒绝（ECONNREFUSED）；共安排 {scheduled} 个请求",

@@ -40,7 +40,7 @@ pub(super) const PAGE: Page = Page {
     remedy: REMEDY,
     beware: Some(text(
         "a larger pool makes it worse: work is done by cores, not connections",
-        "加大连接池只会更糟：真正的工位是 CPU 核，而不是连接",
+        "加大连接池只会更糟：真正干活的是 CPU 核，而不是连接",
     )),
 };
 

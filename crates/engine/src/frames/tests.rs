@@ -115,7 +115,7 @@ fn another_version_and_another_program_are_told_in_a_sentence() {
         "{said}"
     );
     let said = read("Welcome to \u{1b}[1mDebian\n").unwrap_err();
-    assert!(said.contains("said `Welcome to ") && said.contains("instead of `brunt-link 1`"), "{said}");
+    assert!(said.contains("sent `Welcome to ") && said.contains("instead of `brunt-link 1`"), "{said}");
     assert!(!said.contains('\u{1b}'), "the text of others acts on no screen");
     assert!(read("").is_err() && read("brunt-link x\n").is_err());
     let endless = read(&"x".repeat(1 << 20)).unwrap_err();

@@ -110,7 +110,7 @@ impl Scene {
         Scene::of(Load::Open { stages: vec![Stage { lasts, from: rate, to: rate }], arrivals }, lasts)
     }
 
-    /// Users, each one request after the other.
+    /// Users, each sending one request after another.
     pub fn closed(users: u32, lasts: Nanos) -> Scene {
         let level = f64::from(users);
         let stages = vec![Stage { lasts, from: level, to: level }];

@@ -145,14 +145,14 @@ fn patterns_look_at_the_beginning_of_a_message() {
 fn complaints() {
     let table: [(&[&str], &[&str], &str); 12] = [
         (&[""], &[], "--on-connect: is empty; write for instance 'LOGIN me=>OK'"),
-        (&["a=>("], &[], "--on-connect: \"(\" is no regular expression that can be used"),
+        (&["a=>("], &[], "--on-connect: \"(\" is not a valid regular expression"),
         (&["{captured}=>b"], &[], "--on-connect: {captured} at character 1 names neither a slot nor a part"),
         (&["{nobody}"], &[], "--on-connect: {nobody} at character 1 names neither"),
         (&["\\q"], &[], "--on-connect: \\q is not an escape"),
         (&["{sequence below 1}"], &[], "--on-connect: {sequence} from 1 has no numbers below that"),
         (&[], &["ping"], "--reply: \"ping\" has no reply; write PATTERN=>TEXT"),
         (&[], &["=>pong"], "--reply: has an empty pattern, which matches every message"),
-        (&[], &["(=>pong"], "--reply: \"(\" is no regular expression"),
+        (&[], &["(=>pong"], "--reply: \"(\" is not a valid regular expression"),
         (&[], &["a(b)=>{captured 2}"], "--reply: {captured 2} is not a group of the pattern, which has 1"),
         (&[], &["a=>{captured x}"], "--reply: {captured x} is not a group of the pattern, which has 0"),
         (&[], &["a=>{sequence by 2}"], "--reply: \"by\" is not supported in {sequence}; write from N, below N"),

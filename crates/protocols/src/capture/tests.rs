@@ -89,17 +89,17 @@ fn what_cannot_be_read_is_a_sentence() {
         ("json $.a[?@.b &&]", "has a filter that cannot be read"),
         ("json $.a[?(@.b]", "has a filter that cannot be read"),
         ("json $.a[1:2]", "has a path that cannot be read"),
-        ("json $.a == 1", "goes on with"),
+        ("json $.a == 1", "continues with"),
         ("css", "`css` is incomplete"),
         ("css input[", "`input[` is not a CSS selector"),
         ("css a:has(b ~ c)", ":has and ~ together"),
         ("xpath", "`xpath` is incomplete"),
         ("xpath //a[", "`//a[` is not an XPath"),
-        ("regex (", "is no regular expression"),
+        ("regex (", "is not a valid regular expression"),
         ("between a b", "is not two texts"),
         ("between 'a'", "is not two texts"),
-        ("status | nth 0", "is no place"),
-        ("status | first | last", "says again"),
+        ("status | nth 0", "is not a position"),
+        ("status | first | last", "is given more than once"),
     ] {
         let why = Capture::parse(text).map(|_| ()).expect_err(text);
         assert!(why.contains(told), "{text}: {why}");

@@ -340,8 +340,7 @@ impl Ear<'_> {
                     call,
                     None,
                     Some(FaultKind::BrokenProtocol),
-                    "the status is OK, but the last message is \
-                    cut short short",
+                    "the status is OK, but the last message is cut short",
                 );
             }
             Some(status::OK) if call.marks & STREAMS == 0 && call.messages != 1 => {

@@ -92,7 +92,7 @@ pub fn readable_on(bytes: &[u8], decoder: &mut Decoder, reader: &mut impl Reader
     shown.end_line();
     if shown.text.len() >= SHOWN {
         shown.text.truncate(SHOWN);
-        shown.line("what follows is not shown");
+        shown.line("the rest is not shown");
     } else if !rest.is_empty() {
         shown.line(&format!("{} bytes of an incomplete frame:", rest.len()));
         shown.text.extend_from_slice(rest);

@@ -5,14 +5,14 @@ use serde::Serialize;
 
 use crate::summary::Summary;
 
-/// What one check came to.
+/// Results of one check.
 #[derive(Serialize, JsonSchema)]
 pub struct CheckReport<'a> {
-    /// What it is called: the name it was given, or what it asks.
+    /// Its name: the given one, or what it checks.
     name: &'a str,
-    /// Responses that held what it asks, warm-up left out.
+    /// Responses that passed it, excluding the warm-up.
     passed: u64,
-    /// Responses that did not.
+    /// Responses that failed it.
     failed: u64,
     /// The share of those that did not; null where none was looked at.
     failed_share: Option<f64>,

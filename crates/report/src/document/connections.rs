@@ -6,11 +6,11 @@ use serde::Serialize;
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct ConnectionReport {
-    /// That stood.
+    /// That succeeded.
     opened: u64,
-    /// That did not.
+    /// That failed.
     failed: u64,
-    /// Requests on a connection that had served one before.
+    /// Requests on a reused connection.
     reused: u64,
     /// TLS handshakes completed.
     handshakes: u64,
@@ -18,9 +18,9 @@ pub(super) struct ConnectionReport {
     resumed: u64,
     /// Open at the end.
     open: u32,
-    /// Stood and were lost.
+    /// Opened, then lost.
     lost: u64,
-    /// Refusals of datagrams that nobody waited for an answer to.
+    /// Refused datagrams for which no response was awaited.
     refused: u64,
 }
 

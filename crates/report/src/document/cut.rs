@@ -5,15 +5,15 @@ use serde::Serialize;
 
 use crate::cut::Cut;
 
-/// A run that ended sooner than it was to.
+/// A run that ended early.
 #[derive(Serialize, JsonSchema)]
 pub struct CutReport {
-    /// `cut` (what was in flight is lost), `stopped` (an objective or a step asked for it) or `drained` (nothing more was sent, and what was
-    /// in flight might finish).
+    /// `cut` (requests in flight are lost), `stopped` (by an objective or a step) or `drained` (nothing more was
+    /// sent, and requests in flight could finish).
     how: &'static str,
     /// The length of its window in seconds.
     after_s: f64,
-    /// What that was to be; null where it is not known.
+    /// Its planned length; null if unknown.
     of_s: Option<f64>,
 }
 

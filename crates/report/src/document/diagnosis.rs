@@ -9,15 +9,15 @@ use crate::text::Lang;
 /// What limited the run.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Diagnosis {
-    /// `limit` (the first of `findings`), `not_reached` (what was asked for was kept), `max_users` (iterations were dropped), `users` (hardly anybody
-    /// waited for another: more users bring more), `unknown`, or `nothing_to_judge`.
+    /// `limit` (the first of `findings`), `not_reached` (the requested load was sustained), `max_users` (iterations were
+    /// dropped), `users` (hardly any queueing: more users would give more throughput), `unknown`, or `nothing_to_judge`.
     outcome: &'static str,
-    /// Whose counters there were to judge by: `nothing`, `generator` (the machine that made the load) or `service` (those of the
-    /// service too).
+    /// Which counters were available: `nothing`, `generator` (the load generator's machine) or `service` (also those
+    /// of the service).
     observed: &'static str,
-    /// How the machine was shared, where the service ran on that of the generator; else null.
+    /// How the machine was shared, if the service ran on the load generator's machine; otherwise null.
     shared: Option<SharedReport>,
-    /// All that was found, the principal limit first; where `outcome` is not `limit`, what stands beside it and limits nothing.
+    /// All findings, the main limit first; if `outcome` is not `limit`, findings that limit nothing.
     findings: Vec<LimitReport>,
 }
 
@@ -39,15 +39,15 @@ struct SharedReport {
 struct LimitReport {
     /// The rule that found it: `N2`.
     rule: &'static str,
-    /// Where on a request's way: `generator`, `client_kernel`, `network`, `proxy`, `server_kernel`, `service`, `dependency`.
+    /// Where on the request's path: `generator`, `client_kernel`, `network`, `proxy`, `server_kernel`, `service`, `dependency`.
     stage: &'static str,
-    /// `proved` by a counter, or `consistent` with what was seen.
+    /// `proved` by a counter, or `consistent` with the data.
     proof: &'static str,
-    /// The machine whose counters say so, where it is not that of the generator; else null.
+    /// The machine whose counters show it, if not the load generator's; otherwise null.
     host: Option<String>,
     /// What is claimed.
     claim: String,
-    /// The counters that say so, and by how much they moved.
+    /// The counters that show it, and how much they changed.
     evidence: String,
     /// What to change.
     remedy: String,

@@ -9,16 +9,16 @@ use crate::ranked::{QUANTILES, Quantile, Ranked};
 /// A distribution of times in microseconds.
 #[derive(Serialize, JsonSchema)]
 pub struct Distribution<'a> {
-    /// How many are ranked, those without an answer included.
+    /// How many are ranked, including those without a response.
     count: u64,
-    /// Of these, without an answer; ranked as later than all.
+    /// Of these, without a response; ranked above all others.
     #[serde(rename = "unanswered")]
     unfinished: u64,
-    /// Shortest that was answered.
+    /// Shortest with a response.
     min_us: Option<f64>,
     /// Mean.
     mean_us: Option<f64>,
-    /// Lower bound of the mean, where something has no end.
+    /// Lower bound of the mean, if something did not finish.
     #[serde(skip_serializing_if = "Option::is_none")]
     mean_at_least_us: Option<f64>,
     /// Standard deviation; null where something has no end.
@@ -28,44 +28,44 @@ pub struct Distribution<'a> {
     /// Lower bound of the p50 quantile, where it is only that.
     #[serde(skip_serializing_if = "Option::is_none")]
     p50_at_least_us: Option<f64>,
-    /// Its 95 % interval; null in parts, in seconds and in runs below 5 s, its upper end null where it is open.
+    /// Its 95 % interval; null in phases, seconds and runs shorter than 5 s; its upper end null if unbounded.
     p50_ci_us: Option<[Option<f64>; 2]>,
     /// The p90 quantile; null where it is withheld.
     p90_us: Option<f64>,
     /// Lower bound of the p90 quantile, where it is only that.
     #[serde(skip_serializing_if = "Option::is_none")]
     p90_at_least_us: Option<f64>,
-    /// Its 95 % interval; null in parts, in seconds and in runs below 5 s, its upper end null where it is open.
+    /// Its 95 % interval; null in phases, seconds and runs shorter than 5 s; its upper end null if unbounded.
     p90_ci_us: Option<[Option<f64>; 2]>,
     /// The p95 quantile; null where it is withheld.
     p95_us: Option<f64>,
     /// Lower bound of the p95 quantile, where it is only that.
     #[serde(skip_serializing_if = "Option::is_none")]
     p95_at_least_us: Option<f64>,
-    /// Its 95 % interval; null in parts, in seconds and in runs below 5 s, its upper end null where it is open.
+    /// Its 95 % interval; null in phases, seconds and runs shorter than 5 s; its upper end null if unbounded.
     p95_ci_us: Option<[Option<f64>; 2]>,
     /// The p99 quantile; null where it is withheld.
     p99_us: Option<f64>,
     /// Lower bound of the p99 quantile, where it is only that.
     #[serde(skip_serializing_if = "Option::is_none")]
     p99_at_least_us: Option<f64>,
-    /// Its 95 % interval; null in parts, in seconds and in runs below 5 s, its upper end null where it is open.
+    /// Its 95 % interval; null in phases, seconds and runs shorter than 5 s; its upper end null if unbounded.
     p99_ci_us: Option<[Option<f64>; 2]>,
     /// The p99.9 quantile; null where it is withheld.
     p99_9_us: Option<f64>,
     /// Lower bound of the p99.9 quantile, where it is only that.
     #[serde(skip_serializing_if = "Option::is_none")]
     p99_9_at_least_us: Option<f64>,
-    /// Its 95 % interval; null in parts, in seconds and in runs below 5 s, its upper end null where it is open.
+    /// Its 95 % interval; null in phases, seconds and runs shorter than 5 s; its upper end null if unbounded.
     p99_9_ci_us: Option<[Option<f64>; 2]>,
     /// Longest.
     max_us: Option<f64>,
     /// Lower bound of the longest, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_at_least_us: Option<f64>,
-    /// All answered ones, encoded.
+    /// All with a response, encoded.
     histogram: &'a Histogram,
-    /// Lower bounds of those without an answer, encoded.
+    /// Lower bounds of those without a response, encoded.
     #[serde(skip_serializing_if = "Option::is_none")]
     histogram_at_least: Option<&'a Histogram>,
 }

@@ -8,7 +8,7 @@ use super::distribution::Distribution;
 use crate::ranked::{Ranked, headline, heartbeats};
 use crate::totals::Totals;
 
-/// Latency of requests, from four points of view.
+/// Latency of requests, measured in four ways.
 #[derive(Serialize, JsonSchema)]
 pub struct LatencyReport<'a> {
     /// From the intended start; null in closed mode.
@@ -21,11 +21,11 @@ pub struct LatencyReport<'a> {
     gen_late: Distribution<'a>,
     /// Failures, to the failure.
     failed: Distribution<'a>,
-    /// Of these, those that the server answered (a wrong status, a failed check), to the end of the response.
+    /// Of these, those with a response (a wrong status, a failed check), to the end of the response.
     failed_responses: Distribution<'a>,
 }
 
-/// Parts of requests and of connections.
+/// Phases of requests and connections.
 #[derive(Serialize, JsonSchema)]
 pub struct Phases<'a> {
     /// Opening of connections.
@@ -40,7 +40,7 @@ pub struct Phases<'a> {
     transfer: Distribution<'a>,
     /// Between the messages of a stream.
     message_gap: Distribution<'a>,
-    /// From a heartbeat to its answer; of those without one, a lower bound.
+    /// From a heartbeat to its response; without one, a lower bound.
     heartbeat: Distribution<'a>,
 }
 

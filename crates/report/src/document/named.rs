@@ -9,30 +9,30 @@ use serde::Serialize;
 use super::distribution::Distribution;
 use crate::summary::Summary;
 
-/// The requests of one name.
+/// The requests with one name.
 #[derive(Serialize, JsonSchema)]
 pub struct NameReport<'a> {
     /// What they are called.
     name: &'a str,
-    /// Scheduled (closed: started), warm-up left out.
+    /// Scheduled (closed load: started), excluding the warm-up.
     scheduled: u64,
     /// Succeeded.
     succeeded: u64,
     /// Failed.
     failed: u64,
-    /// Still without an end when the run ended.
+    /// Still unfinished when the run ended.
     unfinished: u64,
-    /// Successes that ended within the window ÷ its length; those of requests of the warm-up are among them.
+    /// Successes that completed within the window ÷ its length, including those of warm-up requests.
     throughput_per_s: f64,
-    /// Bytes of payload of the answers.
+    /// Bytes of payload of the responses.
     payload: u64,
-    /// Responses that users had in their caches: no requests.
+    /// Responses from users' caches: not requests.
     from_cache: u64,
     /// Status code → count.
     status: &'a BTreeMap<String, u64>,
-    /// Latency: response in open load, service in closed.
+    /// Latency: response time under open load, service time under closed load.
     latency: Distribution<'a>,
-    /// One failure of each sort and status.
+    /// One failure of each kind and status.
     examples: Vec<NameExample<'a>>,
 }
 
@@ -45,7 +45,7 @@ struct NameExample<'a> {
     phase: &'a str,
     /// `ECONNREFUSED` …
     errno: Option<&'a str>,
-    /// The status code of the answer; empty where it had none.
+    /// The status code of the response; empty if there is none.
     status: &'a str,
     /// When, in seconds since the start of the window.
     at_s: Option<f64>,
@@ -55,10 +55,10 @@ struct NameExample<'a> {
     sent: &'a str,
     /// What came back.
     received: &'a str,
-    /// The trace that it said it belongs to.
+    /// Its trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<&'a TraceId>,
-    /// The values of its user that it was made of, as in `failures`.
+    /// The user's values in the request, as in `failures`.
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<&'a [record::UsedValue]>,
 }

@@ -22,9 +22,9 @@ pub struct ScenarioReport<'a> {
     failed: u64,
     /// Still without an end when the run ended, or the scenario did.
     unfinished: u64,
-    /// Successes that ended within the window ÷ its length; those of requests of the warm-up are among them.
+    /// Successes that completed within the window ÷ its length, including those of warm-up requests.
     throughput_per_s: f64,
-    /// Bytes of payload of the answers.
+    /// Bytes of payload of the responses.
     payload: u64,
     /// Users at a time, on average over the window; of a rate those within an iteration.
     users_mean: f64,

@@ -46,7 +46,7 @@ pub struct SecondReport<'a> {
     connections: ConnectionReport,
     /// Latency of requests.
     latency: LatencyReport<'a>,
-    /// Parts of requests and of connections.
+    /// Phases of requests and connections.
     phases: Phases<'a>,
     /// Where the run has scenarios: what the second held of each.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -140,7 +140,7 @@ mod tests {
         let said = found(Beside::default(), ten_seconds(|_| (900, 300), 0.8));
         assert_eq!((said[0].code, said[0].grade), ("queued_inside", Grade::Warn));
         let sentence = said[0].sentence(crate::Lang::En);
-        assert!(sentence.contains("service p50 900 µs") && sentence.contains("saw 300 µs"), "{sentence}");
+        assert!(sentence.contains("service p50 was 900 µs") && sentence.contains("saw 300 µs"), "{sentence}");
     }
 
     #[test]

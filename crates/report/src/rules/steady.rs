@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(found.code, "settled_late", "{found:?}");
         let again = series.judge(&series.logs().unwrap(), Nanos::from_millis(14_500)).unwrap();
         let said = again.sentence(crate::Lang::En);
-        assert!(said.starts_with("the first 8s were") && said.ends_with("--warmup 23s"), "a longer one: {said}");
+        assert!(said.starts_with("the first 8s differed") && said.ends_with("--warmup 23s"), "a longer one: {said}");
         assert_eq!(measure::steady::settled_after(&series.logs().unwrap(), 1), None, "the case that is meant");
     }
 

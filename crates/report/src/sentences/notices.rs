@@ -60,7 +60,7 @@ pub(crate) fn notice(of: Subject) -> Text {
         ),
         Subject::ObjectiveStop => text(
             "The run was stopped because an objective was missed: {objective}. Results cover the time up to then.",
-            "有目标未达成，压测已停止：{objective}。结果只包含停止之前的部分。",
+            "有指标未达到，压测已停止：{objective}。结果只包含停止之前的部分。",
         ),
         Subject::TeardownFailed => text("teardown failed: {why}.", "teardown 执行失败：{why}。"),
         Subject::StepStop => text(

@@ -159,11 +159,11 @@ fn a_line_before_all_figures_says_whether_they_can_be_trusted() {
         (well(), "TRUSTED"),
         (
             late.second(drained),
-            "TRUSTED, and the server is overloaded: it sustained about 20.0/s of the 100/s scheduled; ",
+            "TRUSTED, and the server is overloaded: it sustained about 20.0/s of the 100/s scheduled, and ",
         ),
         (open(100.0, 1).second(refused), "WITH CAUTION: 10.0 % of the requests failed: "),
         (closed(10, 1).second(no_ports), "NOT TRUSTED because 3 requests failed on this machine, "),
-        (overload(), "NOT TRUSTED because of p50, p99 only a lower bound is known: "),
+        (overload(), "NOT TRUSTED because for p50, p99 only a lower bound is known: "),
     ] {
         let json = run.json();
         let line = json["trust"]["line"].as_str().unwrap();

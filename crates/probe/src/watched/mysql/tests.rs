@@ -92,7 +92,7 @@ fn the_server_s_own_words_where_it_refuses() {
 #[test]
 fn another_way_of_authentication_is_followed_or_refused_by_name() {
     for (asked, said) in [
-        (&b"\xfeclient_ed25519\0abc"[..], "it wants a login by client_ed25519"),
+        (&b"\xfeclient_ed25519\0abc"[..], "it requires login by client_ed25519"),
         (b"\x01\x04", "it has not seen this account's password"),
         (b"\x07", "it does not speak the MySQL protocol"),
     ] {
@@ -114,7 +114,7 @@ fn another_way_of_authentication_is_followed_or_refused_by_name() {
 fn options_as_people_write_them() {
     assert_eq!(Watched::parse("mysql=mysql://me:p%40@h/db").unwrap().name(), "mysql=h:3306");
     assert_eq!(Watched::parse("mysql=me@[::1]:7").unwrap().name(), "mysql=[::1]:7");
-    for (text, said) in [("mysql=h:1", "has no user"), ("mysql=:p@h", "has no user"), ("mysql=me@", "no host")] {
+    for (text, said) in [("mysql=h:1", "has no user"), ("mysql=:p@h", "has no user"), ("mysql=me@", "has no host")] {
         let trouble = Watched::parse(text).unwrap_err();
         assert!(trouble.contains(said), "{trouble}");
     }

@@ -92,8 +92,8 @@ mod tests {
             ("r=abc,s=AAAA,i=1", "did not use our nonce"),
             ("r=abcx,s=AAAA,i=0", "invalid number of SCRAM-SHA-256 iterations"),
             ("r=abcx,s=AAAA,i=4000000000", "invalid number of SCRAM-SHA-256 iterations"),
-            ("r=abcx,s=A,i=1", "makes no sense"),
-            ("r=abcx", "makes no sense"),
+            ("r=abcx,s=A,i=1", "message is invalid"),
+            ("r=abcx", "message is invalid"),
         ] {
             let (scram, first) = Scram::with("abc".into());
             assert_eq!(first, "n,,n=,r=abc");

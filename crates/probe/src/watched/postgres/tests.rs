@@ -222,10 +222,10 @@ fn options_as_people_write_them() {
     for (text, said) in [
         ("postgres=h:1/db", "has no user"),
         ("postgres=:p@h/db", "has no user"),
-        ("postgres=me@/db", "no host"),
-        ("postgres=me@h:0", "is no port"),
+        ("postgres=me@/db", "has no host"),
+        ("postgres=me@h:0", "is not a port"),
         ("postgres=https://me@h/db", "must start with postgres://"),
-        ("postgres=postgres://me@h/db?sslmode=prefer", "is not known here"),
+        ("postgres=postgres://me@h/db?sslmode=prefer", "is not supported"),
         ("postgres=me%00@h", "zero byte"),
     ] {
         let trouble = name(text).unwrap_err();

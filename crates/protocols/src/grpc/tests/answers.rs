@@ -80,7 +80,7 @@ fn cases() -> Vec<Case> {
             "a cut message",
             SERVER,
             [head(1), frame(frames::DATA, 0, 1, &[0, 0, 0, 0, 9, 1]), trailers(1, "0")].concat(),
-            &["ended 0 broken_protocol - 0 the status is OK, but the last message is cut short short short"],
+            &["ended 0 broken_protocol - 0 the status is OK, but the last message is cut short"],
         ),
         (
             "two instead of one",

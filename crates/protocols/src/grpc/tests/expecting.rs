@@ -88,7 +88,7 @@ fn rules_about_the_list_of_a_streams_messages_name_its_places_and_their_number_i
     let wrong = Grpc.prepare(&asked(SERVER, &[("expect-json", "$[0].txt == ab")])).expect_err("no such field");
     assert!(wrong.to_string().contains("brunt.Payload has no field \"txt\"; write \"text\""), "{wrong}");
     let wrong = Grpc.prepare(&asked(SERVER, &[("expect-messages", "many")])).expect_err("no number");
-    assert_eq!(wrong.to_string(), "--expect-messages: \"many\" is no number of messages; write 1, 1..5 or 1..");
+    assert_eq!(wrong.to_string(), "--expect-messages: \"many\" is not a number of messages; write 1, 1..5 or 1..");
 }
 
 /// What a call of a flow takes out of its response, as texts.

@@ -232,7 +232,7 @@ fn mistakes_are_told_at_their_step() {
             "URL 2, deadline: is about the opening of a stream",
         ),
         (&[("stream", "chat")], BIDI, "URL 2, stream: neither says nor awaits anything"),
-        (&[("stream", "chat"), ("await", "soon")], BIDI, "URL 2, await: `soon` does not say which message"),
+        (&[("stream", "chat"), ("await", "soon")], BIDI, "URL 2, await: `soon` is not a message to wait for"),
         (
             &[("stream", "chat"), ("await", "json $.txt == 1")],
             BIDI,

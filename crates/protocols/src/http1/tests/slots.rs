@@ -160,7 +160,7 @@ fn urls_stay_urls_and_header_lines_stay_lines() {
     assert!(sent(&dialogue, &fill(0)).starts_with("GET /a%20b&c?q=a%20b%26c HTTP/1.1\r\n"));
     let complaint = |options: &[&str]| Http1.prepare(&asked(&["http://h/"], options)).expect_err("no line").to_string();
     let said = complaint(&[&format!("header=X: {{csv {file}.bad}}")]);
-    assert!(said.starts_with("--header: {csv ") && said.contains("would end the header line"), "{said}");
+    assert!(said.starts_with("--header: {csv ") && said.contains("would break the header"), "{said}");
     assert!(said.ends_with(".bad | url}"), "{said}");
     let line = format!("header=X: {{csv {file}.bad | url}}");
     let coded = super::dialogue("http://h/", &[&line]);
@@ -208,7 +208,11 @@ fn what_is_expected_of_a_body_is_filled_like_its_request() {
 fn complaints_show_slots_as_they_were_written() {
     let table: [(&str, &[&str], &str); 10] = [
         ("http://{user}/", &[], "URL: \"http://{user}/\" cannot be used (only {env NAME} is allowed before its path)"),
-        ("http://h/{countr}", &[], "URL: {countr} is not a slot; write {counter}, or {text {}} to send it as is"),
+        (
+            "http://h/{countr}",
+            &[],
+            "URL: {countr} is not a slot; write {counter}, or {text {{countr}}} to send it as is",
+        ),
         ("http://h/", &["header=X-{user}: a"], "--header: \"X-{user}: a\" has a slot in its name"),
         (
             "http://h/",

@@ -205,7 +205,7 @@ fn what_no_server_may_say_breaks_the_conversation() {
         (packet(1, b"\0\0"), "ends too early"),
         (packet(1, b"\xff\x01"), "ends too early"),
         (packet(1, b"\xfd\xff\xff\xff"), "impossible number of columns"),
-        (answer(&[OK, OK]), "nobody asked for"),
+        (answer(&[OK, OK]), "unsolicited"),
         (vec![0, 0, 2, 1, 0xff], "larger than 64 KiB"),
         (answer(&[b"\x01", COLUMN, b""]), "empty packet"),
     ] {

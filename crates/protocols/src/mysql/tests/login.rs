@@ -87,8 +87,8 @@ fn an_account_may_want_another_way() {
         ("client_ed25519", "ed25519"),
         ("mysql_clear_password", "in cleartext; use --ssl"),
         ("sha256_password", "use caching_sha2_password"),
-        ("dialog", "not supported"),
-        ("", "not supported"),
+        ("dialog", "unsupported"),
+        ("", "unsupported"),
     ] {
         let outcome = log_in(&[], &[greeting("mysql_native_password", CAPABILITIES, 0), switch(plugin, scramble)]);
         assert!(outcome.broken.as_ref().unwrap().0.contains(said), "{plugin}: {outcome:?}");

@@ -37,7 +37,7 @@ fn options() {
         ("tcp", &[("send", "x")], "--until: is missing; write where a response ends: --until '\\r\\n'"),
         ("tcp", &[("send", ""), ("until", "x")], "--send: is empty"),
         ("tcp", &[("send", "{nobody}"), ("until", "x")], "--send: {nobody} at character 1 names neither"),
-        ("tcp", &[("send-hex", "0"), ("until", "x")], "--send-hex: \"0\" is no pair"),
+        ("tcp", &[("send-hex", "0"), ("until", "x")], "--send-hex: \"0\" is not a pair"),
         ("tcp", &[("send-base64", "*"), ("until", "x")], "--send-base64: is not base64"),
         ("tcp", &[("send-file", "/nowhere"), ("until", "x")], "--send-file: /nowhere cannot be read"),
         ("tcp", &[("send", "x"), ("template", ""), ("until", "x")], "--template: is for --send-file"),
@@ -92,12 +92,12 @@ fn options() {
         (
             "tcp",
             &[("send", "x"), ("until", "x"), ("expect-field", "at 0, 1 byte")],
-            "--expect-field: \"at 0, 1 byte\" says not which",
+            "--expect-field: \"at 0, 1 byte\" has no expected values",
         ),
         (
             "tcp",
             &[("send", "x"), ("until", "x"), ("expect-regex", "[")],
-            "--expect-regex: \"[\" is no regular expression",
+            "--expect-regex: \"[\" is not a valid regular expression",
         ),
         ("tcp", &[("send", "x"), ("no-answer", ""), ("expect-bytes", "x")], "--no-answer: leaves nothing to check"),
         ("udp", &[("send", "x"), ("greeting", "")], "--greeting: needs tcp:// or tls://"),

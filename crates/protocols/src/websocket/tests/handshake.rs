@@ -123,7 +123,7 @@ fn answers_that_are_no_consent() {
             let mut session = session(&dialogue);
             let heard = feed(&mut session, &answer.as_bytes().chunks(size).collect::<Vec<_>>());
             assert_eq!((heard.broken, heard.room, heard.opening), (Some(expected), false, false), "{answer}");
-            let refused = expected.contains("with 403") || expected.contains("answered") || expected.contains("4xx");
+            let refused = expected.contains("with 403") || expected.contains("responded") || expected.contains("4xx");
             let kind = if refused { FaultKind::WrongStatus } else { FaultKind::BrokenProtocol };
             assert_eq!(session.refusal(), kind, "{answer}");
             if refused {
