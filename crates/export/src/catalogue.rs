@@ -270,11 +270,8 @@ fn times(sums: &Sums) -> Vec<Family<'_>> {
 fn by_name(sums: &Sums) -> Vec<Family<'_>> {
     let mut counts = family(Kind::Counter, ("named.requests", ""), "Requests by name and outcome.");
     let mut codes = family(Kind::Counter, ("named.responses", ""), "Responses by name and status code.");
-    let mut cached = family(
-        Kind::Counter,
-        ("named.from_cache", ""),
-        "Responses from users' caches by name: not requests.",
-    );
+    let mut cached =
+        family(Kind::Counter, ("named.from_cache", ""), "Responses from users' caches by name: not requests.");
     let mut times =
         family(Kind::Histogram, ("named.latency", "s"), "Latency by name: response time, or service time if closed.");
     let rows: Vec<_> = sums.by_name().collect();
