@@ -149,8 +149,8 @@ fn a_wrong_scheme_is_answered_with_the_right_one() {
         (ALERT, "grpc", &["grpc.health.v1.Health/Check"], "grpcs://"),
         (ALERT, "ws", &["--data", "x"], "write wss://"),
         (ALERT, "redis", &[], "write rediss://"),
-        (SETTINGS, "http", &[], "write --http2"),
-        (SETTINGS, "ws", &["--data", "x"], "speaks HTTP/2"),
+        (SETTINGS, "http", &[], "add --http2"),
+        (SETTINGS, "ws", &["--data", "x"], "uses HTTP/2"),
         (b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", "http", &["--http2"], "leave out --http2"),
     ];
     for (first, scheme, options, hint) in table {
