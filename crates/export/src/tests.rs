@@ -110,7 +110,7 @@ fn names_are_bounded_and_escaped_and_no_request_is_left_out() {
     assert_eq!(named.len(), 3 * (NAMES + 1));
     assert!(named[0].starts_with("brunt_named_requests_total{name=\"GET /0\\\"\\\\\\n\",outcome="), "{}", named[0]);
     assert!(named.contains(&"brunt_named_requests_total{name=\"(others)\",outcome=\"succeeded\"} 100"));
-    let cached = said.lines().filter(|line| line.starts_with("brunt_named_from_cache_total{"));
+    let mut cached = said.lines().filter(|line| line.starts_with("brunt_named_from_cache_total{"));
     assert_eq!(cached.clone().count(), NAMES + 1);
     assert_eq!(cached.next_back(), Some("brunt_named_from_cache_total{name=\"(others)\"} 150"));
 }
