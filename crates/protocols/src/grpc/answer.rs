@@ -24,7 +24,7 @@ use crate::verify::header::Lines;
 /// The most of a body that is kept where it is looked into: one more than is read ([`wire::Dialogue::learnt`]).
 const CAPTURE_BOUND: usize = (8 << 20) + 1;
 
-const NO_PREFIX: &str = "what stands between the messages is no length prefix";
+const NO_PREFIX: &str = "the bytes between messages are not a length prefix";
 /// What a call is called that is no exchange.
 const NOBODYS: ExchangeId = ExchangeId(u32::MAX);
 
