@@ -15,6 +15,7 @@ mod conversation;
 mod early;
 mod exchange;
 mod filling;
+mod first;
 mod flights;
 mod frames;
 mod limits;

@@ -17,16 +17,15 @@ const BEFORE: Nanos = Nanos::from_secs(600);
 /// How long each answer after a run may take.
 const AFTER: Nanos = Nanos::from_secs(60);
 
-/// Sends the first request of a run once, alone; redirects that the dialogue follows are followed. A dialogue that has
-/// nothing to say opens a connection.
+/// Sends once, alone, what a user sends first (`request`, who knows this by then); redirects that the dialogue follows are followed. Where
+/// there is no such request a connection is opened.
 pub(crate) fn probe<D: Dialogue>(
     dialogue: &Arc<D>,
-    setup: &Setup,
-    stop: &Stop,
+    (setup, stop): (&Setup, &Stop),
+    (request, memory): (Option<usize>, &RefCell<Memory>),
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
-    let memory = beginning(setup);
-    let way = Way::new(setup, stop, &memory);
-    let result = probe_of(dialogue, 0, &way);
+    let way = Way::new(setup, stop, memory);
+    let result = probing(dialogue, request, &way);
     way.end();
     result
 }
@@ -35,6 +34,14 @@ pub(crate) fn probe<D: Dialogue>(
 pub(crate) fn probe_of<'a, D: Dialogue>(
     dialogue: &'a Arc<D>,
     request: usize,
+    way: &Way<'a, D>,
+) -> Result<ProbeResult, Box<ProbeFailure>> {
+    probing(dialogue, Some(request), way)
+}
+
+fn probing<'a, D: Dialogue>(
+    dialogue: &'a Arc<D>,
+    request: Option<usize>,
     way: &Way<'a, D>,
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
     let began = Clock.now();
@@ -144,14 +151,14 @@ impl<'a, D: Dialogue> Way<'a, D> {
 
 fn follow<'a, D: Dialogue>(
     d: &'a Arc<D>,
-    request: usize,
+    request: Option<usize>,
     way: &Way<'a, D>,
     probe: &mut FirstAnswer,
     told: &mut Transcript,
 ) -> Result<(), Trouble> {
-    if d.silent() {
+    let Some(request) = request.filter(|_| !d.silent()) else {
         return exchange(d, way, (&d.origins()[0], None, way.setup.plan.timeout), probe, told).map(drop);
-    }
+    };
     let patience = way.patience(request);
     let first = &d.requests()[request];
     let origin = &d.origins()[first.origin];

@@ -16,6 +16,7 @@ use crate::backend::{self, Backend};
 use crate::barrier::Barrier;
 use crate::checked::Checked;
 use crate::collector::Collector;
+use crate::first::first_of;
 use crate::stragglers::Awaited;
 use crate::tables::Tables;
 use crate::threads::{self, Threads};
@@ -118,8 +119,16 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
     }
 
     fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
-        let mut outcome = probe::probe(&self.dialogue, setup, stop);
-        self.name_checks(0, outcome.as_mut().map(|sent| &mut sent.transcript).map_err(|failed| &mut failed.transcript));
+        let memory = probe::beginning(setup);
+        let request = first_of(&setup.plan, &mut memory.borrow_mut().values);
+        let mut outcome = probe::probe(&self.dialogue, (setup, stop), (request, &memory));
+        let (Ok((answer, told)) | Err((answer, told))) = outcome
+            .as_mut()
+            .map(|sent| (&mut sent.probe, &mut sent.transcript))
+            .map_err(|failed| (&mut failed.probe, &mut failed.transcript));
+        let url = request.filter(|_| setup.plan.has_flows()).and_then(|request| setup.plan.urls.get(request));
+        answer.url = url.map(|url| url.url.clone()).unwrap_or_default();
+        self.name_checks(request.unwrap_or(0), Ok(told));
         outcome
     }
 

@@ -1,0 +1,92 @@
+//! What a user sends first: the pre-flight request is that, made of what its user knows by then.
+
+use std::sync::Arc;
+
+use measure::Nanos;
+use plan::Plan;
+use plan::flow::Flow;
+use scenario::{Act, News, Program};
+use wire::Values;
+
+/// After so many pauses, iterations and thousands of steps without a request nobody is expected to send one.
+const MOST: usize = 1000;
+
+/// The request that a user of a plan sends first, by its index; of several scenarios one of the first. What goes over lists and is given to
+/// flows that are called is then among its values. None: it sends none that does not hang on what others gave it.
+pub(crate) fn first_of(plan: &Plan, values: &mut Values) -> Option<usize> {
+    let Some((_, flow)) = plan.flows().next() else { return Some(0) };
+    let user = Flow { start: flow.start.clone(), ..flow.of(&flow.steps) };
+    // Its conditions were read when the plan was checked.
+    let program = Program::of(&user).unwrap_or_default();
+    let mut user = scenario::Flow::new(Arc::new(program), plan.seed);
+    let mut now = Nanos::ZERO;
+    user.hear(0, News::Begin, now);
+    for _ in 0..MOST {
+        match user.next(0, now, values) {
+            Act::Send(request) => return Some(request as usize),
+            Act::Pause(pause) => now = now.saturating_add(pause),
+            Act::Done => user.hear(0, News::Begin, now),
+            Act::Busy(_) => {}
+            Act::Wait | Act::Hold | Act::Leave => return None,
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use plan::WeightedUrl;
+    use plan::flow::{Called, List, OnFailure, Pause, Step};
+
+    use super::*;
+    use crate::tests::harness::{SECOND, Scene};
+
+    fn send(url: u32) -> Step {
+        Step::Request { url, on_failure: OnFailure::default() }
+    }
+
+    fn each(list: List, steps: Vec<Step>) -> Step {
+        Step::ForEach { name: "item".into(), list, steps }
+    }
+
+    /// Which request comes first, and what its user knows by then as `item`; `ids` is a list that `setup` captured.
+    fn first(flow: Flow) -> (Option<usize>, Option<String>) {
+        let plan = Scene::closed(1, SECOND).plan;
+        let urls = ["h/0", "h/1?{item}", "h/2"].map(WeightedUrl::plain).to_vec();
+        let variables = ["ids", "item", "state"].map(str::to_owned).to_vec();
+        let plan = Plan { urls: urls.into(), flow: Some(Flow { variables, ..flow }), ..plan };
+        let mut values = Values::default();
+        values.set_list(0, b"7,8", &[1, 3]);
+        let first = first_of(&plan, &mut values);
+        (first, values.get(1).map(|value| String::from_utf8_lossy(value).into_owned()))
+    }
+
+    #[test]
+    fn what_is_sent_first_has_the_first_value_of_what_it_goes_over_and_of_what_it_is_given() {
+        let fixed = List::Fixed(vec!["a".into(), "b".into()]);
+        let steps = vec![each(fixed.clone(), vec![send(1)]), send(2)];
+        let of = |flow: Flow| (flow.clone(), first(flow)).1;
+        assert_eq!(of(Flow { steps: steps.clone(), ..Flow::default() }), (Some(1), Some("a".into())));
+        let captured = vec![each(List::Captured("ids".into()), vec![send(1)])];
+        assert_eq!(of(Flow { steps: captured, ..Flow::default() }), (Some(1), Some("7".into())));
+        let called = vec![Called { name: "show".into(), steps: vec![send(1)] }];
+        let with = BTreeMap::from([("item".to_owned(), "x{ids}".to_owned())]);
+        let call = Step::Call { flow: "show".into(), with };
+        assert_eq!(of(Flow { steps: vec![call], flows: called, ..Flow::default() }), (Some(1), Some("x7,8".into())));
+        // A user's `start` comes first of all.
+        assert_eq!(of(Flow { steps, start: vec![send(2)], ..Flow::default() }), (Some(2), None));
+    }
+
+    #[test]
+    fn what_is_not_reached_without_an_answer_is_not_sent_first() {
+        let nothing = each(List::Fixed(Vec::new()), vec![send(1)]);
+        let unless = |steps| Step::If { condition: "state".into(), steps, otherwise: Vec::new() };
+        let time = Nanos::from_secs(9);
+        let pause = Step::Pause(Pause::Uniform { from: time, to: time });
+        let steps = vec![nothing.clone(), unless(vec![send(0)]), pause, send(2)];
+        assert_eq!(first(Flow { steps, ..Flow::default() }), (Some(2), None));
+        assert_eq!(first(Flow { steps: vec![nothing, unless(vec![send(0)])], ..Flow::default() }), (None, None));
+    }
+}
