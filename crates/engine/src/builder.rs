@@ -1,5 +1,6 @@
 //! A worker before it runs: everything it is made of but its network.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -135,7 +136,7 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
         if let Some(flow) = &plan.flow {
             // Its conditions were read when the plan was checked.
             let program = Program::of(flow).unwrap_or_default();
-            return Choice::Flow(Box::new(self.flow(program, seed, self.share)));
+            return Choice::Flow(Box::new(Flow::new(Arc::new(program), seed).with_turns(self.turns())));
         }
         let Load::Closed { think, .. } = plan.load else { return Choice::Requests(self.requests.seeded(seed)) };
         if !self.fixed {
@@ -164,30 +165,44 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
         }
         let mut spans_before = 0;
         let mut all = Vec::new();
+        let turns = self.turns();
         for (number, scenario) in self.setup.plan.scenarios.iter().enumerate() {
             let seed = Rng::new(seed).fork(number as u64).next_u64();
-            all.extend(self.source_of(number, scenario, spans_before, seed));
+            all.extend(self.source_of((number, scenario), spans_before, seed, turns.clone()));
             spans_before += 1 + scenario.flow.groups().len() as u16;
         }
         Sources::new(all, rng)
     }
 
-    /// A flow whose users wait for their turns, where steps have some.
-    fn flow(&self, program: Program, seed: u64, share: Share) -> Flow {
-        let rates: Vec<Option<f64>> = self.setup.plan.urls.iter().map(plan::WeightedUrl::at_most).collect();
-        let flow = Flow::new(Arc::new(program), seed);
-        if rates.iter().all(Option::is_none) {
-            return flow;
+    /// By request: the turns of those that wait for some, shared by all steps of one name and bound in all scenarios. Empty where none does.
+    fn turns(&self) -> Vec<Option<Turns>> {
+        let urls = &self.setup.plan.urls;
+        if urls.iter().all(|url| url.at_most().is_none()) {
+            return Vec::new();
         }
-        let turns = |rate: Option<f64>| rate.map(|rate| Turns::of(rate, (share.index, share.of), self.start));
-        flow.with_turns(rates.into_iter().map(turns).collect())
+        let names = self.dialogue.names();
+        let named = urls.len() == self.dialogue.requests().len() && !names.list().is_empty();
+        let mut known = HashMap::<(usize, u64), Turns>::new();
+        let turns = |(request, url): (usize, &plan::WeightedUrl)| {
+            let rate = url.at_most()?;
+            let name = if named { usize::from(names.of(request)) } else { request };
+            let new = || Turns::of(rate, (self.share.index, self.share.of), self.start);
+            Some(known.entry((name, rate.to_bits())).or_insert_with(new).clone())
+        };
+        urls.iter().enumerate().map(turns).collect()
     }
 
     /// That of one scenario among several.
-    fn source_of(&self, number: usize, scenario: &Scenario, spans_before: u16, seed: u64) -> Option<Source> {
+    fn source_of(
+        &self,
+        (number, scenario): (usize, &Scenario),
+        spans_before: u16,
+        seed: u64,
+        turns: Vec<Option<Turns>>,
+    ) -> Option<Source> {
         let course = Course::of(&self.setup.plan, number, self.share)?;
         let program = Program::of(&scenario.flow).unwrap_or_default();
-        let flow = Choice::Flow(Box::new(self.flow(program, seed, course.share())));
+        let flow = Choice::Flow(Box::new(Flow::new(Arc::new(program), seed).with_turns(turns)));
         let since_start = |at: Nanos| self.start.saturating_add(at);
         let ends = course.ends().filter(|_| !scenario.counts_iterations()).map(since_start);
         let cut_at = course.ends().map(|end| since_start(end.saturating_add(scenario.graceful_stop)));

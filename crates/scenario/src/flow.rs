@@ -296,7 +296,7 @@ impl Flow {
 
     /// How long a user waits before it sends this, which is its turn afterwards; None: it may.
     fn waits_for_turn(&mut self, user: u32, request: u32, at: Nanos) -> Option<Nanos> {
-        let turns = self.turns.get_mut(request as usize)?.as_mut()?;
+        let turns = self.turns.get(request as usize)?.as_ref()?;
         let player = &mut self.players[user as usize];
         if std::mem::take(&mut player.has_turn) {
             return None;

@@ -3,17 +3,20 @@
 //! Turns have moments that are known beforehand: of T workers, worker k has the turns k, k + T, k + 2T … of the whole. So workers need not ask
 //! each other. A turn that nobody took is lost: nobody makes up for it later.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use measure::Nanos;
 
-/// The turns of one step that fall to one worker.
-#[derive(Clone, Copy, Debug)]
+/// The turns of the steps of one name that fall to one worker. A clone deals the same turns: what several scenarios of the worker share.
+#[derive(Clone, Debug)]
 pub struct Turns {
     /// The moment of the first.
     first: Nanos,
     /// From one to the next, in nanoseconds.
     every: f64,
-    /// The first that is not taken.
-    next: u64,
+    /// The first that is not taken. No other core ever looks at it; flows that share it may be given to a thread as a whole.
+    next: Arc<AtomicU64>,
 }
 
 impl Turns {
@@ -21,14 +24,14 @@ impl Turns {
     pub fn of(rate: f64, (index, of): (u32, u32), start: Nanos) -> Turns {
         let between = 1e9 / rate;
         let first = start.saturating_add(Nanos((between * f64::from(index)) as u64));
-        Turns { first, every: between * f64::from(of.max(1)), next: 0 }
+        Turns { first, every: between * f64::from(of.max(1)), next: Arc::default() }
     }
 
     /// Takes the next turn at or after a moment: how long that is to wait.
-    pub fn take(&mut self, at: Nanos) -> Nanos {
+    pub fn take(&self, at: Nanos) -> Nanos {
         let since = at - self.first;
-        let turn = self.next.max((since.0 as f64 / self.every).ceil() as u64);
-        self.next = turn + 1;
+        let turn = self.next.load(Ordering::Relaxed).max((since.0 as f64 / self.every).ceil() as u64);
+        self.next.store(turn + 1, Ordering::Relaxed);
         self.first.saturating_add(Nanos((turn as f64 * self.every) as u64)) - at
     }
 }
@@ -43,15 +46,20 @@ mod tests {
         let ms = |ms| start + Nanos::from_millis(ms);
         let mut all: Vec<Nanos> = Vec::new();
         for index in 0..4 {
-            let mut turns = Turns::of(50.0, (index, 4), start);
+            let turns = Turns::of(50.0, (index, 4), start);
             all.extend((0..10).map(|_| start + turns.take(start)));
         }
         all.sort_unstable();
         assert_eq!(all, (0..40).map(|n| ms(20 * n)).collect::<Vec<_>>());
-        let mut turns = Turns::of(50.0, (0, 1), start);
-        let mut take = |at| ms(at) + turns.take(ms(at));
+        let turns = Turns::of(50.0, (0, 1), start);
+        let take = |at| ms(at) + turns.take(ms(at));
         assert_eq!([take(0), take(0), take(0)], [ms(0), ms(20), ms(40)]);
         assert_eq!([take(1000), take(1000), take(1001)], [ms(1000), ms(1020), ms(1040)], "those between are lost");
         assert_eq!(take(1050), ms(1060));
+        assert_eq!(
+            (ms(1060) + turns.clone().take(ms(1060)), take(1060)),
+            (ms(1080), ms(1100)),
+            "a clone deals the same"
+        );
     }
 }

@@ -144,6 +144,7 @@ pub fn read(
     let given = file.over(curl);
     let line_alone = Matched::line(matches);
     let intent = over(matches, &given, line, protocols, defaults);
+    let intent = intent.and_then(|intent| turns::check(&intent.plan).map(|()| intent));
     let (mut intent, given) = match intent {
         Ok(intent) => (intent, given),
         Err(complaint) => {

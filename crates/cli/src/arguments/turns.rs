@@ -1,31 +1,70 @@
 //! Steps that are sent so often at most (`at-most`): where the load of a plan cannot be had with that.
 
-use plan::Plan;
-use plan::flow::{Flow, Step};
+use plan::flow::{AT_MOST, Flow, Step};
+use plan::{Plan, WeightedUrl};
+use wire::Complaint;
 
 /// Flows call each other no deeper.
 const DEEPEST: usize = 32;
 
 /// What its author will want to know before the run, a sentence each.
 pub(super) fn remarks(plan: &Plan) -> Vec<String> {
-    let alone = plan.flow.iter().map(|flow| (None, flow, &plan.load));
-    let several = plan.scenarios.iter().map(|scenario| (Some(&scenario.name), &scenario.flow, &scenario.load));
     let mut all = Vec::new();
-    for (name, flow, load) in alone.chain(several).filter(|(.., load)| load.is_open()) {
-        for (at, url) in plan.urls.iter().enumerate() {
-            let Some(most) = url.at_most() else { continue };
-            let asked = load.peak() * times(flow, &flow.steps, at as u32, 0);
-            if asked > most * 1.000_001 {
-                let of = name.map(|name| format!("{name}: ")).unwrap_or_default();
-                let step = url.name.as_deref().unwrap_or(&url.url);
-                all.push(format!(
-                    "{of}`{step}` is limited to {most}/s, and the rate needs {asked}/s: a growing number of users \
-                        will wait"
-                ));
-            }
+    for (at, url) in plan.urls.iter().enumerate() {
+        let Some(most) = url.at_most() else { continue };
+        if plan.urls.iter().take(at).any(|before| name(before) == name(url)) {
+            continue;
+        }
+        let (asked, scenarios) = asked(plan, name(url));
+        if asked > most * 1.000_001 {
+            let of = if scenarios.is_empty() { String::new() } else { format!("{}: ", scenarios.join(", ")) };
+            all.push(format!(
+                "{of}`{}` is limited to {most}/s, and the rate needs {asked}/s: a growing number of users will wait",
+                name(url)
+            ));
         }
     }
     all
+}
+
+/// What a step is called, as far as its plan says: those of one name share a bound.
+fn name(url: &WeightedUrl) -> &str {
+    url.name.as_deref().unwrap_or(&url.url)
+}
+
+/// How often in a second the rates of a plan ask for the steps of a name that have a bound, and in which scenarios.
+fn asked<'a>(plan: &'a Plan, wanted: &str) -> (f64, Vec<&'a str>) {
+    let alone = plan.flow.iter().map(|flow| (None, flow, &plan.load));
+    let several = plan.scenarios.iter().map(|scenario| (Some(&*scenario.name), &scenario.flow, &scenario.load));
+    let (mut all, mut scenarios) = (0.0, Vec::new());
+    for (scenario, flow, load) in alone.chain(several).filter(|(.., load)| load.is_open()) {
+        let urls = plan.urls.iter().enumerate().filter(|(_, url)| url.at_most().is_some() && name(url) == wanted);
+        let asked = load.peak() * urls.map(|(at, _)| times(flow, &flow.steps, at as u32, 0)).sum::<f64>();
+        if asked > 0.0 {
+            all += asked;
+            scenarios.extend(scenario);
+        }
+    }
+    (all, scenarios)
+}
+
+/// A name has one bound.
+///
+/// # Errors
+/// It has two.
+pub(super) fn check(plan: &Plan) -> Result<(), Complaint> {
+    for (at, url) in plan.urls.iter().enumerate() {
+        let Some(most) = url.at_most() else { continue };
+        let mut others = plan.urls.iter().take(at).filter(|before| name(before) == name(url));
+        if let Some(other) = others.find_map(|before| before.at_most().filter(|other| *other != most)) {
+            let trouble = format!(
+                "is {other}/s at one step called `{0}` and {most}/s at another, and steps of one name share their bound; write the same, or give one another `name`",
+                name(url)
+            );
+            return Err(Complaint::new(AT_MOST, trouble));
+        }
+    }
+    Ok(())
 }
 
 /// How often steps send a request, on average; those that depend on values are not counted.
@@ -77,6 +116,21 @@ mod tests {
             let said = with_file(text, &[]).expect_err(text).to_string();
             assert!(said.contains(expected), "{said}");
         }
+    }
+
+    #[test]
+    fn a_name_has_one_bound_and_all_that_ask_for_it_are_held_against_that() {
+        let text = |load: &str, second: &str| {
+            format!(
+                "{load}\nflow: [{{url: http://h/a, at-most: 50/s, name: a}}, {{url: http://h/b, at-most: {second}, name: a}}]\n"
+            )
+        };
+        let said = with_file(&text("users: 2", "20/s"), &[]).expect_err("two bounds").to_string();
+        assert!(said.contains("is 50/s at one step called `a` and 20/s at another"), "{said}");
+        assert_eq!(remarks(&of_file(&text("rate: 25/s", "50/s"), &[])), [""; 0]);
+        let all = remarks(&of_file(&text("rate: 30/s", "50/s"), &[]));
+        assert_eq!(all.len(), 1, "{all:?}");
+        assert!(all[0].starts_with("`a` is limited to 50/s, and the rate needs 60/s"), "{all:?}");
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use measure::Nanos;
 use net::sim::ReplyOwned;
 use plan::flow::{Flow, OnFailure, Step};
-use plan::{Arrivals, WeightedUrl};
+use plan::scenarios::{Scenario, together};
+use plan::{Arrivals, Load, Stage, WeightedUrl};
 use record::{Named, Second};
 use wire::Ask;
 
@@ -100,6 +101,47 @@ fn users_wait_for_their_turns_and_no_two_workers_take_the_same() {
         assert_eq!((played.sum.failed, played.sum.due), (0, played.heard));
         let slowest = played.seconds.iter().map(|second| second.latency.service.max()).max();
         assert!(slowest.is_some_and(|took| took < 2 * MS.0), "{slowest:?}: to wait is no latency");
+    });
+}
+
+#[test]
+fn steps_of_one_name_and_bound_share_it_in_all_scenarios() {
+    let named =
+        |name: &str, path: &str, rate: &str| WeightedUrl { name: Some(name.into()), ..url(path, &[("at-most", rate)]) };
+    let urls = || vec![named("search", "/a", "50/s"), named("search", "/b", "50/s"), named("other", "/c", "50/s")];
+    let heard = |played: &Played, path: &str| played.asks.iter().filter(|(_, asked)| asked == path).count();
+    // Two steps of one flow, and the same called in two scenarios.
+    each_seed(1..4, |seed| {
+        let steps = vec![send(0), send(1), send(2)];
+        let scene = flowing(Scene::closed(20, Nanos::from_secs(5)), urls(), steps);
+        let played = scene.with(|plan| (plan.seed, plan.workers) = (seed, 2)).play(serving);
+        let both = heard(&played, "/a") + heard(&played, "/b");
+        assert!((250..=275).contains(&both) && heard(&played, "/c") > 100, "{both} {}", heard(&played, "/c"));
+        let scenario = |name: &str, steps| Scenario {
+            name: name.into(),
+            load: Load::Closed {
+                stages: vec![Stage { lasts: Nanos::from_secs(5), from: 10.0, to: 10.0 }],
+                think: None,
+                together: false,
+            },
+            start: Nanos::ZERO,
+            duration: Some(Nanos::from_secs(5)),
+            iterations: None,
+            iterations_per_user: None,
+            graceful_stop: Nanos::from_secs(1),
+            spawn_rate: None,
+            max_users: None,
+            max_connections: 100,
+            flow: Flow { steps, ..Flow::default() },
+        };
+        let scenarios = vec![scenario("one", vec![send(0)]), scenario("two", vec![send(0), send(1)])];
+        let scene = Scene::closed(1, Nanos::from_secs(5)).with(|plan| {
+            (plan.urls, plan.load, plan.duration) = (urls().into(), together(&scenarios), None);
+            (plan.scenarios, plan.seed, plan.workers) = (scenarios, seed, 2);
+        });
+        let played = scene.play(serving);
+        let both = heard(&played, "/a") + heard(&played, "/b");
+        assert!((250..=275).contains(&both) && played.sum.due == played.heard, "{both}");
     });
 }
 
