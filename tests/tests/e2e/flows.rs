@@ -212,6 +212,12 @@ flows:
     let counted = report(&[&path]);
     assert_eq!(iterations(&counted, "iteration"), [20, 20, 0, 0], "{counted}");
     assert_eq!((named(&counted, "list"), named(&counted, "item")), ([20; 2], [60; 2]), "{counted}");
+    // What comes first has its value before the load, too.
+    let each =
+        format!("flow: [{{for-each: id, in: [b, 'c d'], steps: [{{url: \"{url}item?id={{id}}\", name: item}}]}}]");
+    let (_folder, path) = plan(&format!("users: 1\niterations: 2\n{each}"));
+    let first = report(&[&path]);
+    assert_eq!((named(&first, "item"), &first.json["probe"]["failure"]), ([4; 2], &serde_json::Value::Null), "{first}");
     let last = format!("  - url: {url}broken\n    name: broken\n    on-failure: stop-run");
     for processes in ["", "processes: 2\nworkers: 2\n"] {
         let (_folder, path) = plan(&format!("users: 2\nduration: 60s\n{processes}{}", flow(&last)));
@@ -271,9 +277,9 @@ fn what_is_set_up_once_is_known_to_all_users_of_all_processes_and_torn_down_once
         assert_eq!(rows.len(), 3, "what is done once has no figures: {rows:?}");
         let log = nginx.stop_and_read_log();
         let answered = |status: &str| log.iter().filter(|line| line.starts_with(status)).count();
-        // The first of the flow was asked once before.
-        assert_eq!(["201", "200", "202", "203", "204"].map(answered), [1, 121, 4, 4, 1], "{load}: {log:?}");
-        assert_eq!(log.len(), 131, "{load}: {log:?}");
+        // What a user does first was asked once before.
+        assert_eq!(["201", "200", "202", "203", "204"].map(answered), [1, 120, 5, 4, 1], "{load}: {log:?}");
+        assert_eq!(log.len(), 128 + 3, "{load}: {log:?}");
     }
 }
 

@@ -12,7 +12,7 @@ pub(super) fn remarks(plan: &Plan) -> Vec<String> {
     let mut all = Vec::new();
     for (at, url) in plan.urls.iter().enumerate() {
         let Some(most) = url.at_most() else { continue };
-        if plan.urls.iter().take(at).any(|before| name(before) == name(url)) {
+        if plan.urls.iter().take(at).any(|before| before.at_most().is_some() && name(before) == name(url)) {
             continue;
         }
         let (asked, scenarios) = asked(plan, name(url));
