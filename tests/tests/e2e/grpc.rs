@@ -186,7 +186,9 @@ fn streams_are_steps_of_a_flow_and_the_server_agrees_on_every_message() {
     assert_eq!(flow.requests(), [270, 270, 0, 0], "{flow}");
     assert_eq!(ended_with(&flow, "OK"), 4 * 30, "steps that end a stream or a call: {flow}");
     let checks = flow.json["checks"].as_array().expect("checks");
-    assert!(checks.len() == 7 && checks.iter().all(|check| check["passed"] == 30), "{flow}");
+    let passed: Vec<u64> = checks.iter().filter_map(|check| check["passed"].as_u64()).collect();
+    // Two steps with a client stream have the same rule, and are counted together.
+    assert_eq!(passed, [30, 30, 30, 30, 30, 60], "{flow}");
     // The first answer, which is in no figure, is that of the first step.
     let counts = server.counts();
     let shapes = ["bidi", "client_stream", "server_stream", "unary"].map(|shape| count(&counts, shape));
