@@ -67,16 +67,15 @@ mod tests {
     fn what_is_sent_first_has_the_first_value_of_what_it_goes_over_and_of_what_it_is_given() {
         let fixed = List::Fixed(vec!["a".into(), "b".into()]);
         let steps = vec![each(fixed.clone(), vec![send(1)]), send(2)];
-        let of = |flow: Flow| (flow.clone(), first(flow)).1;
-        assert_eq!(of(Flow { steps: steps.clone(), ..Flow::default() }), (Some(1), Some("a".into())));
+        assert_eq!(first(Flow { steps: steps.clone(), ..Flow::default() }), (Some(1), Some("a".into())));
         let captured = vec![each(List::Captured("ids".into()), vec![send(1)])];
-        assert_eq!(of(Flow { steps: captured, ..Flow::default() }), (Some(1), Some("7".into())));
+        assert_eq!(first(Flow { steps: captured, ..Flow::default() }), (Some(1), Some("7".into())));
         let called = vec![Called { name: "show".into(), steps: vec![send(1)] }];
         let with = BTreeMap::from([("item".to_owned(), "x{ids}".to_owned())]);
         let call = Step::Call { flow: "show".into(), with };
-        assert_eq!(of(Flow { steps: vec![call], flows: called, ..Flow::default() }), (Some(1), Some("x7,8".into())));
+        assert_eq!(first(Flow { steps: vec![call], flows: called, ..Flow::default() }), (Some(1), Some("x7,8".into())));
         // A user's `start` comes first of all.
-        assert_eq!(of(Flow { steps, start: vec![send(2)], ..Flow::default() }), (Some(2), None));
+        assert_eq!(first(Flow { steps, start: vec![send(2)], ..Flow::default() }), (Some(2), None));
     }
 
     #[test]
