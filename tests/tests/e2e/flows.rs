@@ -217,7 +217,11 @@ flows:
         format!("flow: [{{for-each: id, in: [b, 'c d'], steps: [{{url: \"{url}item?id={{id}}\", name: item}}]}}]");
     let (_folder, path) = plan(&format!("users: 1\niterations: 2\n{each}"));
     let first = report(&[&path]);
-    assert_eq!((named(&first, "item"), &first.json["probe"]["failure"]), ([4; 2], &serde_json::Value::Null), "{first}");
+    assert_eq!(
+        (first.requests(), &first.json["probe"]["failure"]),
+        ([4, 4, 0, 0], &serde_json::Value::Null),
+        "{first}"
+    );
     let last = format!("  - url: {url}broken\n    name: broken\n    on-failure: stop-run");
     for processes in ["", "processes: 2\nworkers: 2\n"] {
         let (_folder, path) = plan(&format!("users: 2\nduration: 60s\n{processes}{}", flow(&last)));
