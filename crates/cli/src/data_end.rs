@@ -78,10 +78,12 @@ pub fn notices(plan: &Plan, prepared: &dyn PreparedRun, rows: &[Option<u64>]) ->
     });
     let ended =
         plan.scenarios.iter().zip(rows).filter(|(scenario, rows)| rows.is_some() && scenario.iterations == **rows);
-    let of_scenarios = ended.map(|(scenario, rows)| {
-        let iterations = show::count(rows.unwrap_or_default());
-        Notice::new(Subject::DataEndScenario, [("scenario", scenario.name.clone()), ("iterations", iterations)])
-    });
+    // Of one code a report keeps one notice.
+    let ended: Vec<String> = ended
+        .map(|(scenario, rows)| format!("{} ({})", scenario.name, show::count(rows.unwrap_or_default())))
+        .collect();
+    let of_scenarios =
+        (!ended.is_empty()).then(|| Notice::new(Subject::DataEndScenario, [("scenarios", ended.join(", "))]));
     alone.into_iter().chain(of_scenarios).collect()
 }
 

@@ -75,7 +75,7 @@ words! {
         DataEnd = "data_end",
         /// The same of a flow.
         DataEndIterations = "data_end_iterations",
-        /// The same of one scenario.
+        /// The same of scenarios, each for itself.
         DataEndScenario = "data_end_scenario",
         /// Datagrams that nobody waited for came, and answers are told apart by their order alone.
         DatagramsByOrder = "datagrams_by_order",

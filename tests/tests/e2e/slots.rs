@@ -131,8 +131,9 @@ fn each_scenario_ends_with_its_rows(directory: &std::path::Path, row: &str) {
     let (first, different) = (rows[0], rows[1..].iter().collect::<HashSet<_>>());
     assert_eq!((rows.len(), different.len(), first), (401, 400, "u0"), "{report}");
     assert_eq!(report.requests(), [405, 405, 0, 0], "{report}");
-    assert!(report.to_string().contains("scenario shop ends after 400 iterations"), "{report}");
-    assert!(!report.to_string().contains("scenario other ends"), "{report}");
+    let notices = report.json["notices"].as_array().expect("notices");
+    let ends = notices.iter().find(|notice| notice["code"] == "data_end_scenario").expect("who ends, and of what");
+    assert_eq!(ends["facts"]["scenarios"], "shop (400)", "{report}");
 }
 
 /// gRPC, HTTP/2 and WebSocket against the built-in target, which counts what it understood.

@@ -137,8 +137,8 @@ pub(crate) fn notice(of: Subject) -> Text {
             "数据文件每行只用一次：本次压测在 {iterations} 次迭代后结束。",
         ),
         Subject::DataEndScenario => text(
-            "Each row of the data file is taken once: scenario {scenario} ends after {iterations} {iterations|iteration|iterations}.",
-            "数据文件每行只用一次：场景 {scenario} 在 {iterations} 次迭代后结束。",
+            "Each row of a data file is taken once. Scenarios that end with their rows, and after how many iterations: {scenarios}.",
+            "数据文件每行只用一次：以下场景在括号内的迭代次数后结束：{scenarios}。",
         ),
     }
 }
