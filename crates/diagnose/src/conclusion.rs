@@ -16,6 +16,8 @@ pub enum Outcome {
     Users,
     /// The most users of a rate: iterations were due while all of them were busy, and were dropped.
     MaxUsers,
+    /// The plan itself: users waited for their turns to send a step, of which all were taken.
+    AtMost,
     /// Something; nothing that was counted shows what.
     Unknown,
     /// The run is too short or has no request to judge by.
@@ -30,6 +32,7 @@ impl Outcome {
             Outcome::NotReached => "not_reached",
             Outcome::Users => "users",
             Outcome::MaxUsers => "max_users",
+            Outcome::AtMost => "at_most",
             Outcome::Unknown => "unknown",
             Outcome::NothingToJudge => "nothing_to_judge",
         }
@@ -84,6 +87,8 @@ pub struct Conclusion {
     pub seen: Seen,
     /// How the machine was shared, where the service ran on that of the generator.
     pub shared: Option<Shared>,
+    /// As in [`Run::at_most`].
+    pub at_most: Option<(String, f64)>,
 }
 
 impl Conclusion {
@@ -127,12 +132,14 @@ pub fn conclude(case: &Case) -> Conclusion {
         Outcome::Users
     } else if run.dropped_iterations {
         Outcome::MaxUsers
+    } else if run.failures.is_empty() && run.at_most.is_some() {
+        Outcome::AtMost
     } else if run.is_pressed() || !run.failures.is_empty() {
         Outcome::Unknown
     } else {
         Outcome::NotReached
     };
-    Conclusion { outcome, found, seen, shared: Shared::of(case) }
+    Conclusion { outcome, found, seen, shared: Shared::of(case), at_most: run.at_most.clone() }
 }
 
 #[cfg(test)]
@@ -165,6 +172,12 @@ mod tests {
         assert_eq!(concluded(run(), calm), (Outcome::Unknown, vec![]), "users without pauses press always");
         let few = Spread { min: 0.005, mean: 0.0053, ..run().service };
         assert_eq!(concluded(Run { service: few, ..run() }, counted(&[])), (Outcome::Users, vec![]));
+        let turns = Run { has_pauses: true, at_most: Some(("pay".into(), 20.0)), service: few, ..run() };
+        assert_eq!(
+            concluded(turns, counted(&[])),
+            (Outcome::AtMost, vec![]),
+            "more users would wait for the same turns"
+        );
         assert_eq!(concluded(Run::default(), counted(&[])), (Outcome::NothingToJudge, vec![]));
     }
 

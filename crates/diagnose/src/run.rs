@@ -107,8 +107,10 @@ pub struct Run {
     pub users: u32,
     /// The load was changed on the way: averages are of several loads.
     pub was_changed: bool,
-    /// Users paused between their requests.
+    /// Users paused between their requests, or waited for their turns.
     pub has_pauses: bool,
+    /// The step of the plan that was sent as often as it may be (`at-most`), and how often a second that is.
+    pub at_most: Option<(String, f64)>,
     /// Most connections of open load.
     pub connections: u32,
     /// Length of the window in seconds.

@@ -272,8 +272,11 @@ fn by_name(sums: &Sums) -> Vec<Family<'_>> {
     let mut codes = family(Kind::Counter, ("named.responses", ""), "Responses by name and status code.");
     let mut cached =
         family(Kind::Counter, ("named.from_cache", ""), "Responses from users' caches by name: not requests.");
-    let mut times =
-        family(Kind::Histogram, ("named.latency", "s"), "Latency by name: response time, or service time if closed.");
+    let mut times = family(
+        Kind::Histogram,
+        ("named.latency", "s"),
+        "Latency by name: response time, or service time if closed; lower bounds of unfinished requests included.",
+    );
     let rows: Vec<_> = sums.by_name().collect();
     let (own, rest) = rows.split_at(rows.len().min(NAMES));
     for row in own {
@@ -288,7 +291,8 @@ fn by_name(sums: &Sums) -> Vec<Family<'_>> {
         let (mut others, mut latency) = (NamedCounts::default(), Histogram::new());
         for row in rest {
             others.add(&row.totals.counts);
-            latency.merge(row.totals.ranked().finished);
+            let ranked = row.totals.ranked();
+            std::iter::once(ranked.finished).chain(ranked.at_least).for_each(|times| latency.merge(times));
         }
         counts = add_outcomes(counts, ("name", OTHERS), &others);
         cached = add_cached(cached, OTHERS, &others);
@@ -320,8 +324,18 @@ fn checks(sums: &Sums) -> Family<'_> {
     })
 }
 
+/// Those without an end are among the others, each by what it took at least: without them a step that hangs would look fast.
 fn latency_of(totals: &NamedTotals) -> Value<'_> {
-    Value::Times(Cow::Borrowed(totals.ranked().finished), COARSE)
+    let ranked = totals.ranked();
+    let times = match ranked.at_least.filter(|at_least| !at_least.is_empty()) {
+        None => Cow::Borrowed(ranked.finished),
+        Some(at_least) => {
+            let mut all = ranked.finished.clone();
+            all.merge(at_least);
+            Cow::Owned(all)
+        }
+    };
+    Value::Times(times, COARSE)
 }
 
 fn add_outcomes<'a>(family: Family<'a>, (label, name): (&'static str, &'a str), c: &NamedCounts) -> Family<'a> {
@@ -337,8 +351,12 @@ fn spans(sums: &Sums) -> Vec<Family<'_>> {
         family(Kind::Counter, ("groups", ""), "Groups of the flow by name and outcome."),
     ];
     let mut times = [
-        family(Kind::Histogram, ("iteration", "s"), "Duration of iterations, pauses included."),
-        family(Kind::Histogram, ("group", "s"), "Duration of groups, pauses included."),
+        family(
+            Kind::Histogram,
+            ("iteration", "s"),
+            "Duration of iterations, pauses included; of those cut, until the cut.",
+        ),
+        family(Kind::Histogram, ("group", "s"), "Duration of groups, pauses included; of those cut, until the cut."),
     ];
     for row in sums.spans().take(NAMES) {
         let at = usize::from(row.group.is_some());

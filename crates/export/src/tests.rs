@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use measure::Nanos;
+use measure::{Nanos, Packed};
 use record::{Began, Checked, End, Ended, Failure, Listener, Named, NamedCounts, Part, RunEvent, Second, Started};
 
 use crate::catalogue::{NAMES, families};
@@ -134,6 +134,18 @@ fn checks_are_counted_by_name_and_bounded_likewise() {
         assert!(said.lines().any(|told| told == line), "{line} in\n{said}");
     }
     assert_eq!(said.lines().filter(|line| line.starts_with("brunt_checks_total{")).count(), 2 * (NAMES + 1));
+}
+
+#[test]
+fn a_step_that_hangs_does_not_look_fast_by_name() {
+    let counts = NamedCounts { finished: 2, censored: 1, ..NamedCounts::default() };
+    let (latency, at_least) = (Packed::of(Nanos::from_millis(3), 2), Packed::of(Nanos::from_secs(2), 1));
+    let mut second = second(0, Part::Window);
+    second.named = vec![Named { name: 0, counts, latency, at_least, ..Named::default() }];
+    let said = told(&run([started(2), RunEvent::Second(Box::new(second))]));
+    let named: Vec<&str> = said.lines().filter(|line| line.starts_with("brunt_named_latency_seconds_")).collect();
+    let of = |end: &str| named.iter().find(|line| line.contains(end)).and_then(|line| line.rsplit(' ').next());
+    assert_eq!([of("le=\"1\""), of("le=\"2.5\""), of("_count{")], [Some("2"), Some("3"), Some("3")], "{named:?}");
 }
 
 #[test]

@@ -38,6 +38,7 @@ mod sums;
 mod terminal;
 mod totals;
 mod trust;
+mod turns;
 
 pub use checks::CheckRow;
 pub use columns::wrapped;

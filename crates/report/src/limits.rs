@@ -186,8 +186,10 @@ fn run(sums: &Sums, trust: &Trust) -> Run {
         was_changed: !sums.changes.is_empty(),
         has_pauses: plan.is_some_and(|plan| {
             let thinks = matches!(plan.load, Load::Closed { think: Some(_), .. });
-            plan.flows().any(|(_, flow)| flow.has_pauses()) || (thinks && !plan.has_flows())
+            let waits = plan.urls.iter().any(|url| url.at_most().is_some());
+            plan.flows().any(|(_, flow)| flow.has_pauses() || waits) || (thinks && !plan.has_flows())
         }),
+        at_most: crate::turns::all_taken(sums),
         connections: plan.map_or(0, |plan| plan.max_connections),
         window_s,
         scheduled: totals.due,
@@ -352,7 +354,9 @@ fn shared_by(shared: &Shared, lang: Lang) -> String {
 
 fn limits(conclusion: &Conclusion, lang: Lang) -> Vec<Told> {
     let alone = |text| {
-        let first = [Told { claim: lang.of(text).into(), details: vec![] }].into_iter();
+        let (step, rate) = conclusion.at_most.as_ref().map_or(("", 0.0), |(step, rate)| (step, *rate));
+        let claim = lang.fill(text, &[("step", step), ("rate", &crate::show::rate(rate))]);
+        let first = [Told { claim, details: vec![] }].into_iter();
         first.chain(conclusion.found.iter().map(|found| beside(found, lang))).collect()
     };
     match (conclusion.outcome, conclusion.seen) {
@@ -360,6 +364,8 @@ fn limits(conclusion: &Conclusion, lang: Lang) -> Vec<Told> {
             let first = conclusion.principal().map(|found| told_of(found, lang));
             first.into_iter().chain(conclusion.found.iter().skip(1).map(|found| beside(found, lang))).collect()
         }
+        // Which the plan and the counts of its steps say alone.
+        (Outcome::AtMost, _) => alone(words_of::AT_MOST),
         (_, Seen::Nothing) | (Outcome::NothingToJudge, _) => {
             conclusion.found.iter().map(|found| told_of(found, lang)).collect()
         }

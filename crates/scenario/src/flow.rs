@@ -193,10 +193,12 @@ impl Flow {
     /// A user had the answer to a request: it goes on, but whoever has all answers gives others their turn.
     fn recalled(&mut self, user: u32, at: Nanos) {
         let Some(player) = self.players.get(user as usize) else { return };
-        let (sent, recalled, busy) = (player.sent, player.recalled, player.busy);
+        let Player { sent, recalled, busy, last_answer, slept_by_answer, .. } = *player;
         self.answered(user, None, at);
         let player = &mut self.players[user as usize];
         (player.sent, player.recalled, player.busy) = (sent, recalled + 1, busy);
+        // It is no response that a group could end with.
+        (player.last_answer, player.slept_by_answer) = (last_answer, slept_by_answer);
     }
 
     /// A request failed: what follows it is left, or not.
@@ -256,7 +258,6 @@ impl Flow {
                         return self.pause(user, wait);
                     }
                     self.players[user as usize].flying = 1;
-                    self.first_of_groups(user, at);
                     return Act::Send(*request);
                 }
                 Op::Batch(batch) => {
@@ -371,8 +372,9 @@ impl Flow {
         Act::Pause(pause)
     }
 
-    /// Groups begin with their first request.
-    fn first_of_groups(&mut self, user: u32, at: Nanos) {
+    /// A request of a user is sent that was due then, and not taken from what it keeps: groups begin with their first.
+    #[inline]
+    pub fn sends(&mut self, user: u32, at: Nanos) {
         if self.program.spans == 1 {
             return;
         }

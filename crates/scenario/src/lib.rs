@@ -53,6 +53,11 @@ pub enum News {
     Recalled,
 }
 
+impl News {
+    /// What was sent is over and was as it should be, whatever its code.
+    pub const PASSED: News = News::Ended { code: 0, fault: None, on_failure: OnFailure::GoOn };
+}
+
 /// What a user does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
@@ -91,7 +96,11 @@ impl Choice {
             Choice::Requests(requests) => requests.wake(user, on, news),
             Choice::Flow(flow) => {
                 flow.hear(user, news, at);
-                flow.next(user, at, &mut wire::Values::default())
+                let act = flow.next(user, at, &mut wire::Values::default());
+                if matches!(act, Act::Send(_)) {
+                    flow.sends(user, at);
+                }
+                act
             }
             Choice::Other(other) => other.wake(user, on, news),
         }

@@ -153,6 +153,7 @@ fn whoever_has_all_answers_gives_others_their_turn() {
         let url = |url: &str| WeightedUrl::plain(url);
         let send = |url| Step::Request { url, on_failure: OnFailure::default() };
         let (many, none) = (Step::Repeat { times: 5000, steps: vec![send(0)] }, Pause::Uniform { from: MS, to: MS });
+        let many = Step::Group { name: "many".into(), steps: vec![many] };
         let steps = vec![many, Step::Pause(none), send(1)];
         (plan.urls, plan.flow) = (
             vec![url("http://test/r/fresh"), url("http://test/r/none")].into(),
@@ -162,6 +163,8 @@ fn whoever_has_all_answers_gives_others_their_turn() {
     let played = scene.play(serving);
     let times = heard(&played, "/r/none");
     assert_eq!((heard(&played, "/r/fresh"), times > 100), (3, true), "{times}");
+    // Of each user the first sends something: the others are no groups. Two names, and two rows of iterations, are before them.
+    assert_eq!(row(&played, 4)[..3], [3, 3, 0]);
     let from_cache = sum(&played, |second| second.from_cache);
     assert!(from_cache >= 5000 * times - 3 && from_cache <= 5000 * (times + 3), "{from_cache} of {times}");
     assert_eq!(sum(&played, |second| second.endless), 0);

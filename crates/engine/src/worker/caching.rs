@@ -46,8 +46,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         self.checks_passed(NONE, next.name, due);
         match found.filter(|_| self.loads_pages(user)) {
-            Some(page) => self.pages.hears((user, due), next.within, News::Recalled, page),
-            None => self.ask(user, due, News::Recalled),
+            // What led there was sent.
+            Some(page) => self.pages.hears((user, due), next.within, News::PASSED, page),
+            None => self.ask(user, due, News::PASSED),
         }
         true
     }

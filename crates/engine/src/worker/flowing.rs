@@ -60,16 +60,17 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             if self.anew.is_some() {
                 self.goes_away_from_all(user);
             }
-            self.hear_flow(scenario_of(user));
-            if let Act::Send(request) = act
-                && self.recalls
-                && self.is_there(user, request, due)
-            {
-                match self.pages.are_heard_of(user) {
-                    true => return,
-                    false => continue,
+            if let Act::Send(request) = act {
+                if self.recalls && self.is_there(user, request, due) {
+                    self.hear_flow(scenario_of(user));
+                    match self.pages.are_heard_of(user) {
+                        true => return,
+                        false => continue,
+                    }
                 }
+                self.sends_in_flow(user, due);
             }
+            self.hear_flow(scenario_of(user));
             let source = self.source.of(user);
             match (act, batch) {
                 (Act::Send(request), None) => return self.arrive(due, request, user),
@@ -92,6 +93,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     fn goes_away_from_all(&mut self, user: u32) {
         while let Some(which) = self.source.of(user).flow().and_then(|flow| flow.closing()) {
             self.goes_away(user, which);
+        }
+    }
+
+    /// A request that was due then leaves, and is in no cache of its user.
+    #[inline]
+    pub(super) fn sends_in_flow(&mut self, user: u32, due: Nanos) {
+        if let Some(flow) = self.source.of(user).flow() {
+            flow.sends(within(user), due);
         }
     }
 

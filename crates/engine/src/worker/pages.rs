@@ -143,7 +143,14 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
                 if self.recalls && self.resource_is_there((user, name), ended, &follow.request) {
                     continue;
                 }
-                self.pages.open.get_mut(&user).into_iter().for_each(|visit| visit.flying += 1);
+                if let Some(visit) = self.pages.open.get_mut(&user) {
+                    visit.flying += 1;
+                    if visit.news == News::Recalled {
+                        // The page itself was there; its user sends something all the same, and waits for that.
+                        visit.news = News::PASSED;
+                    }
+                }
+                self.sends_in_flow(user, ended);
                 self.fetch((user, name), (ended, held_back), (within, follow));
                 continue;
             }

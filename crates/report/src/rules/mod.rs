@@ -100,6 +100,7 @@ pub(crate) fn all() -> Vec<Box<dyn Rule>> {
         of_sums(pairing::judge),
         of_sums(split_limit::judge),
         of_sums(dropped::judge),
+        of_sums(scenarios::split),
         of_sums(generator::throttled),
         Box::new(generator::Absent::default()),
         of_sums(generator::starved),

@@ -1,8 +1,12 @@
-//! Scenarios of a run of which there is nothing to tell, beside others of which there is.
+//! Scenarios that did not do what was asked for: of which there is nothing to tell, or whose users were dealt to workers so that some were free while
+//! iterations were dropped.
+
+use measure::Nanos;
 
 use super::Evidence;
 use crate::finding::{Finding, Grade};
 use crate::iterations::ScenarioRow;
+use crate::show;
 use crate::text::{Text, text};
 
 const IDLE: Text = text("nothing was measured of scenario {scenario}", "场景 {scenario} 没有任何测量结果");
@@ -11,6 +15,19 @@ const WHY: Text = text(
     ": none of its iterations was due in the window, after the warm-up",
     "：预热之后的测量窗口内没有任何迭代应开始",
 );
+
+const SPLIT: Text = text(
+    "iterations of {scenario} were dropped by one of {workers} workers, which share out its {limit} users (`max-users`)",
+    "{scenario} 的 {limit} 个用户（`max-users`）分给了 {workers} 个工作线程，有迭代因其中一个线程的用户用尽而被放弃",
+);
+const SPLIT_FURTHER: Text =
+    text(", so were those of {scenario} with its {limit} users", "；{scenario} 的 {limit} 个用户也是如此");
+const SPLIT_WHY: Text = text(
+    ": one drops what is due while another has users free, and with other workers fewer would be dropped or more; -w 1 drops none but those that nobody was free for",
+    "：一个线程放弃迭代时，另一个线程可能仍有空闲用户，换一个线程数放弃的数量就会不同；用 -w 1 则只在确实无空闲用户时才放弃",
+);
+/// Where so much of the users there may be were within an iteration, hardly any was free while iterations were dropped.
+const HARDLY_FREE: f64 = 0.95;
 
 /// A scenario whose figures are all zero looks like one that was measured.
 pub(super) fn idle(run: &Evidence<'_>) -> Option<Finding> {
@@ -24,4 +41,23 @@ pub(super) fn idle(run: &Evidence<'_>) -> Option<Finding> {
     let fact = |row: ScenarioRow<'_>| [("scenario", row.name.to_owned())];
     let first = Finding::new("scenario_idle", Grade::Warn, IDLE, fact(all.next()?));
     Some(all.fold(first, |found, row| found.and(FURTHER, fact(row))).and(WHY, []))
+}
+
+/// Iterations that one worker dropped while another may have had users free.
+pub(super) fn split(run: &Evidence<'_>) -> Option<Finding> {
+    let started = run.started.as_ref().filter(|started| started.workers > 1)?;
+    let limit_of = |row: &ScenarioRow<'_>| {
+        let scenario = started.plan.scenarios.iter().find(|scenario| scenario.name == row.name)?;
+        let lasted = (run.window - scenario.start).min(scenario.duration.unwrap_or(Nanos::MAX));
+        let all = f64::from(scenario.max_users?) * lasted.0 as f64;
+        let free = (row.totals.counts.users_ns as f64) < HARDLY_FREE * all;
+        (free && row.iterations.totals.counts.dropped > 0).then_some(scenario.max_users?)
+    };
+    let workers = show::count(started.workers.into());
+    let facts = |(name, limit): (&str, u32)| {
+        [("scenario", name.to_owned()), ("limit", show::count(limit.into())), ("workers", workers.clone())]
+    };
+    let mut all = run.scenarios().filter_map(|row| Some((row.name, limit_of(&row)?)));
+    let first = Finding::new("split_users", Grade::Warn, SPLIT, facts(all.next()?));
+    Some(all.fold(first, |found, one| found.and(SPLIT_FURTHER, facts(one))).and(SPLIT_WHY, []))
 }

@@ -20,6 +20,10 @@ pub(crate) const MAX_USERS: Text = text(
     "max-users: iterations were due while all users were busy, and were dropped; a higher max-users shows whether the service keeps up with the rate",
     "max-users：迭代到点时所有用户都在忙，因而被放弃；提高 max-users 可看出服务能否跟上该速率",
 );
+pub(crate) const AT_MOST: Text = text(
+    "the plan: `at-most` of step `{step}`, {rate}/s, of which every turn was taken; more users would wait for the same turns",
+    "测试计划：步骤 `{step}` 的 `at-most`（{rate}/s）已全部用满；增加用户只会让更多用户等待同样的轮次",
+);
 pub(crate) const UNKNOWN_HERE: Text = text(
     "no counter of this machine or of the service shows the limit; doubling the load would show whether there is more",
     "本机与服务的计数器均未显示瓶颈；将负载翻倍可看出吞吐量是否还能上升",

@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use record::{Calibration, HostCounters, Loss, Number, Part, RunEvent};
+use measure::Packed;
+
+use plan::WeightedUrl;
+use plan::flow::{Flow, OnFailure, Step};
+use record::{Calibration, HostCounters, Loss, Named, NamedCounts, Number, Part, RunEvent, Second};
 use report::{Headroom, Lang, Summary};
 
 use crate::made_up::{Filled, Run, closed, ms, second};
@@ -115,4 +119,34 @@ fn the_limit_stands_in_every_document_for_people() {
     assert_eq!(json["diagnosis"]["shared"]["cores"], 2.0);
     let nobody = closed(10, 4).second(second(0).answered(40, ms(250)));
     assert!(!nobody.written("text", Lang::En).contains("What limited"), "nobody counted, and nothing was found");
+}
+
+/// Nine users at two steps that may be sent 25 and 20 times a second.
+#[test]
+fn a_step_of_which_every_turn_was_taken_is_the_limit_and_not_the_number_of_users() {
+    let told = |of_u: u64| {
+        let mut run = closed(9, 4);
+        let step = |name: &str, rate: &str| WeightedUrl {
+            name: Some(name.into()),
+            options: [("at-most".to_owned(), vec![rate.to_owned()])].into(),
+            ..WeightedUrl::plain("http://a/")
+        };
+        run.plan.urls = vec![step("t", "25/s"), step("u", "20/s")].into();
+        let send = |url| Step::Request { url, on_failure: OnFailure::default() };
+        run.plan.flow = Some(Flow { steps: vec![send(0), send(1)], ..Flow::default() });
+        run.names = vec!["t".into(), "u".into()];
+        let row = |name, n| Named {
+            name,
+            counts: NamedCounts { due: n, finished: n, ..NamedCounts::default() },
+            latency: Packed::of(ms(5), n),
+            ..Named::default()
+        };
+        let second = |n| Second { named: vec![row(0, 20), row(1, of_u)], ..second(n).answered(20 + of_u, ms(5)) };
+        let run = (0..4).fold(run, |run, n| run.second(second(n)));
+        (run.json()["diagnosis"]["outcome"].clone(), run.written("text", Lang::En))
+    };
+    let (outcome, text) = told(20);
+    assert_eq!(outcome, "at_most");
+    assert!(text.contains("`at-most` of step `u`, 20") && !text.contains("more users (-c)"), "{text}");
+    assert_eq!(told(15).0, "not_reached", "users pause of themselves, and turns are left");
 }

@@ -195,6 +195,31 @@ fn a_scenario_of_which_nothing_was_measured_is_told() {
 }
 
 #[test]
+fn iterations_dropped_by_one_of_several_workers_while_users_were_free_are_told() {
+    let split = |workers: u32, users: u64| {
+        let mut run = side_by_side();
+        run.plan.workers = workers;
+        run.plan.scenarios[0].max_users = Some(3);
+        for event in &mut run.events {
+            let record::RunEvent::Second(second) = event else { continue };
+            second
+                .named
+                .iter_mut()
+                .filter(|row| row.name == 8)
+                .for_each(|row| row.counts.users_ns = users * 100_000_000);
+        }
+        let reasons = run.json()["trust"]["reasons"].as_array().expect("reasons").clone();
+        reasons.iter().find(|reason| reason["code"] == "split_users").map(|reason| reason["sentence"].to_string())
+    };
+    let told = split(2, 23).expect("2.3 of 3 were busy");
+    assert!(
+        told.contains("iterations of shop were dropped by one of 2 workers, which share out its 3 users"),
+        "{told}"
+    );
+    assert_eq!([split(1, 23), split(2, 30)], [None, None], "one worker; nobody was free");
+}
+
+#[test]
 fn a_page_has_each_scenario_second_by_second_as_the_json_report_has() {
     let run = side_by_side();
     let all = crate::html::lines(&run.written("html", Lang::En));

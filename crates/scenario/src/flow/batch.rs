@@ -41,7 +41,6 @@ impl Flow {
             Some((request, _)) if player.flying < batch.at_most => {
                 (player.batch, player.flying) = (player.batch + 1, player.flying + 1);
                 player.at -= 1;
-                self.first_of_groups(user, at);
                 Some(Act::Send(*request))
             }
             _ if player.flying > 0 => {

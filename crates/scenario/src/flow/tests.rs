@@ -28,7 +28,11 @@ fn flow(steps: Vec<Step>) -> Flow {
 
 fn wake(flow: &mut Flow, news: News, at: u64) -> Act {
     flow.hear(0, news, Nanos(at));
-    flow.next(0, Nanos(at), &mut Values::default())
+    let act = flow.next(0, Nanos(at), &mut Values::default());
+    if matches!(act, Act::Send(_)) {
+        flow.sends(0, Nanos(at));
+    }
+    act
 }
 
 fn told(flow: &mut Flow) -> Vec<(u16, What)> {
@@ -72,6 +76,30 @@ fn a_group_that_sent_nothing_was_none() {
     assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(0));
     assert_eq!(wake(&mut flow, OK, 5), Act::Done);
     assert!(told(&mut flow).iter().all(|(span, _)| *span == 0));
+}
+
+#[test]
+fn what_comes_from_a_cache_begins_and_ends_no_group() {
+    let pause = || Step::Pause(Pause::Uniform { from: Nanos(30), to: Nanos(30) });
+    let group = |name: &str, steps| Step::Group { name: name.into(), steps };
+    let cached = group("cached", vec![send(0)]);
+    let both = group("both", vec![send(0), pause(), send(1), pause(), send(0)]);
+    let mut flow = flow(vec![cached, both]);
+    let recalled = |flow: &mut Flow, at| {
+        flow.hear(0, News::Recalled, Nanos(at));
+        flow.next(0, Nanos(at), &mut Values::default())
+    };
+    flow.hear(0, News::Begin, Nanos(100));
+    assert_eq!(flow.next(0, Nanos(100), &mut Values::default()), Act::Send(0));
+    assert_eq!(recalled(&mut flow, 100), Act::Send(0), "of the first group all is there");
+    assert_eq!(recalled(&mut flow, 100), Act::Pause(Nanos(30)));
+    assert_eq!(wake(&mut flow, News::Awake, 130), Act::Send(1));
+    assert_eq!(wake(&mut flow, OK, 135), Act::Pause(Nanos(30)));
+    flow.hear(0, News::Awake, Nanos(165));
+    assert_eq!(flow.next(0, Nanos(165), &mut Values::default()), Act::Send(0));
+    assert_eq!(recalled(&mut flow, 165), Act::Done);
+    let ended = |lasted, active| What::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(active) };
+    assert_eq!(told(&mut flow), [(0, What::Began), (2, What::Began), (2, ended(5, 5)), (0, ended(65, 5))]);
 }
 
 #[test]
