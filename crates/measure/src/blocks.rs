@@ -6,6 +6,7 @@
 //! effect*, and requests ÷ effect is the number of independent ones that the run is worth (batch means; Law and Kelton,
 //! *Simulation Modeling and Analysis*, 9.5.3). Blocks grow with the run, so that memory does not.
 
+use crate::estimate::{NORMAL, student};
 use crate::{Histogram, Nanos};
 
 /// Blocks that are kept at most, and how many of them are compared: few, so that each is longer than what goes on in a queue.
@@ -13,10 +14,6 @@ const MOST: usize = 20;
 const COMPARED: usize = 10;
 /// Fewer say too little of how much they differ.
 const LEAST: usize = 5;
-/// Of Student's distribution with so many degrees of freedom, the quantile of 97.5 %.
-const STUDENT: [f64; COMPARED] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
-/// The same of the normal distribution.
-const NORMAL: f64 = 1.96;
 /// The shortest block.
 const SHORTEST: Nanos = Nanos::from_secs(1);
 
@@ -89,7 +86,7 @@ impl Blocks {
         let squares: f64 = sums.iter().map(|(below, all)| (below - share * all).powi(2)).sum();
         let observed = squares * compared as f64 / (compared - 1) as f64;
         let effect = if independent > 0.0 { (observed / independent).max(1.0) } else { 1.0 };
-        Some(effect * (STUDENT[compared - 2] / NORMAL).powi(2))
+        Some(effect * (student(compared - 1) / NORMAL).powi(2))
     }
 }
 

@@ -168,6 +168,12 @@ impl Histogram {
         Nanos(bucket(index_of(value.0)).0)
     }
 
+    /// Above the highest value that is counted in the same bucket as `value`.
+    pub fn ceiling_of(value: Nanos) -> Nanos {
+        let (low, width) = bucket(index_of(value.0));
+        Nanos(low + width).max(value)
+    }
+
     /// How many values are certainly at most `limit`: those whose whole bucket is, and all where the exact maximum is.
     pub fn count_at_most(&self, limit: Nanos) -> u64 {
         if limit.0 >= self.max {

@@ -6,6 +6,7 @@
 pub mod blocks;
 mod calendar;
 mod clock;
+mod estimate;
 pub mod format;
 pub mod histogram;
 pub mod plain;
@@ -19,6 +20,7 @@ pub mod units;
 pub use blocks::Blocks;
 pub use calendar::Calendar;
 pub use clock::Clock;
+pub use estimate::Estimate;
 pub use format::{format_bytes, format_duration, format_rate};
 pub use histogram::{Histogram, Packed, Rows};
 pub use quantile::{Quantile, QuantileValue, quantile};

@@ -198,10 +198,7 @@ impl Objective {
                 self.judged(met && facts.dropped == 0, format!("mean {}{}", mean.show(), facts.left()), None)
             }
             Metric::Failed(limit) => {
-                // What never ended may yet have failed.
-                let cut = if facts.cut { facts.censored } else { 0 };
-                let bad = facts.failed + facts.censored + facts.dropped - cut;
-                let due = facts.due.saturating_sub(cut);
+                let (bad, due) = facts.failures();
                 let (bad_share, limit) = (bad as f64, limit * due as f64);
                 let met = due > 0 && if self.strict { bad_share < limit } else { bad_share <= limit };
                 let measured = format!("failed {}{}", show::percent(bad, due), facts.left());
@@ -264,12 +261,19 @@ pub(crate) fn ask_for_failures(judged: &[Judged]) -> bool {
 }
 
 impl<'a> Facts<'a> {
+    /// Those that failed, have no end or were never begun, and of how many. What a stop cut off may yet have succeeded, and is in neither.
+    pub(crate) fn failures(&self) -> (u64, u64) {
+        let cut = if self.cut { self.censored } else { 0 };
+        let bad = self.failed.saturating_add(self.censored).saturating_add(self.dropped);
+        (bad.saturating_sub(cut), self.due.saturating_sub(cut))
+    }
+
     /// Those that an objective is about; None where the run has no such name.
     fn of(run: &'a Sums, objective: &Objective) -> Option<Facts<'a>> {
         objective.name().map_or_else(|| Some(Facts::of_all(run)), |name| Facts::of_name(run, name))
     }
 
-    fn of_all(run: &'a Sums) -> Facts<'a> {
+    pub(crate) fn of_all(run: &'a Sums) -> Facts<'a> {
         Facts {
             due: run.totals.due,
             failed: run.totals.failed,

@@ -11,9 +11,12 @@ export interface Contrast {
   /** A change that matters: a share of the first figure, or of shares a difference. */
   matters: number;
   is_share: boolean;
+  /** Which latency a percentile is of: of a run with a rate and one with users, service of both; null: not of latency. */
+  latency: 'response' | 'service' | null;
   values: [number | null, number | null];
   change: number | null;
-  interval: [number, number] | null;
+  /** Without an upper end (null) it is infinite. */
+  interval: [number, number | null] | null;
   verdict: 'better' | 'same' | 'worse' | 'cannot_tell';
 }
 
@@ -29,6 +32,12 @@ export function againstOf(text: string): Against[] {
   const end = text.indexOf('\n');
   const first = end < 0 ? text : text.slice(0, end);
   return first.startsWith('{"compared"') ? (JSON.parse(first).compared as Against[]) : [];
+}
+
+/** What a figure is called, a percentile with the latency it is of. */
+export function calledOf(one: Contrast, lang: 'en' | 'zh'): string {
+  const name = say(W.metric[one.name], lang);
+  return one.latency ? say(one.latency === 'service' ? W.ofService : W.ofResponse, lang, { name }) : name;
 }
 
 /** A figure of the first run (0) or of the other (1). */
@@ -51,7 +60,7 @@ export function changeOf(one: Contrast, change: number | null, lang: 'en' | 'zh'
 }
 
 export function intervalOf(one: Contrast, lang: 'en' | 'zh'): string {
-  return one.interval ? one.interval.map((end) => changeOf(one, end, lang)).join(' … ') : WITHHELD;
+  return one.interval ? one.interval.map((end) => (end === null ? '∞' : changeOf(one, end, lang))).join(' … ') : WITHHELD;
 }
 
 /** Signs beside the words: whoever cannot tell colours apart sees them. */

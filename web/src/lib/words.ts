@@ -287,6 +287,8 @@ export const W = {
     '«Same»: the whole interval is within the margin that matters (5 % for throughput and p50, 10 % for p95 and p99, 0.1 points for failures); «better», «worse»: it is entirely outside. Intervals show how much the seconds within each run vary; how much repeated runs of the same thing vary, one run of each cannot show.',
     '“相同”：整个区间都在无关紧要的范围内（吞吐量与 p50 为 5 %，p95 与 p99 为 10 %，失败率为 0.1 个百分点）；“更好”“更差”：整个区间都在其外。区间反映每次压测各秒之间的波动；同一配置多次压测之间相差多少，仅凭各一次压测无法得知。',
   ),
+  ofService: t('{name} (service time)', '{name}（服务时间）'),
+  ofResponse: t('{name} (response time)', '{name}（响应时间）'),
   points: t('{n} points', '{n} 个百分点'),
   differs: t('Not the same: {what}', '不同之处：{what}'),
   metric: {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { levelOf } from '../../src/console/level';
 import { pausedWithin } from '../../src/lib/paused';
-import { againstOf, changeOf, figureOf, intervalOf, type Contrast } from '../../src/lib/contrast';
+import { againstOf, calledOf, changeOf, figureOf, intervalOf, type Contrast } from '../../src/lib/contrast';
 import { csv, markdown } from '../../src/lib/copy';
 import { carried, grown, isCounted } from '../../src/lib/counters';
 import { heatOf } from '../../src/lib/heat';
@@ -97,13 +97,15 @@ describe('a heatmap', () => {
 });
 
 describe('differences', () => {
-  const one: Contrast = { name: 'p50_us', more_is_better: false, matters: 0.05, is_share: false, values: [1000, 1200], change: 1.2, interval: [1.1, 1.3], verdict: 'worse' };
-  const share: Contrast = { ...one, name: 'failed_share', is_share: true, values: [0, 0.005], change: 0.005, interval: [-0.00001, 0.01] };
+  const one: Contrast = { name: 'p50_us', more_is_better: false, matters: 0.05, is_share: false, latency: 'service', values: [1000, 1200], change: 1.2, interval: [1.1, 1.3], verdict: 'worse' };
+  const share: Contrast = { ...one, name: 'failed_share', is_share: true, latency: null, values: [0, 0.005], change: 0.005, interval: [-0.00001, 0.01] };
   it('are drawn as they were worked out', () => {
     expect([figureOf(one, 0), figureOf(one, 1), changeOf(one, one.change, 'en'), intervalOf(one, 'en')]).toEqual(['1.00 ms', '1.20 ms', '+20.0 %', '+10.0 % … +30.0 %']);
     expect([figureOf(share, 1), changeOf(share, share.change, 'en'), intervalOf(share, 'zh')]).toEqual(['0.50 %', '+0.50 points', '0.00 个百分点 … +1.00 个百分点']);
     expect([figureOf({ ...one, values: [null, 5] }, 0), changeOf(one, null, 'en'), intervalOf({ ...one, interval: null }, 'en')]).toEqual(['–', '–', '–']);
     expect(changeOf({ ...one, name: 'throughput_per_s' }, 0.9, 'en')).toBe('−10.0 %');
+    expect(intervalOf({ ...one, interval: [1.1, null] }, 'en')).toBe('+10.0 % … ∞');
+    expect([calledOf(one, 'en'), calledOf({ ...one, latency: 'response' }, 'zh'), calledOf(share, 'en')]).toEqual(['p50 (service time)', 'p50（响应时间）', 'Failed']);
   });
   it('stand before the runs of a page', () => {
     const against = [{ trusted: true, differs: ['load'], figures: [one] }];

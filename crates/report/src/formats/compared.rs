@@ -10,7 +10,7 @@ use super::text::head;
 use super::{Style, html};
 use crate::columns::{Paint, table, wrapped};
 use crate::comparison::{Against, AgainstReport, Compared, comparison};
-use crate::contrast::{Contrast, Measure, Verdict};
+use crate::contrast::{Contrast, Verdict};
 use crate::show;
 use crate::text::{Lang, Text, text};
 
@@ -35,6 +35,13 @@ const WHAT_IT_KNOWS: Text = text(
     "Intervals show how much the seconds within each run vary. How much repeated runs of the same thing vary, one \
         run of each cannot show.",
     "区间反映每次运行各秒的波动；同一配置的两次运行之间相差多少，仅凭各一次运行无法得知。",
+);
+
+const OF_SERVICE: Text = text("{figure} (service time)", "{figure}（服务时间）");
+const OF_RESPONSE: Text = text("{figure} (response time)", "{figure}（响应时间）");
+const MIXED: Text = text(
+    "one of these runs has a rate and the other users: latency is the service time of both, in which no waiting before sending counts",
+    "其中一次运行按速率、另一次按用户施加负载：延迟取两者的服务时间，不含发送前的等待",
 );
 
 /// What was not the same, by its name in documents.
@@ -143,6 +150,9 @@ fn in_text(runs: &[Compared<'_>], style: Style, out: &mut dyn Write) -> io::Resu
         if !against.trusted {
             lines.push(format!("  {}", paint.red(lang.of(UNTRUSTED))));
         }
+        if is_mixed(runs, at + 1) {
+            lines.push(format!("  {}", paint.yellow(lang.of(MIXED))));
+        }
         if !against.differs.is_empty() {
             let separator = if lang == Lang::Zh { "、" } else { ", " };
             let what = against.differs.iter().map(|part| different(part, lang)).collect::<Vec<_>>().join(separator);
@@ -170,7 +180,7 @@ fn rows(runs: &[Compared<'_>], at: usize, against: &Against, lang: Lang) -> Vec<
     let row = |one: &Contrast| {
         let interval = one.interval.map(|ends| ends.map(|end| changed(one, end, lang)).join(" … "));
         vec![
-            called(&one.measure, lang),
+            called(one, lang),
             figure(&runs[0], one, 0),
             figure(&runs[at], one, 1),
             one.change.map_or_else(|| show::WITHHELD.into(), |change| changed(one, change, lang)),
@@ -181,18 +191,24 @@ fn rows(runs: &[Compared<'_>], at: usize, against: &Against, lang: Lang) -> Vec<
     std::iter::once(heading).chain(against.figures.iter().map(row)).collect()
 }
 
-fn called(measure: &Measure, lang: Lang) -> String {
-    match (measure.quantile(), measure.is_share) {
-        (Some(_), _) => measure.name.trim_end_matches("_us").into(),
-        (None, true) => lang.of(FAILED).into(),
-        (None, false) => lang.of(THROUGHPUT).into(),
+/// One of the two has no response time.
+fn is_mixed(runs: &[Compared<'_>], at: usize) -> bool {
+    runs[0].summary.open != runs[at].summary.open
+}
+
+fn called(one: &Contrast, lang: Lang) -> String {
+    let percentile = one.measure.name.trim_end_matches("_us");
+    match one.latency {
+        Some("response") => lang.fill(OF_RESPONSE, &[("figure", percentile)]),
+        Some(_) => lang.fill(OF_SERVICE, &[("figure", percentile)]),
+        None => lang.of(if one.measure.is_share { FAILED } else { THROUGHPUT }).into(),
     }
 }
 
 /// A figure of one of the two; a lower bound is told as such.
 fn figure(run: &Compared<'_>, one: &Contrast, of: usize) -> String {
     if let Some(q) = one.measure.quantile() {
-        return run.summary.headline().quantile(q).figure.show();
+        return run.summary.totals.ranked(one.latency == Some("response")).quantile(q).figure.show();
     }
     match one.values[of] {
         None => show::WITHHELD.into(),
@@ -202,6 +218,9 @@ fn figure(run: &Compared<'_>, one: &Contrast, of: usize) -> String {
 }
 
 fn changed(one: &Contrast, change: f64, lang: Lang) -> String {
+    if change.is_infinite() {
+        return "∞".into();
+    }
     if one.measure.is_share {
         return lang.fill(POINTS, &[("n", &signed(change * 100.0, 2))]);
     }
