@@ -437,7 +437,7 @@ fn a_refused_login_is_no_broken_answer() {
     for options in [&["--debug"][..], &["-n", "1", "-c", "1"], &["-n", "1", "-c", "1", "--before", "PING"]] {
         let ended = brunt(options.iter().chain(&["-t", "2s", "--command", "PING", &url]));
         assert!(!ended.out.contains("response is broken") && !ended.err.contains("response is broken"), "{ended:?}");
-        assert!(ended.out.contains("refused") || ended.err.contains("refused"), "{ended:?}");
+        assert!(ended.out.contains("rejected") || ended.err.contains("rejected"), "{ended:?}");
     }
 }
 

@@ -85,7 +85,7 @@ fn a_calibration_that_was_disturbed_is_not_kept() {
         running.signal(Signal::CONT);
         std::thread::sleep(Duration::from_millis(200));
     }
-    running.end().with_code(20).said("Not kept");
+    running.end().with_code(20).said("Not saved");
     assert!(!state.path().join("brunt/calibration.json").exists());
 }
 

@@ -40,9 +40,10 @@ fn a_stop_ends_the_client_with_the_run_and_the_record_tells_of_it() {
     let (folder, url) = (tempfile::tempdir().expect("a folder"), nginx.url());
     let record = folder.path().join("run.jsonl").display().to_string();
     let line =
-        ["-c", "2", "-d", "60s", "--reference", "100/s", "--record", &record, "--quiet", "--format", "json", &url];
+        ["-r", "500/s", "-d", "60s", "--reference", "100/s", "--record", &record, "--quiet", "--format", "json", &url];
     let running = prepare(line).start();
-    until("the run has begun", || nginx.logged() > 2000);
+    // The client has asked a hundred times by then.
+    until("the run has begun", || nginx.logged() > 600);
     running.signal(Signal::INT);
     let live = Report::of(running.end()).with_code(21);
     let again = Report::of(e2e::brunt(["report", "--format", "json", &record])).with_code(21);

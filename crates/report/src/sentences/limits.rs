@@ -17,8 +17,8 @@ pub(crate) const USERS: Text = text(
     "用户数：平均响应与最短响应相差无几，没有请求在排队；增加用户（-c）即可提高吞吐量",
 );
 pub(crate) const MAX_USERS: Text = text(
-    "max-users: iterations were due while all users were busy, and were dropped; a higher max-users shows whether the service keeps up with the rate",
-    "max-users：迭代到点时所有用户都在忙，因而被放弃；提高 max-users 可看出服务能否跟上该速率",
+    "max-users: no user was free for iterations that were due, and they were dropped; a higher max-users shows whether the service keeps up with the rate",
+    "max-users：迭代到点时没有空闲用户，因而被放弃；提高 max-users 可看出服务能否跟上该速率",
 );
 pub(crate) const AT_MOST: Text = text(
     "the plan: `at-most` of step `{step}`, {rate}/s, of which every turn was taken; more users would wait for the same turns",
