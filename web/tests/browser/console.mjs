@@ -78,7 +78,7 @@ try {
   // A wrong token leads nowhere.
   const wrong = await page.goto(`${origin}/?token=wrong`);
   assert.equal(wrong.status(), 401);
-  assert.match(await page.textContent('main'), /not right any more/);
+  assert.match(await page.textContent('main'), /no longer valid/);
   await faults(page, 'the door');
   await shot('door');
   complaints.length = 0;
