@@ -94,7 +94,11 @@ fn one_of_them_runs_alone_and_objectives_name_it() {
     let met = judged.json["objectives"].as_array().expect("objectives").iter().filter(|o| o["met"] == true).count();
     assert_eq!(met, 4, "{judged}");
     let checks = &judged.json["checks"];
-    assert_eq!(checks[0], serde_json::json!({"name": "is admin", "passed": 60, "failed": 0, "failed_share": 0.0}), "{judged}");
+    assert_eq!(
+        checks[0],
+        serde_json::json!({"name": "is admin", "passed": 60, "failed": 0, "failed_share": 0.0}),
+        "{judged}"
+    );
     assert_eq!(checks[1]["passed"], 50, "the pages: {judged}");
     // Each response is looked at, and a check that fails too often is missed.
     let (_folder, path) = plan(&nginx.url(), "objectives: ['failed{check is admin}<1%']\nworkers: 2\nprocesses: 2");
