@@ -25,7 +25,8 @@ fn pause(millis: u64) -> Step {
     Step::Pause(Pause::Uniform { from: time, to: time })
 }
 
-fn scenario(name: &str, load: Load, steps: Vec<Step>) -> Scenario {
+/// One that lasts as long as its load, with all else as plans have it.
+pub fn scenario(name: &str, load: Load, steps: Vec<Step>) -> Scenario {
     let lasts = load.stages().iter().fold(Nanos::ZERO, |sum, stage| sum + stage.lasts);
     Scenario {
         name: name.into(),

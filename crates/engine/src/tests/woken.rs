@@ -4,11 +4,12 @@
 use measure::Nanos;
 use net::sim::Span;
 use plan::flow::{Flow, Pause, Step};
-use plan::scenarios::{Scenario, together};
+use plan::scenarios::together;
 use plan::{Arrivals, Load, Stage, WeightedUrl};
 
 use super::harness::{MS, SECOND, Scene, after, each_seed};
 use super::played::Played;
+use super::side_by_side::scenario;
 
 const FROM: Nanos = Nanos::from_millis(2_500);
 const TO: Nanos = Nanos::from_millis(2_600);
@@ -96,21 +97,7 @@ fn plain_closed_load_has_no_lateness() {
 
 #[test]
 fn beside_a_rate_what_users_are_woken_late_is_no_wait_for_a_connection() {
-    let (lasts, stages) =
-        (Nanos::from_secs(5), |level| vec![Stage { lasts: Nanos::from_secs(5), from: level, to: level }]);
-    let scenario = |name: &str, load, steps| Scenario {
-        name: name.into(),
-        load,
-        start: Nanos::ZERO,
-        duration: Some(lasts),
-        iterations: None,
-        iterations_per_user: None,
-        graceful_stop: SECOND,
-        spawn_rate: None,
-        max_users: None,
-        max_connections: 100,
-        flow: Flow { steps, ..Flow::default() },
-    };
+    let stages = |level| vec![Stage { lasts: Nanos::from_secs(5), from: level, to: level }];
     let scenarios = vec![
         scenario(
             "users",
