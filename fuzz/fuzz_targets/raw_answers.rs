@@ -5,9 +5,9 @@
 
 use std::sync::LazyLock;
 
-use protocols::raw::{RawDialogue, oracle};
+use protocols::raw::{std::sync::Arc<dyn wire::Dialogue>, oracle};
 
-static DIALOGUES: LazyLock<Vec<RawDialogue>> =
+static DIALOGUES: LazyLock<Vec<std::sync::Arc<dyn wire::Dialogue>>> =
     LazyLock::new(|| oracle::FRAMINGS.iter().map(|framing| oracle::dialogue("tcp", framing)).collect());
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

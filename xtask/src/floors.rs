@@ -13,7 +13,7 @@ const FLOORS: [&[&str]; 6] = [
     &["plan", "wire", "record", "words"],
     &["load", "scenario", "protocols", "net", "probe", "diagnose"],
     &["engine", "report", "target"],
-    &["console", "fleet", "experiment", "export", "wires"],
+    &["console", "fleet", "experiment", "export"],
     &["cli"],
 ];
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal, Write};
 use std::net::IpAddr;
 
-use engine::PreparedRun;
 use plan::{Arrivals, Load, Plan};
 use report::{Lang, show};
 use wire::{Complaint, Origin, Proxy};
@@ -121,12 +120,12 @@ fn level_of(plan: &Plan) -> f64 {
 ///
 /// # Errors
 /// Why the run may not begin: nobody could be asked, or the answer was no (exit 64).
-pub fn may_load(plan: &Plan, prepared: &dyn PreparedRun, guard: &Guard, lang: Lang) -> Result<(), Complaint> {
+pub fn may_load(plan: &Plan, origins: &[Origin], guard: &Guard, lang: Lang) -> Result<(), Complaint> {
     if !is_heavy(plan) {
         return Ok(());
     }
     let public = |origin: &Origin| guard.public(origin).map(|address| (origin.host.clone(), address));
-    let hosts: BTreeMap<String, IpAddr> = prepared.origins().iter().filter_map(public).collect();
+    let hosts: BTreeMap<String, IpAddr> = origins.iter().filter_map(public).collect();
     ask(plan, &hosts, lang)?;
     guard.hold_to(hosts.into_keys().collect());
     Ok(())
@@ -174,29 +173,10 @@ fn ask(plan: &Plan, hosts: &BTreeMap<String, IpAddr>, lang: Lang) -> Result<(), 
 mod tests {
     use super::*;
     use crate::arguments::{Command, Defaults, read};
-    use engine::{ProbeFailure, ProbeResult, Resolver, Setup, Stop};
+    use engine::Resolver;
     use measure::Nanos;
-    use record::RunEvent;
     use std::sync::Arc;
     use wire::Place;
-
-    struct Known(Vec<Origin>);
-    impl PreparedRun for Known {
-        fn origins(&self) -> &[Origin] {
-            &self.0
-        }
-        fn probe(&self, _: &Setup, _: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
-            unreachable!("nothing is sent before the question")
-        }
-        fn before(&self, _: &Setup, _: &Stop) -> Result<(), engine::OneShotFailure> {
-            unreachable!("nothing is sent before the question")
-        }
-        fn after(&self, _: &Setup, _: &Stop, _: Option<measure::Nanos>) -> Option<engine::AfterFailure> {
-            None
-        }
-        fn take_share(self: Arc<Self>, _: &Setup, _: engine::Assignment) {}
-        fn run(self: Arc<Self>, _: &Setup, _: &Stop, _: &mut dyn FnMut(RunEvent)) {}
-    }
 
     struct Table;
     impl Resolver for Table {
@@ -209,7 +189,7 @@ mod tests {
     fn plan(line: &str) -> Plan {
         let words: Vec<String> = line.split(' ').map(String::from).collect();
         let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
-        let protocols = wires::all();
+        let protocols = protocols::all();
         match read(&words, &protocols, &defaults) {
             Ok(Command::Run(intent)) => intent.plan,
             other => panic!("{line}: {other:?}"),
@@ -232,8 +212,9 @@ mod tests {
 
     #[test]
     fn heavy_load_on_public_addresses_is_refused_where_nobody_can_be_asked() {
-        let origins =
-            |hosts: &[&str]| Known(hosts.iter().map(|host| Origin::tcp(host.to_string(), 80, false)).collect());
+        let origins = |hosts: &[&str]| -> Vec<Origin> {
+            hosts.iter().map(|host| Origin::tcp(host.to_string(), 80, false)).collect()
+        };
         let guard = || Guard::over(Arc::new(Table));
         let (heavy, light) = (plan("-c 51 http://h"), plan("http://h"));
         assert_eq!(may_load(&light, &origins(&["8.8.8.8"]), &guard(), Lang::En), Ok(()));
@@ -245,7 +226,7 @@ mod tests {
     #[test]
     fn a_redirect_to_a_public_address_is_asked_about_like_a_given_one() {
         let (heavy, guard) = (plan("-c 51 http://h"), Guard::over(Arc::new(Table)));
-        may_load(&heavy, &Known(vec![Origin::tcp("127.0.0.1", 80, false)]), &guard, Lang::En).unwrap();
+        may_load(&heavy, &[Origin::tcp("127.0.0.1", 80, false)], &guard, Lang::En).unwrap();
         assert_eq!(may_follow(&heavy, &guard, Lang::En), Ok(false));
         // What the first answer's redirect would do.
         assert!(guard.resolve(&Origin::tcp("8.8.8.8", 80, false)).is_err());

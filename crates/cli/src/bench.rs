@@ -7,15 +7,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use engine::{
-    AfterFailure, Assignment, Control, Launcher, OneShotFailure, PreparedRun, ProbeFailure, Processes, Runner, Setup,
-    Stop,
+    AfterFailure, Assignment, Control, Launcher, OneShotFailure, PreparedRun, ProbeFailure, Processes, Setup, Stop,
 };
 use measure::Nanos;
 use plan::{Bundle, Plan, Trial};
 use protocols::file::gathering;
 use record::{FirstAnswer, Host, Listener, Notice, RunEvent, Subject};
 use report::{Summary, Summing};
-use wire::{Complaint, FaultKind};
+use wire::{Complaint, FaultKind, Protocol};
 
 use crate::arguments::{Intent, Watching};
 use crate::guard::Guard;
@@ -30,7 +29,7 @@ use crate::{before, checks, data_end, inquiry, named};
 
 /// A plan whose requests are encoded.
 pub struct Bench {
-    prepared: Arc<dyn PreparedRun>,
+    prepared: Arc<PreparedRun>,
     /// Of the plan as it was asked for; a trial has its own load.
     setup: Setup,
     /// Where its workers run in processes of their own.
@@ -79,7 +78,7 @@ impl Bench {
     ///
     /// # Errors
     /// The user's mistake, naming the option.
-    pub fn prepare(intent: &mut Intent, protocol: &dyn Runner, host: &Host) -> Result<Bench, Complaint> {
+    pub fn prepare(intent: &mut Intent, protocol: &dyn Protocol, host: &Host) -> Result<Bench, Complaint> {
         intent.shown = intent.shown.clone().listed();
         // Other processes need all of it.
         let whole = intent.processes.map(|number| (number, intent.plan.clone()));
@@ -103,7 +102,7 @@ impl Bench {
     ///
     /// # Errors
     /// As [`Bench::prepare`].
-    pub fn of_plan(plan: &mut Plan, protocol: &dyn Runner, host: &Host) -> Result<Bench, Complaint> {
+    pub fn of_plan(plan: &mut Plan, protocol: &dyn Protocol, host: &Host) -> Result<Bench, Complaint> {
         let urls = plan.take_urls();
         let plan = &*plan;
         let mut asked = checks::asked(plan, urls)?;
@@ -126,12 +125,12 @@ impl Bench {
         };
         let (prepared, refused) = inquiry::prepare(protocol, &mut asked, &setup)?;
         if refused.is_none() {
-            named::check_objectives(plan, &*prepared)?;
+            named::check_objectives(plan, &prepared)?;
         }
         through::check(plan, prepared.origins())?;
-        let requests = can_be_measured(plan, &*prepared)?;
+        let requests = can_be_measured(plan, &prepared)?;
         let rows = match refused {
-            None => data_end::iterations(plan, protocol, &asked, &*prepared)?,
+            None => data_end::iterations(plan, protocol, &asked, &prepared)?,
             Some(_) => Vec::new(),
         };
         for plan in [Arc::make_mut(&mut setup.plan), &mut setup.shown] {
@@ -167,8 +166,8 @@ impl Bench {
     }
 
     /// The prepared requests.
-    pub fn prepared(&self) -> &dyn PreparedRun {
-        &*self.prepared
+    pub fn prepared(&self) -> &PreparedRun {
+        &self.prepared
     }
 
     /// What says which addresses may be loaded.
@@ -324,7 +323,7 @@ impl Bench {
 
     fn setup_of(&self, trial: &Trial) -> Result<Setup, Complaint> {
         let mut plan = trial.over(&self.setup.plan);
-        plan.requests = can_be_measured(&plan, &*self.prepared)?;
+        plan.requests = can_be_measured(&plan, &self.prepared)?;
         let shown = Plan { requests: plan.requests, ..trial.over(&self.setup.shown) };
         let processes = self.apart.as_ref().map(|apart| {
             let briefing = briefing(trial.over(&apart.plan), apart.bundle.clone(), self.guard.allowed());
@@ -349,7 +348,7 @@ impl Bench {
             (Subject::Insecure, plan.tls.insecure && tls),
             (Subject::NoKeepalive, plan.options.contains_key("no-keepalive")),
         ];
-        let ends = data_end::notices(plan, &**prepared, &self.rows);
+        let ends = data_end::notices(plan, prepared, &self.rows);
         let through =
             (!plan.proxies.is_none()).then(|| Notice::new(Subject::Proxy, [("proxy", before::shown_proxies(plan))]));
         off.into_iter()
@@ -375,7 +374,7 @@ impl Bench {
 }
 
 /// Whether these requests can be sent as the plan says; the number of them after which it ends.
-fn can_be_measured(plan: &Plan, prepared: &dyn PreparedRun) -> Result<Option<u64>, Complaint> {
+fn can_be_measured(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, Complaint> {
     checks::something_to_say(plan, prepared)?;
     checks::reference(plan, prepared)?;
     let requests = data_end::requests(plan, prepared)?;

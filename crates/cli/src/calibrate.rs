@@ -4,17 +4,18 @@
 //! the CPU time of a request at full load, and with it what a core sends at most; one user alone tells the least latency that is measured
 //! here. Both are kept, and runs of HTTP/1.1 without TLS say their headroom.
 
+use std::sync::Arc;
+
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::Runner;
 use measure::quantile::rank_of;
 use plan::Trial;
 use record::{Calibration, Host};
 use report::{Lang, Summary, show};
-use wire::Complaint;
+use wire::{Complaint, Protocol};
 
 use crate::arguments::{self, Calibrate, Defaults};
 use crate::bench::Bench;
@@ -37,7 +38,7 @@ const LONGEST: u64 = 64 * 1024;
 /// The second process does not come up, nothing was answered, or the user's mistake.
 pub fn calibrate(
     asked: &Calibrate,
-    protocols: &[Box<dyn Runner>],
+    protocols: &[Arc<dyn Protocol>],
     defaults: &Defaults,
     host: &Host,
     interrupts: &Interrupts,
@@ -82,7 +83,7 @@ pub fn calibrate(
 /// A measurement of the built-in target, and the workers it took.
 fn measured(
     words: &[&str],
-    protocols: &[Box<dyn Runner>],
+    protocols: &[Arc<dyn Protocol>],
     defaults: &Defaults,
     host: &Host,
     interrupts: &Interrupts,

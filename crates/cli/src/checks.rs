@@ -4,11 +4,11 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, UdpSocket};
 use std::sync::Arc;
 
-use engine::{PreparedRun, Runner};
+use engine::PreparedRun;
 use net::tls::{RustlsSecurity, TlsSettings, Versions};
 use plan::{Load, Plan, Urls, address};
 use report::show;
-use wire::{Asked, AskedUrl, Complaint};
+use wire::{Asked, AskedUrl, Complaint, Protocol};
 
 use crate::arguments::Intent;
 use crate::{data_end, host, named, through};
@@ -41,7 +41,7 @@ pub fn asked(plan: &Plan, urls: Urls) -> Result<Asked, Complaint> {
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn check(intent: &mut Intent, protocol: &dyn Runner) -> Result<u32, Complaint> {
+pub fn check(intent: &mut Intent, protocol: &dyn Protocol) -> Result<u32, Complaint> {
     intent.shown = intent.shown.clone().listed();
     let urls = intent.plan.take_urls();
     let asked = asked(&intent.plan, urls)?;
@@ -49,23 +49,23 @@ pub fn check(intent: &mut Intent, protocol: &dyn Runner) -> Result<u32, Complain
     security(&intent.plan)?;
     sources(&intent.plan)?;
     heartbeats(&intent.plan, protocol, &asked)?;
-    match protocol.inquire(&asked)? {
+    match PreparedRun::inquiry(protocol, &asked)? {
         Some(_) => Ok(engine::worker_count(&intent.plan)),
         None => {
-            let prepared = protocol.prepare(&asked)?;
-            data_end::requests(&intent.plan, &*prepared)?;
-            data_end::iterations(&intent.plan, protocol, &asked, &*prepared)?;
-            something_to_say(&intent.plan, &*prepared)?;
-            reference(&intent.plan, &*prepared)?;
+            let prepared = PreparedRun::of(protocol, &asked)?;
+            data_end::requests(&intent.plan, &prepared)?;
+            data_end::iterations(&intent.plan, protocol, &asked, &prepared)?;
+            something_to_say(&intent.plan, &prepared)?;
+            reference(&intent.plan, &prepared)?;
             through::check(&intent.plan, prepared.origins())?;
-            named::check_objectives(&intent.plan, &*prepared)?;
+            named::check_objectives(&intent.plan, &prepared)?;
             Ok(prepared.workers(&intent.plan))
         }
     }
 }
 
 /// Where nothing is said no number of requests is ever reached, and none is due.
-pub fn something_to_say(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint> {
+pub fn something_to_say(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
     let open = matches!(plan.load, Load::Open { .. }).then_some("-r");
     let trouble = "needs messages to send; write --data TEXT, or leave it out and hold the connections with --hold";
     match plan.requests.map(|_| "-n").or(open) {
@@ -75,7 +75,7 @@ pub fn something_to_say(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), C
 }
 
 /// A client beside the load needs responses to time.
-pub fn reference(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint> {
+pub fn reference(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
     let trouble = match plan.reference {
         Some(_) if plan.hold.is_some() => "times responses, and --hold only holds connections; leave one of them out",
         Some(_) if prepared.silent() => "times responses, and nothing is sent; write --data TEXT, or leave it out",
@@ -88,7 +88,7 @@ pub fn reference(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complain
 }
 
 /// More connections than descriptors allow are refused before any is opened.
-pub fn descriptors(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint> {
+pub fn descriptors(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
     let Some((connections, most)) = prepared.too_many(plan) else { return Ok(()) };
     let option = if plan.load.is_open() { "--max-connections" } else { "-c" };
     let (limit, connections, most) = (host::descriptors(), show::count(connections), show::count(most));
@@ -100,7 +100,7 @@ pub fn descriptors(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Compla
 }
 
 /// Workers that were asked for are not made more in silence.
-pub fn workers(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint> {
+pub fn workers(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
     let (asked, needed) = (plan.workers, prepared.workers(plan));
     if needed <= asked {
         return Ok(());
@@ -116,7 +116,7 @@ pub fn workers(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint>
 }
 
 /// Heartbeats are refused where there are none, never left out in silence.
-pub fn heartbeats(plan: &Plan, protocol: &dyn Runner, asked: &Asked) -> Result<(), Complaint> {
+pub fn heartbeats(plan: &Plan, protocol: &dyn Protocol, asked: &Asked) -> Result<(), Complaint> {
     plan.heartbeat.map_or(Ok(()), |_| protocol.heartbeats(asked).map_err(|trouble| Complaint::new("--ping", trouble)))
 }
 

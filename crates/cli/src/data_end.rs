@@ -1,16 +1,16 @@
 //! Where the data of a run ends it: rows that are taken once are so many requests, or so many iterations of a flow or a scenario.
 
-use engine::{PreparedRun, Runner};
+use engine::PreparedRun;
 use plan::{Plan, Scenario};
 use record::{Notice, Subject};
 use report::show;
-use wire::{Asked, Complaint};
+use wire::{Asked, Complaint, Protocol};
 
 /// The number of requests (in a flow: iterations) after which the run ends: at the latest where its data does. Scenarios end each for itself.
 ///
 /// # Errors
 /// A warm-up, which would take rows that are missing then.
-pub fn requests(plan: &Plan, prepared: &dyn PreparedRun) -> Result<Option<u64>, Complaint> {
+pub fn requests(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, Complaint> {
     let Some(rows) = prepared.requests_at_most() else { return Ok(plan.requests) };
     if plan.warmup > measure::Nanos::ZERO {
         let trouble = "needs rows of a data file that gives each row only once; leave it out, or let the file recycle";
@@ -28,9 +28,9 @@ pub fn requests(plan: &Plan, prepared: &dyn PreparedRun) -> Result<Option<u64>, 
 /// Its requests cannot be prepared.
 pub fn iterations(
     plan: &Plan,
-    protocol: &dyn Runner,
+    protocol: &dyn Protocol,
     asked: &Asked,
-    prepared: &dyn PreparedRun,
+    prepared: &PreparedRun,
 ) -> Result<Vec<Option<u64>>, Complaint> {
     if prepared.requests_at_most().is_none() {
         return Ok(Vec::new());
@@ -71,7 +71,7 @@ pub fn end(plan: &mut Plan, rows: &[Option<u64>]) {
 }
 
 /// What is said of it before the run. `rows`: as [`iterations`] found.
-pub fn notices(plan: &Plan, prepared: &dyn PreparedRun, rows: &[Option<u64>]) -> Vec<Notice> {
+pub fn notices(plan: &Plan, prepared: &PreparedRun, rows: &[Option<u64>]) -> Vec<Notice> {
     let alone = prepared.requests_at_most().filter(|rows| plan.requests == Some(*rows)).map(|rows| match plan.flow {
         Some(_) => Notice::new(Subject::DataEndIterations, [("iterations", show::count(rows))]),
         None => Notice::new(Subject::DataEnd, [("requests", show::count(rows))]),

@@ -13,7 +13,7 @@ use crate::{messages, screen};
 const LONGEST: usize = 200;
 
 /// Sends one request, or goes through a flow once, and shows what was sent and received; the exit code.
-pub fn show(prepared: &dyn PreparedRun, setup: &Setup, redaction: &Redaction, lang: Lang) -> u8 {
+pub fn show(prepared: &PreparedRun, setup: &Setup, redaction: &Redaction, lang: Lang) -> u8 {
     let shown = Shown { redaction, lang };
     if setup.plan.has_flows() {
         return walk(prepared, setup, &shown);
@@ -46,7 +46,7 @@ impl Ending {
 }
 
 /// A user goes through the flow; its worst step decides.
-fn walk(prepared: &dyn PreparedRun, setup: &Setup, shown: &Shown<'_>) -> u8 {
+fn walk(prepared: &PreparedRun, setup: &Setup, shown: &Shown<'_>) -> u8 {
     let lang = shown.lang;
     let (mut text, mut worst, mut nth) = (String::new(), Exit::Ok, 0);
     prepared.walk(setup, &Stop::default(), &mut |walked| match walked {

@@ -3,11 +3,12 @@
 //! The target is a process of its own so that its CPU is its own. The load is open, at half of what the pair reaches at
 //! full speed: above that, brunt and its target would compete for the same cores and measure each other.
 
-use engine::Runner;
+use std::sync::Arc;
+
 use plan::{Arrivals, Trial};
 use record::Host;
 use report::{Lang, show};
-use wire::Complaint;
+use wire::{Complaint, Protocol};
 
 use crate::arguments::{self, Defaults, Demo, Intent, Presentation};
 use crate::bench::Bench;
@@ -26,7 +27,7 @@ const CONNECTIONS: u32 = 100;
 /// Where the second process does not come up.
 pub fn demo(
     demo: &Demo,
-    protocols: &[Box<dyn Runner>],
+    protocols: &[Arc<dyn Protocol>],
     defaults: &Defaults,
     host: &Host,
     interrupts: &Interrupts,
@@ -64,7 +65,7 @@ pub fn demo(
 fn intent(
     words: &[&str],
     shown: &Presentation,
-    protocols: &[Box<dyn Runner>],
+    protocols: &[Arc<dyn Protocol>],
     defaults: &Defaults,
 ) -> Result<Intent, Complaint> {
     let line: Vec<String> = words.iter().map(ToString::to_string).collect();

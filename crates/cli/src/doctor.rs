@@ -6,14 +6,13 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use diagnose::doctor::{Advice, Planned, Prospect, abilities, examine, examine_service, service_abilities};
-use engine::Runner;
 use measure::Nanos;
 use plan::{Load, Plan};
 use probe::{Host, Service, Source};
 use record::Number;
 use report::Lang;
 use report::text::{Text, text};
-use wire::Place;
+use wire::{Place, Protocol};
 
 use crate::arguments::Intent;
 use crate::bench::Bench;
@@ -36,7 +35,7 @@ const UNFIT: u8 = 20;
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn examine_run(planned: Option<(&mut Intent, &dyn Runner)>, facts: &record::Host) -> Outcome {
+pub fn examine_run(planned: Option<(&mut Intent, &dyn Protocol)>, facts: &record::Host) -> Outcome {
     let mut host = Host::new(Source::here());
     let (lang, run, others) = match planned {
         None => (Lang::from_env(), None, Vec::new()),
@@ -136,7 +135,7 @@ fn reading<Name: Borrow<str> + Ord>(values: &BTreeMap<Name, Number>, name: &str)
 /// What a run needs, and the address it goes to; a service on this machine is watched from now on.
 fn plan_of(
     intent: &mut Intent,
-    protocol: &dyn Runner,
+    protocol: &dyn Protocol,
     facts: &record::Host,
     host: &mut Host,
 ) -> Result<(Planned, Option<SocketAddr>), wire::Complaint> {

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use engine::{PreparedRun, ProbeFailure, Runner, Setup, Stop};
-use wire::{Asked, Complaint, FaultKind};
+use engine::{PreparedRun, ProbeFailure, Setup, Stop};
+use wire::{Asked, Complaint, FaultKind, Protocol};
 
 /// A protocol that asks more often than this goes round in circles.
 const MOST: usize = 64;
@@ -13,17 +13,17 @@ const MOST: usize = 64;
 const MOST_BYTES: usize = 8 << 20;
 
 /// What was prepared, and why nobody could be talked to, if so.
-pub type Answered = (Arc<dyn PreparedRun>, Option<Box<ProbeFailure>>);
+pub type Answered = (Arc<PreparedRun>, Option<Box<ProbeFailure>>);
 
 /// Asks what must be asked, then prepares the requests. Where nobody can be talked to, that comes back beside the inquiry,
 /// which is then all that was prepared.
 ///
 /// # Errors
 /// The user's mistake, naming the option; or a target that cannot be asked.
-pub fn prepare(protocol: &dyn Runner, asked: &mut Asked, setup: &Setup) -> Result<Answered, Complaint> {
+pub fn prepare(protocol: &dyn Protocol, asked: &mut Asked, setup: &Setup) -> Result<Answered, Complaint> {
     let mut learnt = 0;
     for _ in 0..MOST {
-        let Some(inquiry) = protocol.inquire(asked)? else { break };
+        let Some(inquiry) = PreparedRun::inquiry(protocol, asked)? else { break };
         let failure = match inquiry.probe(setup, &Stop::default()) {
             Ok(_) => None,
             // Nobody there, or nobody who answers: that is no mistake of the command line.
@@ -52,5 +52,5 @@ pub fn prepare(protocol: &dyn Runner, asked: &mut Asked, setup: &Setup) -> Resul
             }
         }
     }
-    protocol.prepare(asked).map(|prepared| (prepared, None))
+    PreparedRun::of(protocol, asked).map(|prepared| (prepared, None))
 }

@@ -49,11 +49,12 @@ mod view;
 mod waiting;
 mod worker;
 
+use std::sync::Arc;
+
 use std::hash::{BuildHasher, RandomState};
 use std::process::ExitCode;
 
-use engine::Runner;
-use wire::Complaint;
+use wire::{Complaint, Protocol};
 
 use arguments::{Command, Defaults};
 use redact::Redaction;
@@ -63,7 +64,7 @@ use signals::Interrupts;
 const USAGE: u8 = 64;
 
 /// The whole program with these protocols: reads the command line, does what it says, answers an exit code.
-pub fn main_with(protocols: Vec<Box<dyn Runner>>) -> ExitCode {
+pub fn main_with(protocols: Vec<Arc<dyn Protocol>>) -> ExitCode {
     answer_bugs_with_their_code();
     host::raise_descriptors();
     net::heap::settle();
@@ -101,7 +102,7 @@ fn answer_bugs_with_their_code() {
 }
 
 /// Shows a plan, or says that it can be run.
-fn planned(intent: &mut arguments::Intent, check: bool, protocol: &dyn Runner) -> run::Outcome {
+fn planned(intent: &mut arguments::Intent, check: bool, protocol: &dyn Protocol) -> run::Outcome {
     let lang = intent.lang();
     let said = if check {
         let unused = intent.unused_columns();
@@ -119,7 +120,7 @@ fn planned(intent: &mut arguments::Intent, check: bool, protocol: &dyn Runner) -
 }
 
 /// One command, from its words to its exit code.
-fn obey(line: &[String], protocols: &[Box<dyn Runner>]) -> run::Outcome {
+fn obey(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::Outcome {
     let mut host = host::facts();
     host.calibration = calibrate::known(&host);
     let seed = RandomState::new().hash_one(std::process::id());

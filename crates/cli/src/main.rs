@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::main_with(wires::all())
+    cli::main_with(protocols::all())
 }

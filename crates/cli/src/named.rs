@@ -14,7 +14,7 @@ const LISTED: usize = 5;
 ///
 /// # Errors
 /// The first such objective, and the name that may have been meant.
-pub fn check_objectives(plan: &Plan, prepared: &dyn PreparedRun) -> Result<(), Complaint> {
+pub fn check_objectives(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
     let spans = plan.spans();
     let scenarios = plan.scenarios.iter().map(|scenario| format!("scenario {}", scenario.name));
     // A group that only one of several scenarios has needs no more than its name.

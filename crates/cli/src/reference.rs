@@ -27,7 +27,7 @@ pub struct Client {
 
 impl Client {
     /// Starts it where the plan asks for one. A thread that cannot be had leaves it without requests, which its figures show.
-    pub fn begin(prepared: &Arc<dyn PreparedRun>, setup: &Setup) -> Option<Client> {
+    pub fn begin(prepared: &Arc<PreparedRun>, setup: &Setup) -> Option<Client> {
         let rate = setup.plan.reference?;
         let (prepared, stop, (tell, told)) = (Arc::clone(prepared), Stop::default(), channel());
         let lateness = Lateness::default();
@@ -95,13 +95,7 @@ fn plan(of: &Plan, rate: f64) -> Plan {
     }
 }
 
-fn run(
-    prepared: Arc<dyn PreparedRun>,
-    setup: &Setup,
-    stop: &Stop,
-    lateness: &Lateness,
-    tell: &Sender<(Nanos, Reference)>,
-) {
+fn run(prepared: Arc<PreparedRun>, setup: &Setup, stop: &Stop, lateness: &Lateness, tell: &Sender<(Nanos, Reference)>) {
     let mut window = Nanos::ZERO;
     prepared.run(setup, stop, &mut |event| match event {
         RunEvent::Began(began) => window = Nanos(began.clock_ns),

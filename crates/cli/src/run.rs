@@ -2,12 +2,12 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::{Control, Runner, Stop};
+use engine::{Control, Stop};
 use plan::Trial;
 use record::{End, Ended, FirstAnswer, Host, Notice, RunEvent, Started, Subject};
 use report::text::Text;
 use report::{Exit, Lang, Summing};
-use wire::Complaint;
+use wire::{Complaint, Protocol};
 
 use crate::arguments::Intent;
 use crate::bench::{Bench, First};
@@ -32,7 +32,7 @@ pub type Outcome = Result<u8, Complaint>;
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn run(intent: &mut Intent, protocol: &dyn Runner, host: &Host, interrupts: &Interrupts) -> Outcome {
+pub fn run(intent: &mut Intent, protocol: &dyn Protocol, host: &Host, interrupts: &Interrupts) -> Outcome {
     let lang = intent.lang();
     driven::take_over(intent)?;
     let late = |after| lang.fill(messages::OUT_OF_TIME, &[("time", &before::span(after))]);
@@ -52,7 +52,7 @@ pub fn run(intent: &mut Intent, protocol: &dyn Runner, host: &Host, interrupts: 
         path.iter().try_for_each(|path| document::check_writable(place, path))?;
     }
     if !intent.yes {
-        before::may_load(&intent.plan, bench.prepared(), bench.guard(), lang)?;
+        before::may_load(&intent.plan, bench.prepared().origins(), bench.guard(), lang)?;
     }
     show(&mut bench, intent, (interrupts, timer))
 }
@@ -285,7 +285,7 @@ mod tests {
         let checked = |line: &str| {
             let words: Vec<String> = line.split(' ').map(String::from).collect();
             let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
-            let protocols = wires::all();
+            let protocols = protocols::all();
             match read(&words, &protocols, &defaults) {
                 Ok(Command::Run(mut intent)) => {
                     let protocol = &*protocols[intent.protocol];
@@ -312,7 +312,7 @@ mod tests {
             std::fs::write(&list, text).unwrap();
             let words = ["-k", "-d", "1s", "--urls", list.to_str().unwrap()].map(String::from);
             let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
-            let protocols = wires::all();
+            let protocols = protocols::all();
             let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{scheme}") };
             let protocol = &*protocols[intent.protocol];
             let bench = Bench::prepare(&mut intent, protocol, &Host::default()).map_err(|wrong| wrong.to_string());

@@ -78,7 +78,7 @@ mod tests {
     fn said(objective: &str, reason: End, by_user: bool) -> (bool, Option<String>) {
         let words = ["-d", "9s", "--objective", objective, "http://h/"].map(String::from);
         let defaults = crate::arguments::Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
-        let protocols = wires::all();
+        let protocols = protocols::all();
         let Ok(crate::arguments::Command::Run(intent)) = crate::arguments::read(&words, &protocols, &defaults) else {
             panic!("{objective}")
         };

@@ -8,11 +8,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use engine::{Assignment, Briefing, Launcher, Link, Runner, Task};
+use engine::{Assignment, Briefing, Launcher, Link, Task};
 use plan::{Bundle, Plan};
 use record::Host;
 use serde::{Deserialize, Serialize};
-use wire::Complaint;
+use wire::{Complaint, Protocol};
 
 use crate::bench::Bench;
 use crate::run::Outcome;
@@ -49,7 +49,7 @@ impl Launcher for Again {
 ///
 /// # Errors
 /// Nobody said what to do, or it cannot be done: the process that started us is told, too.
-pub fn take(protocols: &[Box<dyn Runner>], host: &Host) -> Outcome {
+pub fn take(protocols: &[Arc<dyn Protocol>], host: &Host) -> Outcome {
     ignore_interrupts().map_err(|error| Complaint::new("signals", error.to_string()))?;
     let assignment = Assignment::accept(std::io::stdin(), std::io::stdout()).map_err(|error| {
         let hint = "brunt starts this by itself, for --processes";
@@ -60,7 +60,7 @@ pub fn take(protocols: &[Box<dyn Runner>], host: &Host) -> Outcome {
 }
 
 /// Prepares what an assignment says and takes its share.
-fn perform(mut assignment: Assignment, protocols: &[Box<dyn Runner>], host: &Host) -> Result<(), Complaint> {
+fn perform(mut assignment: Assignment, protocols: &[Arc<dyn Protocol>], host: &Host) -> Result<(), Complaint> {
     let bundle = assignment.take_bundle();
     match protocols::file::from_bundle(bundle, || prepare(assignment.words(), protocols, host)) {
         Ok(bench) => {
@@ -74,7 +74,7 @@ fn perform(mut assignment: Assignment, protocols: &[Box<dyn Runner>], host: &Hos
     }
 }
 
-fn prepare(words: &str, protocols: &[Box<dyn Runner>], host: &Host) -> Result<Bench, Complaint> {
+fn prepare(words: &str, protocols: &[Arc<dyn Protocol>], host: &Host) -> Result<Bench, Complaint> {
     let Words { mut plan, allowed } =
         serde_json::from_str(words).map_err(|error| Complaint::new(WORD, format!("got no plan ({error})")))?;
     let protocol = protocols.iter().find(|protocol| protocol.name() == plan.protocol);

@@ -1,117 +1,15 @@
-//! What the program sees of the engine: protocols with their types erased, and runs.
+//! What the program hands to a run, and what comes back of it.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use measure::Nanos;
-use plan::flow::Known;
 use plan::{Bundle, Plan};
-use record::{Host, RunEvent};
-use wire::{Asked, ByOrder, Complaint, FaultKind, OptionSpec, Origin, Place, Security};
+use record::Host;
+use wire::{FaultKind, Origin, Place, Security};
 
-use crate::Walked;
 use crate::control::Control;
-use crate::processes::{Assignment, Launcher};
-
-/// A protocol with its types erased: made by [`crate::runner`], listed by the program.
-pub trait Runner: Send + Sync {
-    /// The name in plans and reports.
-    fn name(&self) -> &'static str;
-    /// The URL schemes it answers to.
-    fn schemes(&self) -> &'static [&'static str];
-    /// True where `-c` is a number of connections, which a rate may stand beside.
-    fn fixed_connections(&self) -> bool;
-    /// Its options.
-    fn options(&self) -> &'static [OptionSpec];
-    /// Those of them that one URL of a run may have for itself.
-    fn options_of_one_url(&self) -> &'static [&'static str];
-    /// Whether connections of this run have heartbeats.
-    ///
-    /// # Errors
-    /// Why not, and what would be right.
-    fn heartbeats(&self, asked: &Asked) -> Result<(), String>;
-    /// What must be asked of the target before requests can be prepared, given `asked.learnt`: its probe asks, and
-    /// [`PreparedRun::learnt`] tells the answer.
-    ///
-    /// # Errors
-    /// The user's mistake, naming the option.
-    fn inquire(&self, asked: &Asked) -> Result<Option<Arc<dyn PreparedRun>>, Complaint>;
-    /// Encodes everything that can be encoded before the run.
-    ///
-    /// # Errors
-    /// The user's mistake, naming the option.
-    fn prepare(&self, asked: &Asked) -> Result<Arc<dyn PreparedRun>, Complaint>;
-}
-
-/// A run ready to start.
-pub trait PreparedRun: Send + Sync {
-    /// Where its requests go.
-    fn origins(&self) -> &[Origin];
-    /// Sends the first request once, alone, and tells what came back; gives up when a stop is asked for.
-    ///
-    /// # Errors
-    /// Why there is no answer.
-    fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>>;
-    /// Of an inquiry after its probe: what came back.
-    fn learnt(&self) -> Option<Vec<u8>> {
-        None
-    }
-    /// As [`wire::Dialogue::silent`].
-    fn silent(&self) -> bool {
-        false
-    }
-
-    /// Where the plan has more connections than the descriptor tables of a run hold: how many it has, and how many they hold.
-    fn too_many(&self, _plan: &Plan) -> Option<(u64, u64)> {
-        None
-    }
-    /// Workers that the run takes: as many as the plan says, or more where the connections need more descriptor tables.
-    fn workers(&self, plan: &Plan) -> u32 {
-        plan.workers
-    }
-    /// As [`wire::Dialogue::requests_at_most`].
-    fn requests_at_most(&self) -> Option<u64> {
-        None
-    }
-    /// As [`wire::Dialogue::by_order`].
-    fn by_order(&self) -> Option<ByOrder> {
-        None
-    }
-    /// Sends what the plan asks for once before the run.
-    ///
-    /// # Errors
-    /// Which request failed and why; the run must not begin.
-    fn before(&self, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure>;
-    /// Sends what the plan asks for once after the run; the first failure, in a sentence. All of it takes no longer than
-    /// `within`, and ends with a stop that is asked for meanwhile: one that ended the run does not end this.
-    fn after(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure>;
-    /// Goes once through the `setup` of the plan's flow; what it captured, for all users.
-    ///
-    /// # Errors
-    /// Which step failed and why; the run must not begin.
-    fn set_up(&self, _setup: &Setup, _stop: &Stop) -> Result<Vec<Known>, OneShotFailure> {
-        Ok(Vec::new())
-    }
-    /// Goes once through its `teardown`, as [`PreparedRun::after`] does what that asks for.
-    fn tear_down(&self, _setup: &Setup, _stop: &Stop, _within: Option<Nanos>) -> Option<AfterFailure> {
-        None
-    }
-    /// Goes once, alone and without pauses, through the flow of the plan, where it has one.
-    fn walk(&self, _setup: &Setup, _stop: &Stop, _told: &mut dyn FnMut(Walked)) {}
-    /// What its requests are called in figures.
-    fn names(&self) -> &[String] {
-        &[]
-    }
-    /// What its checks are called in figures.
-    fn check_names(&self) -> &[String] {
-        &[]
-    }
-    /// Runs the plan to its end; events are handed to `sink` on the calling thread as they happen, at least one a second.
-    fn run(self: Arc<Self>, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent));
-    /// Runs the workers of a share, for a run that another process holds together.
-    fn take_share(self: Arc<Self>, setup: &Setup, assignment: Assignment);
-}
+use crate::processes::Launcher;
 
 /// Why not all of what a plan asks for after the run was done.
 #[derive(Clone, Debug, PartialEq, Eq)]

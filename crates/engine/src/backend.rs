@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use plan::NetKind;
-use wire::Dialogue;
 
 use crate::builder::WorkerBuilder;
 use crate::lookup::Lookups;
@@ -32,7 +31,7 @@ impl Backend {
     }
 
     /// Makes the network on the calling thread and runs the worker on it.
-    pub fn with<D: Dialogue>(self, seed: WorkerBuilder<'_, D>) -> Result<(), String> {
+    pub fn with(self, seed: WorkerBuilder<'_>) -> Result<(), String> {
         let lookups = Lookups::thread(Arc::clone(&seed.setup.resolver));
         match self {
             Backend::Epoll => {

@@ -34,8 +34,8 @@ const QUEUE: u64 = 1 << 20;
 const QUEUE_OF_ONE: u64 = 1 << 14;
 
 /// Everything a worker is made of but its network.
-pub(crate) struct WorkerBuilder<'a, D: Dialogue> {
-    pub dialogue: Arc<D>,
+pub(crate) struct WorkerBuilder<'a> {
+    pub dialogue: Arc<dyn Dialogue>,
     pub setup: &'a Setup,
     /// Source addresses used in turn; empty: the system's choice.
     pub sources: Vec<IpAddr>,
@@ -56,11 +56,11 @@ pub(crate) struct WorkerBuilder<'a, D: Dialogue> {
 }
 
 /// What users of a run choose from.
-pub(crate) fn requests<D: Dialogue>(dialogue: &D) -> Requests {
+pub(crate) fn requests(dialogue: &dyn Dialogue) -> Requests {
     Requests::new(dialogue.requests().iter().map(|r| (r.weight, r.origin as u32)))
 }
 
-impl<D: Dialogue> WorkerBuilder<'_, D> {
+impl WorkerBuilder<'_> {
     /// Runs the worker on `net` to its end.
     pub fn run<N: Network>(self, net: N, lookups: Lookups) {
         let stop = self.stop.clone();
@@ -253,7 +253,7 @@ impl<D: Dialogue> WorkerBuilder<'_, D> {
         if plan.has_flows() { fills.by_iteration(&scenarios) } else { fills }
     }
 
-    fn build<N: Network>(self, mut net: N, lookups: Lookups) -> Worker<N, D> {
+    fn build<N: Network>(self, mut net: N, lookups: Lookups) -> Worker<N> {
         let plan = &self.setup.plan;
         let (limits, now) = (self.limits(), net.now());
         let seed = Rng::new(plan.seed).fork(u64::from(self.share.index)).next_u64();
@@ -299,9 +299,9 @@ fn own_timeouts(plan: &Plan) -> Vec<Option<Nanos>> {
 }
 
 /// True where a request of a run says to which trace it belongs, or has no place to say it in and belongs to one.
-fn traces<D: Dialogue>(dialogue: &D, share: Option<f64>) -> bool {
+fn traces(dialogue: &dyn Dialogue, share: Option<f64>) -> bool {
     let fill = Fill::default();
-    let belongs = |request: &D::Request| {
+    let belongs = |request: &wire::Request| {
         dialogue.trace(request, &fill).is_some() || share.is_some() && dialogue.says_no_trace(request)
     };
     dialogue.has_slots() && dialogue.requests().iter().any(|one| belongs(&one.request))

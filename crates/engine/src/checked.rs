@@ -18,7 +18,7 @@ pub(crate) struct Checked {
 
 impl Checked {
     /// Of a dialogue; None where it is not known which request is which URL's.
-    pub fn of<D: Dialogue>(checks: Checks, dialogue: &D) -> Option<Checked> {
+    pub fn of(checks: Checks, dialogue: &dyn Dialogue) -> Option<Checked> {
         let (urls, names) = (&checks.of_url, dialogue.names());
         if !urls.is_empty() && urls.len() != dialogue.requests().len() {
             return None;

@@ -14,7 +14,7 @@ use measure::random::Rng;
 use net::Epoll;
 use wire::{
     Broken, Dialogue, Ended, Errno, Established, Event, ExchangeId, FaultKind, Fed, Fill, Found, Memory, Network,
-    Origin, Place, Sent, Session,
+    Origin, Place, Request, Sent,
 };
 
 use self::heard::Ears;
@@ -58,8 +58,8 @@ pub(crate) fn no_answer(why: impl Into<String>) -> Trouble {
 }
 
 /// What a one-shot conversation works with.
-pub(crate) struct OneShot<'a, D: Dialogue> {
-    pub dialogue: &'a Arc<D>,
+pub(crate) struct OneShot<'a> {
+    pub dialogue: &'a Arc<dyn Dialogue>,
     pub setup: &'a Setup,
     pub stop: &'a Stop,
     pub origin: &'a Origin,
@@ -72,35 +72,31 @@ pub(crate) struct OneShot<'a, D: Dialogue> {
     /// Nothing more is sent after a request that failed.
     pub until_failure: bool,
     /// What finds what its answers name beside, for whom that is fetched.
-    pub pages: Option<&'a Pages<D>>,
+    pub pages: Option<&'a Pages>,
 }
 
 /// Answers that are pages, and have not been looked into.
-pub(crate) type Pages<D> = RefCell<Vec<Found<<D as Dialogue>::Request>>>;
+pub(crate) type Pages = RefCell<Vec<Found>>;
 
-impl<D: Dialogue> Clone for OneShot<'_, D> {
+impl Clone for OneShot<'_> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<D: Dialogue> Copy for OneShot<'_, D> {}
+impl Copy for OneShot<'_> {}
 
-impl<'a, D: Dialogue> OneShot<'a, D> {
+impl<'a> OneShot<'a> {
     /// Sends the requests one after the other on a connection to the first address that takes one; with none, the
     /// connection is opened and greeted. How each ended, in order.
-    pub fn run(
-        &self,
-        requests: &[&'a D::Request],
-        transcribed: &mut Transcribed,
-    ) -> Result<Vec<Ended<D::Request>>, Trouble> {
+    pub fn run(&self, requests: &[&'a Request], transcribed: &mut Transcribed) -> Result<Vec<Ended>, Trouble> {
         let (outcome, kept) = self.begin(requests, transcribed)?;
         kept.end_heard(transcribed);
         Ok(outcome)
     }
 
     /// The same, and its conversation may go on.
-    pub fn begin(&self, requests: &[&'a D::Request], transcribed: &mut Transcribed) -> Result<Begun<'a, D>, Trouble> {
+    pub fn begin(&self, requests: &[&'a Request], transcribed: &mut Transcribed) -> Result<Begun<'a>, Trouble> {
         let found = lookup::find(&self.setup.resolver, self.origin, self.stop);
         let places = found.ok_or_else(|| no_answer(STOPPED))?.map_err(unreachable)?;
         let mut last = unreachable(format!("{} has no address", self.origin.host));
@@ -113,12 +109,7 @@ impl<'a, D: Dialogue> OneShot<'a, D> {
         Err(last)
     }
 
-    fn talk(
-        &self,
-        to: Place,
-        requests: &[&'a D::Request],
-        transcribed: &mut Transcribed,
-    ) -> Result<Begun<'a, D>, Trouble> {
+    fn talk(&self, to: Place, requests: &[&'a Request], transcribed: &mut Transcribed) -> Result<Begun<'a>, Trouble> {
         let net = Epoll::new().map_err(|e| unreachable(format!("epoll: {e}")))?;
         let ears = Ears::default();
         let (address, proxy) = (place_name(&to), self.setup.security.proxy(self.origin));
@@ -154,9 +145,9 @@ impl From<Cut> for Gone {
 }
 
 /// A conversation under way, on the only connection there is.
-struct Conversation<'a, D: Dialogue> {
-    one_shot: OneShot<'a, D>,
-    links: Links<Epoll, D>,
+struct Conversation<'a> {
+    one_shot: OneShot<'a>,
+    links: Links<Epoll>,
     conn: u32,
     /// Where it leads, in words.
     name: String,
@@ -168,7 +159,7 @@ struct Conversation<'a, D: Dialogue> {
     reached: bool,
     /// The connection takes requests.
     stands: bool,
-    requests: Vec<&'a D::Request>,
+    requests: Vec<&'a Request>,
     /// Of those, how many are over, and what came of them was told.
     told: usize,
     /// Requests submitted, those that the peer did not touch taken away again.
@@ -182,13 +173,13 @@ struct Conversation<'a, D: Dialogue> {
     /// When a part of the request under way has been withheld for long enough.
     release_at: Nanos,
     ears: Ears,
-    ended: Vec<Ended<D::Request>>,
+    ended: Vec<Ended>,
     /// Which checks of the last response failed, by bit; None where none was looked at.
     failed_checks: Option<u32>,
 }
 
-impl<'a, D: Dialogue> Conversation<'a, D> {
-    fn new(one_shot: &OneShot<'a, D>, mut net: Epoll, requests: &[&'a D::Request], name: String, ears: &Ears) -> Self {
+impl<'a> Conversation<'a> {
+    fn new(one_shot: &OneShot<'a>, mut net: Epoll, requests: &[&'a Request], name: String, ears: &Ears) -> Self {
         let OneShot { dialogue, setup, .. } = one_shot;
         let timeout = setup.plan.connect_timeout;
         let deadline = net.now() + timeout;
@@ -219,7 +210,7 @@ impl<'a, D: Dialogue> Conversation<'a, D> {
         }
     }
 
-    fn run(&mut self, to: Place) -> Result<Vec<Ended<D::Request>>, Trouble> {
+    fn run(&mut self, to: Place) -> Result<Vec<Ended>, Trouble> {
         let refused = |name: &str, errno: i32| unreachable(format!("{name} does not respond: {}", describe(errno)));
         let now = self.links.net().now();
         self.conn = self.links.dial(0, to, now).map_err(|e| refused(&self.name, e.0))?;
@@ -227,7 +218,7 @@ impl<'a, D: Dialogue> Conversation<'a, D> {
     }
 
     /// Another request is to be sent, whose answer may take so long.
-    fn adds(&mut self, request: &'a D::Request, patience: Nanos) {
+    fn adds(&mut self, request: &'a Request, patience: Nanos) {
         self.requests.push(request);
         self.one_shot.patience = patience;
         self.deadline = self.links.net().now() + self.one_shot.patience;
@@ -235,7 +226,7 @@ impl<'a, D: Dialogue> Conversation<'a, D> {
     }
 
     /// Until all requests are over.
-    fn converse(&mut self) -> Result<Vec<Ended<D::Request>>, Trouble> {
+    fn converse(&mut self) -> Result<Vec<Ended>, Trouble> {
         let refused = |name: &str, errno: i32| unreachable(format!("{name} does not respond: {}", describe(errno)));
         while !self.is_over() {
             let now = self.links.net().now();

@@ -1,7 +1,7 @@
 //! The exchanges that are not over: what was due, where each stands, and when its time is over.
 
 use measure::Nanos;
-use wire::{Dialogue, ExchangeId, Fill};
+use wire::{Dialogue, ExchangeId, Fill, Request};
 
 use crate::exchange::{Exchange, Exchanges, NONE, Standing};
 use crate::filling::FillSource;
@@ -30,11 +30,11 @@ impl Apart {
 }
 
 /// The exchanges of one worker.
-pub(crate) struct Flights<D: Dialogue> {
+pub(crate) struct Flights {
     slab: Exchanges,
     alive: u32,
     /// Requests made during the run (hops of redirects), by the slot of their exchange.
-    own: Vec<Option<D::Request>>,
+    own: Vec<Option<Request>>,
     fills: FillSource,
     /// Numbers that requests took on their connections, by the slot of their exchange; none where none took any.
     sequences: Vec<u64>,
@@ -46,9 +46,9 @@ pub(crate) struct Flights<D: Dialogue> {
     came_up: Vec<u32>,
 }
 
-impl<D: Dialogue> Flights<D> {
+impl Flights {
     /// None yet; `timeout` is what each may take.
-    pub fn new(timeout: Nanos, now: Nanos, fills: FillSource) -> Flights<D> {
+    pub fn new(timeout: Nanos, now: Nanos, fills: FillSource) -> Flights {
         Flights {
             slab: Exchanges::default(),
             alive: 0,
@@ -63,7 +63,7 @@ impl<D: Dialogue> Flights<D> {
     }
 
     /// The same where prepared requests have timeouts of their own; None: that of all.
-    pub fn timing_apart(self, own: &[Option<Nanos>], now: Nanos) -> Flights<D> {
+    pub fn timing_apart(self, own: &[Option<Nanos>], now: Nanos) -> Flights {
         if own.iter().all(Option::is_none) {
             return self;
         }
@@ -118,7 +118,7 @@ impl<D: Dialogue> Flights<D> {
     }
 
     /// The exchange sends a request of its own.
-    pub fn sends(&mut self, id: ExchangeId, request: D::Request) {
+    pub fn sends(&mut self, id: ExchangeId, request: Request) {
         let slot = id.0 as usize;
         if self.own.len() <= slot {
             self.own.resize_with(slot + 1, || None);
@@ -150,7 +150,7 @@ impl<D: Dialogue> Flights<D> {
 
     /// What it sends: one of the prepared requests, or one of its own.
     #[inline]
-    pub fn request<'a>(&'a self, prepared: &'a D, x: &Exchange, id: ExchangeId) -> Option<&'a D::Request> {
+    pub fn request<'a>(&'a self, prepared: &'a dyn Dialogue, x: &Exchange, id: ExchangeId) -> Option<&'a Request> {
         match prepared.requests().get(x.request as usize) {
             Some(prepared) => Some(&prepared.request),
             None => self.own.get(id.0 as usize)?.as_ref(),
@@ -290,25 +290,21 @@ impl<D: Dialogue> Flights<D> {
 #[cfg(test)]
 mod tests {
     use plan::Share;
-    use protocols::http1::Http1;
-    use wire::Protocol;
 
     use super::*;
 
-    type Http = <Http1 as Protocol>::Dialogue;
-
     const TIMEOUT: Nanos = Nanos::from_secs(1);
 
-    fn flights() -> Flights<Http> {
+    fn flights() -> Flights {
         Flights::new(TIMEOUT, Nanos::ZERO, FillSource::new(Share::WHOLE, 1, (1, 1), load::Numbers::from(1), false))
     }
 
-    fn due(flights: &mut Flights<Http>, at: u64, request: u32) -> ExchangeId {
+    fn due(flights: &mut Flights, at: u64, request: u32) -> ExchangeId {
         flights.add(Exchange::due(Nanos::from_millis(at), Nanos::from_millis(at), request, 0, 0))
     }
 
     /// The slots whose time is over at a moment.
-    fn over(flights: &mut Flights<Http>, at: u64) -> Vec<u32> {
+    fn over(flights: &mut Flights, at: u64) -> Vec<u32> {
         let at = Nanos::from_millis(at);
         let came_up = flights.came_up(at);
         let over = came_up.iter().copied().filter(|slot| flights.times_out(*slot, at).is_some()).collect();

@@ -53,8 +53,8 @@ mod withheld;
 mod worker;
 
 pub use api::{
-    AfterFailure, Briefing, OneShotFailure, PreparedRun, ProbeFailure, ProbeResult, Processes, Resolver, Runner, Setup,
-    Stop, Task, Transcript,
+    AfterFailure, Briefing, OneShotFailure, ProbeFailure, ProbeResult, Processes, Resolver, Setup, Stop, Task,
+    Transcript,
 };
 pub use collector::readable;
 pub use control::Control;
@@ -63,6 +63,6 @@ pub use control::Control;
 pub use frames::oracle;
 pub use no_thread::{no_descriptors, no_thread};
 pub use processes::{Assignment, ClockOffset, Ending, Launcher, Link, child};
-pub use run::{runner, worker_count};
+pub use run::{PreparedRun, worker_count};
 pub use uses::Used;
 pub use walk::{LeftOut, Resource, Walked};

@@ -83,11 +83,11 @@ pub(crate) trait Tap: Send {
 }
 
 /// The connections, by the slot the network gave each.
-pub(crate) struct Links<N: Network, D: Dialogue> {
+pub(crate) struct Links<N: Network> {
     net: N,
-    dialogue: Arc<D>,
+    dialogue: Arc<dyn Dialogue>,
     security: Arc<dyn Security>,
-    conns: Vec<Conn<D::Session>>,
+    conns: Vec<Conn>,
     /// Opened or being opened.
     count: u32,
     openings: Openings,
@@ -96,6 +96,8 @@ pub(crate) struct Links<N: Network, D: Dialogue> {
     next_source: usize,
     /// One exchange a connection.
     once: bool,
+    /// Sessions that ended, by their origin, for connections to come: where each serves one exchange.
+    spare: Vec<(u32, Box<dyn Session>)>,
     /// Of connections.
     seeds: Rng,
     /// What opens connections is filled from this.
@@ -105,20 +107,20 @@ pub(crate) struct Links<N: Network, D: Dialogue> {
     out_for: u32,
     cipher: Out,
     plain: Vec<u8>,
-    done: Done<D::Request>,
+    done: Done,
     tap: Option<Box<dyn Tap>>,
 }
 
-impl<N: Network, D: Dialogue> Links<N, D> {
+impl<N: Network> Links<N> {
     /// No connections yet; each step of an opening may take `timeout`. What each is opened with is drawn from `seeds`, and filled
     /// from `fills`.
     pub fn new(
         mut net: N,
-        dialogue: Arc<D>,
+        dialogue: Arc<dyn Dialogue>,
         security: Arc<dyn Security>,
         timeout: Nanos,
         (seeds, fills): (Rng, FillSource),
-    ) -> Links<N, D> {
+    ) -> Links<N> {
         let once = dialogue.one_exchange_per_connection();
         let openings = Openings::new(timeout, net.now());
         Links {
@@ -131,6 +133,7 @@ impl<N: Network, D: Dialogue> Links<N, D> {
             sources: Vec::new(),
             next_source: 0,
             once,
+            spare: Vec::new(),
             seeds,
             fills,
             out: Out::default(),
@@ -143,12 +146,12 @@ impl<N: Network, D: Dialogue> Links<N, D> {
     }
 
     /// Connections leave from these addresses in turn, beginning with the `first`.
-    pub fn leaving_from(self, sources: Vec<IpAddr>, first: usize) -> Links<N, D> {
+    pub fn leaving_from(self, sources: Vec<IpAddr>, first: usize) -> Links<N> {
         Links { sources, next_source: first, ..self }
     }
 
     /// What goes over connections is heard by `tap`.
-    pub fn tapped(self, tap: Box<dyn Tap>) -> Links<N, D> {
+    pub fn tapped(self, tap: Box<dyn Tap>) -> Links<N> {
         Links { tap: Some(tap), ..self }
     }
 
@@ -175,30 +178,30 @@ impl<N: Network, D: Dialogue> Links<N, D> {
     }
 
     #[inline]
-    pub fn conn(&self, conn: u32) -> &Conn<D::Session> {
+    pub fn conn(&self, conn: u32) -> &Conn {
         &self.conns[conn as usize]
     }
 
     #[inline]
-    pub fn conn_mut(&mut self, conn: u32) -> &mut Conn<D::Session> {
+    pub fn conn_mut(&mut self, conn: u32) -> &mut Conn {
         &mut self.conns[conn as usize]
     }
 
     /// All of them, for the pools that sort them.
     #[inline]
-    pub fn conns_mut(&mut self) -> &mut [Conn<D::Session>] {
+    pub fn conns_mut(&mut self) -> &mut [Conn] {
         &mut self.conns
     }
 
     /// The session on it; None before the connection stands.
     #[inline]
-    pub fn session(&self, conn: u32) -> Option<&D::Session> {
-        self.conns.get(conn as usize)?.session.as_ref()
+    pub fn session(&self, conn: u32) -> Option<&dyn Session> {
+        self.conns.get(conn as usize)?.session.as_deref()
     }
 
     /// What sessions found.
     #[inline]
-    pub fn done(&mut self) -> &mut Done<D::Request> {
+    pub fn done(&mut self) -> &mut Done {
         &mut self.done
     }
 
@@ -338,13 +341,25 @@ impl<N: Network, D: Dialogue> Links<N, D> {
         Step::Opening
     }
 
+    /// A conversation on a connection that stands: one that ended begins anew where all of the run are alike.
+    fn session_for(&mut self, (pool, origin): (u32, &Origin), established: &Established) -> Box<dyn Session> {
+        if let Some((led, mut session)) = self.spare.pop()
+            && led == pool
+            && session.restart(established)
+        {
+            return session;
+        }
+        self.dialogue.session(origin, established)
+    }
+
     /// The session says what it says first.
     fn converse(&mut self, conn: u32, led: Led<'_>, mut established: Established, now: Nanos) -> Step {
         established.seed = self.seeds.next_u64();
         established.bound = led.origin.bound;
         (established.fill, _) = self.fills.fill(led.user, now);
         self.aim(conn);
-        let mut session = self.dialogue.session(led.origin, &established);
+        let pool = self.conns[conn as usize].origin;
+        let mut session = self.session_for((pool, led.origin), &established);
         match &led.fill {
             Some(fill) => session.open_with(fill, &mut self.out),
             None => session.open(&mut self.out),

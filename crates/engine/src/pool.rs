@@ -5,15 +5,15 @@ use std::collections::VecDeque;
 
 use measure::Nanos;
 use measure::random::Rng;
-use wire::{ExchangeId, Origin, Place, SecureChannel};
+use wire::{ExchangeId, Origin, Place, SecureChannel, Session};
 
 use crate::exchange::NONE;
 use crate::patience::{LONGEST, LONGEST_OF_ARRIVALS, Setbacks};
 
 /// One connection as the engine sees it; lives at the index the network gave it.
-pub(crate) struct Conn<S> {
+pub(crate) struct Conn {
     /// The conversation; None until the connection stands.
-    pub session: Option<S>,
+    pub session: Option<Box<dyn Session>>,
     /// TLS between network and session.
     pub secure: Option<Box<dyn SecureChannel>>,
     pub origin: u32,
@@ -49,8 +49,8 @@ pub(crate) enum Stage {
     Open,
 }
 
-impl<S> Conn<S> {
-    pub fn vacant() -> Conn<S> {
+impl Conn {
+    pub fn vacant() -> Conn {
         Conn {
             session: None,
             secure: None,
@@ -304,7 +304,7 @@ impl Pool {
     }
 
     #[inline]
-    pub fn make_idle<S>(&mut self, conns: &mut [Conn<S>], conn: u32) {
+    pub fn make_idle(&mut self, conns: &mut [Conn], conn: u32) {
         conns[conn as usize].idle_at = self.idle.len() as u32;
         if self.idle.is_empty() {
             self.idle_since = conns[conn as usize].free_since;
@@ -314,7 +314,7 @@ impl Pool {
 
     /// Puts an idle connection on top: it is taken next.
     #[inline]
-    pub fn prefer<S>(&mut self, conns: &mut [Conn<S>], conn: u32) {
+    pub fn prefer(&mut self, conns: &mut [Conn], conn: u32) {
         let (at, last) = (conns[conn as usize].idle_at as usize, self.idle.len() - 1);
         self.idle.swap(at, last);
         conns[self.idle[at] as usize].idle_at = at as u32;
@@ -332,7 +332,7 @@ impl Pool {
     }
 
     #[inline]
-    pub fn unmake_idle<S>(&mut self, conns: &mut [Conn<S>], conn: u32) {
+    pub fn unmake_idle(&mut self, conns: &mut [Conn], conn: u32) {
         let at = std::mem::replace(&mut conns[conn as usize].idle_at, NONE);
         if at == NONE {
             return;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use measure::{Clock, Nanos};
 use plan::Plan;
 use record::FirstAnswer;
-use wire::{Belongs, Dialogue, Ended, FaultKind, Follow, Found, Memory, Origin, SHOWN};
+use wire::{Belongs, Dialogue, Ended, FaultKind, Follow, Found, Memory, Origin, Request, SHOWN};
 
 use crate::builder::known;
 use crate::conversation::{Kept, OneShot, Pages, Transcribed, Trouble, no_answer};
@@ -19,8 +19,8 @@ const AFTER: Nanos = Nanos::from_secs(60);
 
 /// Sends once, alone, what a user sends first (`request`, who knows this by then); redirects that the dialogue follows are followed. Where
 /// there is no such request a connection is opened.
-pub(crate) fn probe<D: Dialogue>(
-    dialogue: &Arc<D>,
+pub(crate) fn probe(
+    dialogue: &Arc<dyn Dialogue>,
     (setup, stop): (&Setup, &Stop),
     (request, memory): (Option<usize>, &RefCell<Memory>),
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
@@ -31,18 +31,18 @@ pub(crate) fn probe<D: Dialogue>(
 }
 
 /// The same of any request of the run, by a user who may have come a part of its way.
-pub(crate) fn probe_of<'a, D: Dialogue>(
-    dialogue: &'a Arc<D>,
+pub(crate) fn probe_of<'a>(
+    dialogue: &'a Arc<dyn Dialogue>,
     request: usize,
-    way: &Way<'a, D>,
+    way: &Way<'a>,
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
     probing(dialogue, Some(request), way)
 }
 
-fn probing<'a, D: Dialogue>(
-    dialogue: &'a Arc<D>,
+fn probing<'a>(
+    dialogue: &'a Arc<dyn Dialogue>,
     request: Option<usize>,
-    way: &Way<'a, D>,
+    way: &Way<'a>,
 ) -> Result<ProbeResult, Box<ProbeFailure>> {
     let began = Clock.now();
     let mut probe = FirstAnswer::default();
@@ -64,7 +64,7 @@ pub(crate) fn beginning(setup: &Setup) -> RefCell<Memory> {
 }
 
 /// The way of one user, from request to request.
-pub(crate) struct Way<'a, D: Dialogue> {
+pub(crate) struct Way<'a> {
     setup: &'a Setup,
     stop: &'a Stop,
     /// It goes no further than that.
@@ -72,14 +72,14 @@ pub(crate) struct Way<'a, D: Dialogue> {
     /// What it keeps.
     pub memory: &'a RefCell<Memory>,
     /// What it comes to that is a page, where it looks into pages.
-    pages: Option<&'a Pages<D>>,
+    pages: Option<&'a Pages>,
     /// Its own connections, by where they lead ([`Belongs`]).
-    own: RefCell<Vec<(&'a Origin, Kept<'a, D>)>>,
+    own: RefCell<Vec<(&'a Origin, Kept<'a>)>>,
 }
 
-impl<'a, D: Dialogue> Way<'a, D> {
+impl<'a> Way<'a> {
     /// Its beginning.
-    pub fn new(setup: &'a Setup, stop: &'a Stop, memory: &'a RefCell<Memory>) -> Way<'a, D> {
+    pub fn new(setup: &'a Setup, stop: &'a Stop, memory: &'a RefCell<Memory>) -> Way<'a> {
         Way { setup, stop, until: Nanos::MAX, memory, pages: None, own: RefCell::default() }
     }
 
@@ -89,17 +89,17 @@ impl<'a, D: Dialogue> Way<'a, D> {
     }
 
     /// The same with an end.
-    pub fn until(self, until: Nanos) -> Way<'a, D> {
+    pub fn until(self, until: Nanos) -> Way<'a> {
         Way { until, ..self }
     }
 
     /// The same, and it keeps the pages that it comes to here.
-    pub fn keeping(self, pages: &'a Pages<D>) -> Way<'a, D> {
+    pub fn keeping(self, pages: &'a Pages) -> Way<'a> {
         Way { pages: Some(pages), ..self }
     }
 
     /// The pages that it came to, each once.
-    pub fn take_pages(&self) -> Vec<Found<D::Request>> {
+    pub fn take_pages(&self) -> Vec<Found> {
         self.pages.map(RefCell::take).unwrap_or_default()
     }
 
@@ -107,7 +107,7 @@ impl<'a, D: Dialogue> Way<'a, D> {
     pub fn leave(&self, meant: &dyn Fn(&Origin) -> bool) {
         let (gone, stay) = self.own.take().into_iter().partition(|(origin, _)| meant(origin));
         *self.own.borrow_mut() = stay;
-        let gone: Vec<(&Origin, Kept<'a, D>)> = gone;
+        let gone: Vec<(&Origin, Kept<'a>)> = gone;
         gone.into_iter().for_each(|(_, kept)| kept.end());
     }
 
@@ -123,7 +123,7 @@ impl<'a, D: Dialogue> Way<'a, D> {
         own.unwrap_or(plan.timeout)
     }
 
-    fn one_shot(&self, dialogue: &'a Arc<D>, origin: &'a Origin, patience: Nanos) -> OneShot<'a, D> {
+    fn one_shot(&self, dialogue: &'a Arc<dyn Dialogue>, origin: &'a Origin, patience: Nanos) -> OneShot<'a> {
         let (setup, stop, memory, pages) = (self.setup, self.stop, self.memory, self.pages);
         OneShot { dialogue, setup, stop, origin, memory, patience, until: self.until, until_failure: true, pages }
     }
@@ -131,10 +131,10 @@ impl<'a, D: Dialogue> Way<'a, D> {
     /// Sends a request on its own connection, which the first one opens.
     fn on_own(
         &self,
-        d: &'a Arc<D>,
-        (origin, request, patience): (&'a Origin, &'a D::Request, Nanos),
+        d: &'a Arc<dyn Dialogue>,
+        (origin, request, patience): (&'a Origin, &'a Request, Nanos),
         transcribed: &mut Transcribed,
-    ) -> Result<Vec<Ended<D::Request>>, Trouble> {
+    ) -> Result<Vec<Ended>, Trouble> {
         let mut own = self.own.borrow_mut();
         if let Some(at) = own.iter().position(|(known, _)| *known == origin) {
             let outcome = own[at].1.go_on((request, patience), transcribed);
@@ -149,10 +149,10 @@ impl<'a, D: Dialogue> Way<'a, D> {
     }
 }
 
-fn follow<'a, D: Dialogue>(
-    d: &'a Arc<D>,
+fn follow<'a>(
+    d: &'a Arc<dyn Dialogue>,
     request: Option<usize>,
-    way: &Way<'a, D>,
+    way: &Way<'a>,
     probe: &mut FirstAnswer,
     told: &mut Transcript,
 ) -> Result<(), Trouble> {
@@ -178,10 +178,10 @@ fn follow<'a, D: Dialogue>(
 }
 
 /// Sends what an answer asked for, alone, and what answers to it ask for in turn.
-pub(crate) fn follow_up<D: Dialogue>(
-    d: &Arc<D>,
-    next: &Follow<D::Request>,
-    way: &Way<'_, D>,
+pub(crate) fn follow_up(
+    d: &Arc<dyn Dialogue>,
+    next: &Follow,
+    way: &Way<'_>,
     probe: &mut FirstAnswer,
 ) -> Result<(), Trouble> {
     let began = Clock.now();
@@ -194,10 +194,10 @@ pub(crate) fn follow_up<D: Dialogue>(
 }
 
 /// Follows an answer as far as it leads, and says how the last one ended.
-fn hops<D: Dialogue>(
-    d: &Arc<D>,
-    way: &Way<'_, D>,
-    (mut hop, patience): (Option<Ended<D::Request>>, Nanos),
+fn hops(
+    d: &Arc<dyn Dialogue>,
+    way: &Way<'_>,
+    (mut hop, patience): (Option<Ended>, Nanos),
     probe: &mut FirstAnswer,
     told: &mut Transcript,
 ) -> Result<(), Trouble> {
@@ -216,14 +216,14 @@ fn hops<D: Dialogue>(
     Err(Trouble { fault: Some(kind), ..trouble })
 }
 
-fn exchange<D: Dialogue>(
-    d: &Arc<D>,
-    way: &Way<'_, D>,
-    (origin, request, patience): (&Origin, Option<&D::Request>, Nanos),
+fn exchange(
+    d: &Arc<dyn Dialogue>,
+    way: &Way<'_>,
+    (origin, request, patience): (&Origin, Option<&Request>, Nanos),
     probe: &mut FirstAnswer,
     told: &mut Transcript,
-) -> Result<Option<Ended<D::Request>>, Trouble> {
-    let requests: Vec<&D::Request> = request.into_iter().collect();
+) -> Result<Option<Ended>, Trouble> {
+    let requests: Vec<&Request> = request.into_iter().collect();
     probe.requests += requests.len() as u64;
     let one_shot = OneShot {
         dialogue: d,
@@ -243,7 +243,7 @@ fn exchange<D: Dialogue>(
 }
 
 /// What went over one connection, behind what went over those before.
-fn write_down<D: Dialogue>(d: &D, transcribed: Transcribed, probe: &mut FirstAnswer, told: &mut Transcript) {
+fn write_down(d: &dyn Dialogue, transcribed: Transcribed, probe: &mut FirstAnswer, told: &mut Transcript) {
     let Transcribed { address, through, spoken, established, sent, received, failed_checks } = transcribed;
     told.failed_checks = failed_checks;
     (probe.address, probe.through, probe.spoken) = (address, through, spoken);
@@ -278,19 +278,14 @@ fn append(told: &mut Vec<u8>, more: Vec<u8>) {
 ///
 /// # Errors
 /// Which one failed and why.
-pub(crate) fn before<D: Dialogue>(d: &Arc<D>, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure> {
+pub(crate) fn before(d: &Arc<dyn Dialogue>, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure> {
     let one_shots = OneShots { setup, stop, patience: BEFORE, until: Nanos::MAX, until_failure: true };
     one_shots.run(d, d.before()).map_or(Ok(()), Err)
 }
 
 /// Sends the requests that a plan asks for once after the run, also where it was interrupted; the first that failed, in a
 /// sentence.
-pub(crate) fn after<D: Dialogue>(
-    d: &Arc<D>,
-    setup: &Setup,
-    stop: &Stop,
-    within: Option<Nanos>,
-) -> Option<AfterFailure> {
+pub(crate) fn after(d: &Arc<dyn Dialogue>, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
     // The stop that ended the run is no reason to leave what it made behind.
     let stop = if stop.requested() { &Stop::default() } else { stop };
     let until = within.map_or(Nanos::MAX, |within| Clock.now() + within);
@@ -308,11 +303,11 @@ struct OneShots<'a> {
 }
 
 impl OneShots<'_> {
-    fn run<D: Dialogue>(&self, d: &Arc<D>, requests: &[D::Request]) -> Option<OneShotFailure> {
+    fn run(&self, d: &Arc<dyn Dialogue>, requests: &[Request]) -> Option<OneShotFailure> {
         if requests.is_empty() {
             return None;
         }
-        let list: Vec<&D::Request> = requests.iter().collect();
+        let list: Vec<&Request> = requests.iter().collect();
         let &OneShots { setup, stop, patience, until, until_failure } = self;
         let memory = &RefCell::default();
         for origin in d.origins() {
@@ -333,7 +328,7 @@ impl OneShots<'_> {
     }
 }
 
-fn told<D: Dialogue>(d: &D, ended: &Ended<D::Request>) -> String {
+fn told(d: &dyn Dialogue, ended: &Ended) -> String {
     let kind = ended.fault.map_or("", |kind| kind.name());
     let code = if ended.code == 0 { String::new() } else { format!(" {}", d.code_name(ended.code)) };
     let excerpt = ended.excerpt.as_deref().map(|bytes| format!(": {}", crate::readable(bytes).trim()));

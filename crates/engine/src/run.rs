@@ -10,7 +10,7 @@ use measure::{Clock, Nanos};
 use plan::flow::{Known, Step};
 use plan::{Load, Plan, Scenario};
 use record::{Notice, RunEvent, Started, Subject};
-use wire::{Asked, ByOrder, CHECK_NAMES, Checks, Complaint, Dialogue, OptionSpec, Origin, Protocol};
+use wire::{Asked, ByOrder, CHECK_NAMES, Checks, Complaint, Dialogue, Origin, Protocol};
 
 use crate::backend::{self, Backend};
 use crate::barrier::Barrier;
@@ -21,51 +21,12 @@ use crate::stragglers::Awaited;
 use crate::tables::Tables;
 use crate::threads::{self, Threads};
 use crate::{
-    AfterFailure, Assignment, OneShotFailure, PreparedRun, ProbeFailure, ProbeResult, Runner, Setup, Stop, Transcript,
-    Walked, probe, processes, walk,
+    AfterFailure, Assignment, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop, Transcript, Walked, probe,
+    processes, walk,
 };
 
 /// From the decision to start to the start: workers have made their networks by then.
 const LEAD: Nanos = Nanos::from_millis(20);
-
-/// Makes a protocol one the program can list.
-pub fn runner<P: Protocol>(protocol: P) -> Box<dyn Runner> {
-    Box::new(Driver(protocol))
-}
-
-struct Driver<P>(P);
-
-impl<P: Protocol> Runner for Driver<P> {
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-    fn schemes(&self) -> &'static [&'static str] {
-        self.0.schemes()
-    }
-    fn fixed_connections(&self) -> bool {
-        self.0.fixed_connections()
-    }
-    fn options(&self) -> &'static [OptionSpec] {
-        self.0.options()
-    }
-    fn options_of_one_url(&self) -> &'static [&'static str] {
-        self.0.options_of_one_url()
-    }
-    fn heartbeats(&self, asked: &Asked) -> Result<(), String> {
-        self.0.heartbeats(asked)
-    }
-    fn inquire(&self, asked: &Asked) -> Result<Option<Arc<dyn PreparedRun>>, Complaint> {
-        let inquiry = self.0.inquire(&without_names(asked))?.map(Arc::new);
-        Ok(inquiry.map(|dialogue| Arc::new(Prepared { dialogue, fixed: false, checks: None }) as Arc<dyn PreparedRun>))
-    }
-    fn prepare(&self, asked: &Asked) -> Result<Arc<dyn PreparedRun>, Complaint> {
-        let fixed = self.0.fixed_connections();
-        let checks = Checks::read(asked, |url| self.0.checks(url))?;
-        let dialogue = Arc::new(self.0.prepare(&without_names(asked))?);
-        let checks = checks.and_then(|checks| Checked::of(checks, &*dialogue)).map(Arc::new);
-        Ok(Arc::new(Prepared { dialogue, fixed, checks }))
-    }
-}
 
 /// What checks are called is no protocol's business, nor how long a step may take and how often it is sent.
 pub(crate) fn without_names(asked: &Asked) -> Cow<'_, Asked> {
@@ -78,47 +39,81 @@ pub(crate) fn without_names(asked: &Asked) -> Cow<'_, Asked> {
     Cow::Owned(asked)
 }
 
-struct Prepared<D> {
-    dialogue: Arc<D>,
+/// A run ready to start: everything that its protocol could encode before.
+pub struct PreparedRun {
+    dialogue: Arc<dyn Dialogue>,
     fixed: bool,
     checks: Option<Arc<Checked>>,
 }
 
-impl<D: Dialogue> PreparedRun for Prepared<D> {
-    fn origins(&self) -> &[Origin] {
+impl PreparedRun {
+    /// Has the protocol encode everything that can be encoded before the run.
+    ///
+    /// # Errors
+    /// The user's mistake, naming the option.
+    pub fn of(protocol: &dyn Protocol, asked: &Asked) -> Result<Arc<PreparedRun>, Complaint> {
+        let checks = Checks::read(asked, |url| protocol.checks(url))?;
+        let dialogue = protocol.prepare(&without_names(asked))?;
+        let checks = checks.and_then(|checks| Checked::of(checks, &*dialogue)).map(Arc::new);
+        Ok(Arc::new(PreparedRun { dialogue, fixed: protocol.fixed_connections(), checks }))
+    }
+
+    /// What must be asked of the target before requests can be prepared, given `asked.learnt`: its probe asks, and
+    /// [`PreparedRun::learnt`] tells the answer. None: nothing, or nothing more.
+    ///
+    /// # Errors
+    /// The user's mistake, naming the option.
+    pub fn inquiry(protocol: &dyn Protocol, asked: &Asked) -> Result<Option<Arc<PreparedRun>>, Complaint> {
+        let inquiry = protocol.inquire(&without_names(asked))?;
+        Ok(inquiry.map(|dialogue| Arc::new(PreparedRun { dialogue, fixed: false, checks: None })))
+    }
+
+    /// Where its requests go.
+    pub fn origins(&self) -> &[Origin] {
         self.dialogue.origins()
     }
 
-    fn silent(&self) -> bool {
+    /// True where nothing is said: connections are opened and held.
+    pub fn silent(&self) -> bool {
         self.dialogue.silent()
     }
 
-    fn too_many(&self, plan: &Plan) -> Option<(u64, u64)> {
+    /// Where the plan has more connections than the descriptor tables of a run hold: how many it has, and how many they hold.
+    pub fn too_many(&self, plan: &Plan) -> Option<(u64, u64)> {
         let connections = connections(plan, &*self.dialogue);
         Tables::too_small_for(connections).map(|most| (connections, most))
     }
 
-    fn workers(&self, plan: &Plan) -> u32 {
+    /// Workers that the run takes: as many as the plan says, or more where the connections need more descriptor tables.
+    pub fn workers(&self, plan: &Plan) -> u32 {
         self.tables(plan).workers
     }
 
-    fn names(&self) -> &[String] {
+    /// Names of its requests in figures.
+    pub fn names(&self) -> &[String] {
         self.dialogue.names().list()
     }
 
-    fn check_names(&self) -> &[String] {
+    /// Names of its checks in figures.
+    pub fn check_names(&self) -> &[String] {
         self.checks.as_ref().map_or(&[], |checks| checks.names())
     }
 
-    fn by_order(&self) -> Option<ByOrder> {
+    /// As [`Dialogue::by_order`].
+    pub fn by_order(&self) -> Option<ByOrder> {
         self.dialogue.by_order()
     }
 
-    fn requests_at_most(&self) -> Option<u64> {
+    /// As [`Dialogue::requests_at_most`].
+    pub fn requests_at_most(&self) -> Option<u64> {
         self.dialogue.requests_at_most()
     }
 
-    fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
+    /// Sends the first request once, alone, and tells what came back; gives up when a stop is asked for.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub fn probe(&self, setup: &Setup, stop: &Stop) -> Result<ProbeResult, Box<ProbeFailure>> {
         let memory = probe::beginning(setup);
         let request = first_of(&setup.plan, &mut memory.borrow_mut().values);
         let mut outcome = probe::probe(&self.dialogue, (setup, stop), (request, &memory));
@@ -132,15 +127,21 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         outcome
     }
 
-    fn set_up(&self, setup: &Setup, stop: &Stop) -> Result<Vec<Known>, OneShotFailure> {
+    /// Goes once through the `setup` of the plan's flow; what it captured, for all users.
+    ///
+    /// # Errors
+    /// Which step failed and why; the run must not begin.
+    pub fn set_up(&self, setup: &Setup, stop: &Stop) -> Result<Vec<Known>, OneShotFailure> {
         walk::set_up(&self.dialogue, setup, stop)
     }
 
-    fn tear_down(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
+    /// Goes once through its `teardown`, as [`PreparedRun::after`] does what that asks for.
+    pub fn tear_down(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
         walk::tear_down(&self.dialogue, setup, stop, within)
     }
 
-    fn walk(&self, setup: &Setup, stop: &Stop, told: &mut dyn FnMut(Walked)) {
+    /// Goes once, alone and without pauses, through the flow of the plan, where it has one.
+    pub fn walk(&self, setup: &Setup, stop: &Stop, told: &mut dyn FnMut(Walked)) {
         if let Some((_, flow)) = setup.plan.flows().next() {
             walk::walk(&self.dialogue, (setup, stop), flow, &mut |mut walked| {
                 if let Walked::Sent { request, outcome, .. } = &mut walked {
@@ -152,19 +153,27 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         }
     }
 
-    fn learnt(&self) -> Option<Vec<u8>> {
+    /// Of an inquiry after its probe: what came back.
+    pub fn learnt(&self) -> Option<Vec<u8>> {
         self.dialogue.learnt()
     }
 
-    fn before(&self, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure> {
+    /// Sends what the plan asks for once before the run.
+    ///
+    /// # Errors
+    /// Which request failed and why; the run must not begin.
+    pub fn before(&self, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure> {
         probe::before(&self.dialogue, setup, stop)
     }
 
-    fn after(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
+    /// Sends what the plan asks for once after the run; the first failure, in a sentence. All of it takes no longer than
+    /// `within`, and ends with a stop that is asked for meanwhile: one that ended the run does not end this.
+    pub fn after(&self, setup: &Setup, stop: &Stop, within: Option<Nanos>) -> Option<AfterFailure> {
         probe::after(&self.dialogue, setup, stop, within)
     }
 
-    fn run(self: Arc<Self>, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) {
+    /// Runs the plan to its end; events are handed to `sink` on the calling thread as they happen, at least one a second.
+    pub fn run(&self, setup: &Setup, stop: &Stop, sink: &mut dyn FnMut(RunEvent)) {
         let plan = &setup.plan;
         let tables = self.tables(plan);
         let (backend, missed) = self.backend(plan);
@@ -199,7 +208,8 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
         });
     }
 
-    fn take_share(self: Arc<Self>, setup: &Setup, assignment: Assignment) {
+    /// Runs the workers of a share, for a run that another process holds together.
+    pub fn take_share(&self, setup: &Setup, assignment: Assignment) {
         let task = assignment.task;
         let tables = Tables { workers: task.of, ..self.tables(&setup.plan) };
         let mut threads = self.threads(setup, &Stop::default(), tables, task.from..task.to);
@@ -208,9 +218,7 @@ impl<D: Dialogue> PreparedRun for Prepared<D> {
             std::thread::scope(|scope| threads.start(scope, &report, stop));
         });
     }
-}
 
-impl<D: Dialogue> Prepared<D> {
     /// Says of a request of the run which of its checks passed.
     fn name_checks(&self, request: usize, told: Result<&mut Transcript, &mut Transcript>) {
         let (Ok(told) | Err(told)) = told;
@@ -231,7 +239,7 @@ impl<D: Dialogue> Prepared<D> {
         (backend, missed.then_some(if datagrams { Subject::UringStreamsOnly } else { Subject::UringUnavailable }))
     }
 
-    fn threads<'a>(&self, setup: &'a Setup, stop: &Stop, tables: Tables, workers: Range<u32>) -> Threads<'a, D> {
+    fn threads<'a>(&self, setup: &'a Setup, stop: &Stop, tables: Tables, workers: Range<u32>) -> Threads<'a> {
         let pools = threads::pools(self.dialogue.origins(), setup, stop);
         let sources = threads::sources(setup, &pools, connections(&setup.plan, &*self.dialogue));
         let barriers = [Barrier::of(workers.len() as u32), Barrier::of(workers.len() as u32)];
@@ -270,7 +278,7 @@ pub fn worker_count(plan: &Plan) -> u32 {
 }
 
 /// The names, by index, of requests that are sent before and after the load, and by no user.
-fn names_around<D: Dialogue>(plan: &Plan, dialogue: &D) -> Vec<u16> {
+fn names_around(plan: &Plan, dialogue: &dyn Dialogue) -> Vec<u16> {
     let Some(around) = plan.around() else { return Vec::new() };
     let (names, mut all, mut of_users) = (dialogue.names(), BTreeSet::new(), BTreeSet::new());
     let add = |to: &mut BTreeSet<u16>, step: &Step| to.extend(step.urls().iter().map(|url| names.of(*url as usize)));
@@ -280,7 +288,7 @@ fn names_around<D: Dialogue>(plan: &Plan, dialogue: &D) -> Vec<u16> {
 }
 
 /// The most connections the run has at a time.
-fn connections<D: Dialogue>(plan: &Plan, dialogue: &D) -> u64 {
+fn connections(plan: &Plan, dialogue: &dyn Dialogue) -> u64 {
     let of = |load: &Load, max_connections: u32| match load {
         Load::Closed { .. } => {
             let each =

@@ -9,9 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use measure::Nanos;
 use plan::Share;
 use record::RunEvent;
-use wire::{
-    Arrival, Asked, Checks, Complaint, ConnId, Dial, Dialogue, Errno, ListenerId, Network, Out, Place, Protocol, Rest,
-};
+use wire::{Arrival, Asked, Checks, Complaint, ConnId, Dial, Errno, ListenerId, Network, Out, Place, Protocol, Rest};
 
 use crate::barrier::Barrier;
 use crate::builder::{WorkerBuilder, requests};
@@ -26,15 +24,15 @@ use crate::{Setup, Stop};
 ///
 /// # Errors
 /// What the protocol does not accept of what was asked.
-pub fn run<P: Protocol, N: Network>(
-    protocol: &P,
+pub fn run<N: Network>(
+    protocol: &dyn Protocol,
     asked: &Asked,
     setup: &Setup,
     start: Nanos,
     net: N,
     sink: &mut dyn FnMut(RunEvent),
 ) -> Result<(), Complaint> {
-    let dialogue = Arc::new(protocol.prepare(asked)?);
+    let dialogue = protocol.prepare(asked)?;
     let checks = Checks::read(asked, |url| protocol.checks(url))?;
     let checks = checks.and_then(|checks| Checked::of(checks, &*dialogue)).map(Arc::new);
     let pools: Vec<_> =

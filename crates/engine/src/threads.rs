@@ -22,8 +22,8 @@ use crate::worker::Spinning;
 use crate::{Setup, Stop, lookup};
 
 /// What they work with.
-pub(crate) struct Threads<'a, D> {
-    pub dialogue: Arc<D>,
+pub(crate) struct Threads<'a> {
+    pub dialogue: Arc<dyn Dialogue>,
     pub setup: &'a Setup,
     /// The number of connections is part of the plan.
     pub fixed: bool,
@@ -41,7 +41,7 @@ pub(crate) struct Threads<'a, D> {
     pub sources: Vec<IpAddr>,
 }
 
-impl<'a, D: Dialogue> Threads<'a, D> {
+impl<'a> Threads<'a> {
     /// Starts them; each tells what it counts, by its number in the run.
     pub fn start<'s>(&self, scope: &'s Scope<'s, '_>, report: &Sender<(usize, Message)>, stop: &Stop)
     where

@@ -49,13 +49,13 @@ pub enum Walked {
 
 /// Goes through the flow of a plan once, each request on a connection of its own, unless it is on one that is the user's; what is done once
 /// for all users comes before and after.
-pub(crate) fn walk<D: Dialogue>(
-    dialogue: &Arc<D>,
+pub(crate) fn walk(
+    dialogue: &Arc<dyn Dialogue>,
     (setup, stop): (&Setup, &Stop),
     flow: &Flow,
     told: &mut dyn FnMut(Walked),
 ) {
-    let (memory, pages) = (beginning(setup), Pages::<D>::default());
+    let (memory, pages) = (beginning(setup), Pages::default());
     let way = Way::new(setup, stop, &memory).keeping(&pages);
     let mut walk = Walk { dialogue, way, stop, flow, seed: setup.plan.seed, sent: 0, fetched: None };
     let user = Flow { start: flow.start.clone(), end: flow.end.clone(), ..flow.of(&flow.steps) };
@@ -80,7 +80,7 @@ pub(crate) fn walk<D: Dialogue>(
 ///
 /// # Errors
 /// Which step failed and why.
-pub(crate) fn set_up<D: Dialogue>(dialogue: &Arc<D>, setup: &Setup, stop: &Stop) -> Result<Vec<Known>, OneShotFailure> {
+pub(crate) fn set_up(dialogue: &Arc<dyn Dialogue>, setup: &Setup, stop: &Stop) -> Result<Vec<Known>, OneShotFailure> {
     let Some(flow) = setup.plan.around().filter(|flow| !flow.setup.is_empty()) else { return Ok(Vec::new()) };
     let memory = once(dialogue, (setup, stop), &flow.of(&flow.setup), Nanos::MAX, true)?;
     let known = (0..flow.variables.len() as u16).filter_map(|variable| {
@@ -91,8 +91,8 @@ pub(crate) fn set_up<D: Dialogue>(dialogue: &Arc<D>, setup: &Setup, stop: &Stop)
 }
 
 /// Goes once through its `teardown`, also where the run was interrupted; the first step that failed.
-pub(crate) fn tear_down<D: Dialogue>(
-    dialogue: &Arc<D>,
+pub(crate) fn tear_down(
+    dialogue: &Arc<dyn Dialogue>,
     setup: &Setup,
     stop: &Stop,
     within: Option<Nanos>,
@@ -107,8 +107,8 @@ pub(crate) fn tear_down<D: Dialogue>(
 }
 
 /// Goes through steps once, with their pauses; what was kept by then. A step that fails and is not to go on ends it.
-fn once<D: Dialogue>(
-    dialogue: &Arc<D>,
+fn once(
+    dialogue: &Arc<dyn Dialogue>,
     (setup, stop): (&Setup, &Stop),
     steps: &Flow,
     until: Nanos,
@@ -153,9 +153,9 @@ fn goes_on(steps: &Flow, request: u32) -> bool {
 }
 
 /// One user on its way.
-struct Walk<'a, D: Dialogue> {
-    dialogue: &'a Arc<D>,
-    way: Way<'a, D>,
+struct Walk<'a> {
+    dialogue: &'a Arc<dyn Dialogue>,
+    way: Way<'a>,
     stop: &'a Stop,
     flow: &'a Flow,
     seed: u64,
@@ -165,7 +165,7 @@ struct Walk<'a, D: Dialogue> {
     fetched: Option<usize>,
 }
 
-impl<D: Dialogue> Walk<'_, D> {
+impl Walk<'_> {
     /// Goes through steps once, telling each; pauses last as long as `told` says.
     fn through(&mut self, steps: &Flow, most: Option<usize>, told: &mut dyn FnMut(Walked) -> Nanos) {
         // Its conditions were read when the plan was checked.

@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use measure::Nanos;
 use scenario::{InBatch, News};
-use wire::{Broken, Dialogue, ExchangeId, FaultKind, Fed, Fill, Follow, Lesson, Network, Sent, Session};
+use wire::{Broken, Dialogue, ExchangeId, FaultKind, Fed, Fill, Follow, Lesson, Network, Sent};
 
 use crate::Stop;
 use crate::books::Books;
@@ -71,8 +71,8 @@ pub(crate) use self::spin::Spinning;
 const SENDS_BETWEEN_READS: usize = 4;
 
 /// One worker. [`crate::builder::WorkerBuilder`] makes it.
-pub(crate) struct Worker<N: Network, D: Dialogue> {
-    dialogue: Arc<D>,
+pub(crate) struct Worker<N: Network> {
+    dialogue: Arc<dyn Dialogue>,
     limits: Limits,
     /// The latest reading of the clock: at most one read, and what follows from it, old.
     stamp: Nanos,
@@ -80,16 +80,18 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     heard: Nanos,
     /// Looking into a response may take so long.
     reads_closely: bool,
+    /// Sessions number what is said on a connection.
+    counts_messages: bool,
     /// What the turns of the loop say about what has come.
     turn: Turn,
     source: Sources,
-    links: Links<N, D>,
+    links: Links<N>,
     pools: Pools,
     lookups: Lookups,
-    flights: Flights<D>,
+    flights: Flights,
     books: Books,
     examples: Examples,
-    next: Vec<Next<D::Request>>,
+    next: Vec<Next>,
     common_start: Option<CommonStart>,
     held: Option<HeldConnections>,
     heartbeats: Option<Heartbeats>,
@@ -107,7 +109,7 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
     /// What the answer that ends now asks to be kept.
     lesson: Option<Lesson>,
     /// Where users fetch what pages name.
-    pages: Pages<D::Request>,
+    pages: Pages,
     /// What is checked by name.
     checks: Option<Arc<Checked>>,
     batching: Batching,
@@ -121,15 +123,15 @@ pub(crate) struct Worker<N: Network, D: Dialogue> {
 }
 
 /// What a worker is made of.
-pub(crate) struct Parts<N: Network, D: Dialogue> {
-    pub dialogue: Arc<D>,
+pub(crate) struct Parts<N: Network> {
+    pub dialogue: Arc<dyn Dialogue>,
     pub limits: Limits,
     pub now: Nanos,
     pub source: Sources,
-    pub links: Links<N, D>,
+    pub links: Links<N>,
     pub pools: Pools,
     pub lookups: Lookups,
-    pub flights: Flights<D>,
+    pub flights: Flights,
     pub checks: Option<Arc<Checked>>,
     pub books: Books,
     pub common_start: Option<CommonStart>,
@@ -144,14 +146,15 @@ pub(crate) struct Parts<N: Network, D: Dialogue> {
     pub memories: Option<Memories>,
 }
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// A worker that has not begun.
-    pub fn new(parts: Parts<N, D>) -> Worker<N, D> {
+    pub fn new(parts: Parts<N>) -> Worker<N> {
         let Parts { dialogue, limits, now, source, links, pools, lookups, flights, books, .. } = parts;
         Worker {
             stamp: now,
             heard: now,
             reads_closely: dialogue.reads_closely(),
+            counts_messages: dialogue.counts_messages(),
             turn: Turn::begin(now),
             source,
             links,
@@ -287,7 +290,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     /// A hop of a redirect: a request of its own, due when that was heard.
-    fn arrive_by(&mut self, next: Next<D::Request>, follow: Follow<D::Request>) {
+    fn arrive_by(&mut self, next: Next, follow: Follow) {
         if self.recalls && self.hop_is_there(&next, &follow) {
             return;
         }
@@ -338,10 +341,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
             self.books.started(x, ready, self.stamp);
         }
         (x.state, x.conn, x.written) = (Standing::InFlight, conn, self.stamp);
-        let fills = D::Session::SLOTS && self.flights.fills();
-        let fill = if fills { self.flights.fill(id, self.stamp) } else { Fill::default() };
+        let fill = if self.flights.fills() { self.flights.fill(id, self.stamp) } else { Fill::default() };
         let x = *self.flights.get(id);
-        let Some(request) = self.flights.request(&self.dialogue, &x, id) else { return };
+        let Some(request) = self.flights.request(&*self.dialogue, &x, id) else { return };
         let sent = match &mut self.memories {
             None => self.links.submit(conn, id, request, &fill),
             Some(memories) => {
@@ -356,7 +358,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         }
         let c = self.links.conn_mut(conn);
         let room = c.session.as_ref().map_or(0, |session| session.room());
-        if D::Session::COUNTS
+        if self.counts_messages
             && let Some(sequence) = c.session.as_ref().map(|session| session.sequence()).filter(|number| *number > 0)
         {
             self.flights.took(id, sequence);

@@ -6,8 +6,7 @@ use std::time::Instant;
 
 use protocols::http1::{Http1, Http1Server};
 use wire::{
-    Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, Reply, ServerSession,
-    Session, Shape,
+    Asked, AskedUrl, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, Reply, ServerSession, Shape,
 };
 
 const ROUNDS: usize = 300;

@@ -5,8 +5,10 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use protocols::http::{Http, HttpDialogue, HttpSession};
+use protocols::http::Http;
 use protocols::http2::frames::{self, END_HEADERS, END_STREAM};
+use std::sync::Arc;
+
 use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, Session};
 
 const ROUNDS: usize = 300;
@@ -46,7 +48,7 @@ fn fill(number: u64) -> Fill<'static> {
     }
 }
 
-fn prepare(options: &[(&str, &str)]) -> (HttpDialogue, HttpSession) {
+fn prepare(options: &[(&str, &str)]) -> (Arc<dyn Dialogue>, Box<dyn Session>) {
     let url = AskedUrl { url: "http://127.0.0.1:8080/".into(), weight: 1.0 };
     let mut asked = Asked { urls: vec![url], ..Asked::default() };
     for (name, value) in options {

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use protocols::redis::Redis;
-use wire::{Asked, AskedUrl, Dialogue, Done, Established, ExchangeId, Fill, Out, Protocol, Session};
+use wire::{Asked, AskedUrl, Done, Established, ExchangeId, Fill, Out, Protocol};
 
 const ROUNDS: usize = 200;
 const TURNS: u64 = 2_000;

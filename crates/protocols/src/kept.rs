@@ -146,7 +146,7 @@ impl Deref for Kept {
 
 #[cfg(test)]
 mod tests {
-    use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Established, ExchangeId, Fill, Out, Protocol, Session};
+    use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Established, ExchangeId, Fill, Out, Protocol};
 
     use super::*;
     use crate::grpc::Grpc;
@@ -177,7 +177,7 @@ mod tests {
     }
 
     /// Feeds connections heads that do not end until one finds no room: how many there were, and what it said.
-    fn crowd<D: Dialogue>(dialogue: &D, start: &[u8], pieces: &[Vec<u8>]) -> (usize, &'static str) {
+    fn crowd(dialogue: &Arc<dyn Dialogue>, start: &[u8], pieces: &[Vec<u8>]) -> (usize, &'static str) {
         let mut all = Vec::new();
         loop {
             let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());

@@ -1,6 +1,6 @@
 //! What requests are called in figures, protocol by protocol.
 
-use wire::{Asked, AskedUrl, Dialogue, Protocol};
+use wire::{Asked, AskedUrl, Protocol};
 
 use crate::{grpc::Grpc, http::Http, mysql::Mysql, postgres::Postgres, raw::Raw, redis::Redis, websocket::WebSocket};
 

@@ -2,31 +2,31 @@
 
 use std::borrow::Cow;
 
-use crate::{ExchangeId, FaultKind, Lesson, Origin};
+use crate::{ExchangeId, FaultKind, Lesson, Origin, Request};
 
 /// What became of exchanges: a plain buffer the session appends to and the engine drains.
 #[derive(Debug)]
-pub struct Done<R> {
+pub struct Done {
     /// What happened, in order.
-    pub events: Vec<Event<R>>,
+    pub events: Vec<Event>,
     wanted: u32,
     failed: Vec<(ExchangeId, u32)>,
 }
 
-impl<R> Default for Done<R> {
+impl Default for Done {
     fn default() -> Self {
         Done { events: Vec::with_capacity(64), wanted: u32::MAX, failed: Vec::new() }
     }
 }
 
-impl<R> Done<R> {
+impl Done {
     /// An empty one in this memory, of which the same examples are wanted.
-    pub fn like<S>(other: &Done<S>, events: Vec<Event<R>>) -> Done<R> {
+    pub fn like(other: &Done, events: Vec<Event>) -> Done {
         Done { events, wanted: other.wanted, failed: Vec::new() }
     }
     /// Appends an event.
     #[inline]
-    pub fn push(&mut self, event: Event<R>) {
+    pub fn push(&mut self, event: Event) {
         self.events.push(event);
     }
     /// Tells which of the checks of its request the answer of an exchange failed, bit by bit ([`crate::Failed`]): before its end, and only of
@@ -46,7 +46,7 @@ impl<R> Done<R> {
         self.failed.clear();
     }
     /// Takes over what another was told of checks.
-    pub fn failed_as<S>(&mut self, other: &mut Done<S>) {
+    pub fn failed_as(&mut self, other: &mut Done) {
         self.failed.append(&mut other.failed);
     }
     /// True where no example of this kind of failure was kept yet: the session then attaches what came back.
@@ -61,7 +61,7 @@ impl<R> Done<R> {
 
 /// One thing that happened in a conversation.
 #[derive(Debug)]
-pub enum Event<R> {
+pub enum Event {
     /// The first byte of an answer arrived (before the bytes that end it; may be left out where one piece held both).
     FirstByte(ExchangeId),
     /// A message of so many bytes inside an exchange whose answer is a stream of them.
@@ -74,7 +74,7 @@ pub enum Event<R> {
     /// Its user is to keep this of the answer; directly before the end of the exchange.
     Learnt(ExchangeId, Lesson),
     /// The exchange is over.
-    Ended(Ended<R>),
+    Ended(Ended),
     /// The peer says that it did nothing for this exchange and never will (GOAWAY, REFUSED_STREAM): nothing was lost, and
     /// it may be submitted again as it was, on a connection that has room. The session has forgotten it.
     Refused(ExchangeId),
@@ -89,31 +89,24 @@ pub enum Event<R> {
     Stray(u32),
 }
 
-impl<R> Event<R> {
+impl Event {
     /// The same of a protocol that holds this one: what follows is a request of that, and so is its status code.
-    pub fn within<S>(self, code: impl Fn(u32) -> u32, follow: impl FnOnce(Follow<R>) -> Follow<S>) -> Event<S> {
+    pub fn within(self, code: impl Fn(u32) -> u32, follow: impl FnOnce(Follow) -> Follow) -> Event {
         match self {
-            Event::FirstByte(id) => Event::FirstByte(id),
-            Event::Message(id, size) => Event::Message(id, size),
-            Event::Heartbeat => Event::Heartbeat,
             Event::Word(word) => Event::Word(code(word)),
-            Event::Learnt(id, lesson) => Event::Learnt(id, lesson),
-            Event::Ended(Ended { id, fault, code: own, payload, why, excerpt, follow: next }) => {
-                let next = next.map(|next| Box::new(follow(*next)));
-                Event::Ended(Ended { id, fault, code: code(own), payload, why, excerpt, follow: next })
-            }
-            Event::Refused(id) => Event::Refused(id),
-            Event::Declined(id) => Event::Declined(id),
-            Event::Unsolicited(size) => Event::Unsolicited(size),
-            Event::Owed => Event::Owed,
-            Event::Stray(size) => Event::Stray(size),
+            Event::Ended(ended) => Event::Ended(Ended {
+                code: code(ended.code),
+                follow: ended.follow.map(|next| Box::new(follow(*next))),
+                ..ended
+            }),
+            other => other,
         }
     }
 }
 
 /// How an exchange ended.
 #[derive(Debug)]
-pub struct Ended<R> {
+pub struct Ended {
     /// Which one.
     pub id: ExchangeId,
     /// None: success.
@@ -127,15 +120,15 @@ pub struct Ended<R> {
     /// What came back, attached where the exchange failed and [`Done::wants_example`] said so.
     pub excerpt: Option<Box<[u8]>>,
     /// The next hop (a redirect): a request of its own, for the same user.
-    pub follow: Option<Box<Follow<R>>>,
+    pub follow: Option<Box<Follow>>,
 }
 
 /// What an answer names that its user is to fetch beside it, found when this is called: that may take long, and is done once the
 /// end of the answer was stamped.
-pub type Found<R> = Box<dyn FnOnce() -> Page<R> + Send>;
+pub type Found = Box<dyn FnOnce() -> Page + Send>;
 
 /// A page whose user fetches what it names before it goes on.
-pub struct Page<R> {
+pub struct Page {
     /// So many resources are under way at once.
     pub at_once: u32,
     /// What they are called in figures, by its index among [`crate::Dialogue::names`].
@@ -151,14 +144,14 @@ pub struct Page<R> {
     /// Not all of the page was looked into.
     pub cut: bool,
     /// The request of the next one; None: there is no more.
-    pub next: Box<dyn FnMut() -> Option<Follow<R>> + Send>,
+    pub next: Box<dyn FnMut() -> Option<Follow> + Send>,
 }
 
 /// A request that an answer asks for.
 #[derive(Debug)]
-pub struct Follow<R> {
+pub struct Follow {
     /// Where it goes.
     pub origin: Origin,
     /// The request.
-    pub request: R,
+    pub request: Request,
 }

@@ -16,6 +16,7 @@ mod options;
 mod out;
 mod protocol;
 mod proxy;
+mod request;
 mod secure;
 mod server;
 mod trace;
@@ -34,6 +35,7 @@ pub use protocol::{
     Belongs, Broken, ByOrder, Dialogue, Established, ExchangeId, Full, Origin, Protocol, SHOWN, Sent, Session, Weighted,
 };
 pub use proxy::{Exception, Proxies, Proxy, ProxyKind, bracketed};
+pub use request::Request;
 pub use secure::{Fed, Handshake, SecureChannel, Security};
 pub use server::{Ask, Extent, Reply, ServerSession, Shape};
 pub use trace::{TRACEPARENT, Trace};

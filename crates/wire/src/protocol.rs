@@ -1,10 +1,15 @@
 //! How a protocol plugs in.
 
+use std::any::Any;
 use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
 
 use measure::Nanos;
 
-use crate::{Asked, Complaint, Done, FaultKind, Fill, Found, Lesson, Memory, Names, OptionSpec, Out, Recalled, Trace};
+use crate::{
+    Asked, Complaint, Done, FaultKind, Fill, Found, Lesson, Memory, Names, OptionSpec, Out, Recalled, Request, Trace,
+};
 
 /// Where connections of a request go: what the pool keys on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,8 +39,6 @@ impl Origin {
 
 /// What a protocol is to the rest of brunt: listed once, in order, and handed to `cli::main_with`.
 pub trait Protocol: Send + Sync + 'static {
-    /// What one run says in this protocol.
-    type Dialogue: Dialogue;
     /// The name in plans and reports.
     fn name(&self) -> &'static str;
     /// The URL schemes it answers to, without `://`: `http`, `https`. What one implies is for [`Protocol::prepare`] to read.
@@ -46,10 +49,10 @@ pub trait Protocol: Send + Sync + 'static {
         false
     }
     /// Its options; one description each.
-    fn options(&self) -> &'static [OptionSpec];
+    fn options(&self) -> &[OptionSpec];
     /// Those of its options, by name, that one URL of a run may have for itself ([`Asked::own`]); none where URLs have no
     /// options of their own.
-    fn options_of_one_url(&self) -> &'static [&'static str] {
+    fn options_of_one_url(&self) -> &[&'static str] {
         &[]
     }
     /// Those of its options that are checks of a response to a request of this URL, in the order in which sessions tell which of
@@ -70,25 +73,32 @@ pub trait Protocol: Send + Sync + 'static {
     ///
     /// # Errors
     /// The user's mistake, naming the option.
-    fn inquire(&self, _asked: &Asked) -> Result<Option<Self::Dialogue>, Complaint> {
+    fn inquire(&self, _asked: &Asked) -> Result<Option<Arc<dyn Dialogue>>, Complaint> {
         Ok(None)
     }
     /// Encodes everything that can be encoded before the run.
     ///
     /// # Errors
     /// The user's mistake, naming the option.
-    fn prepare(&self, asked: &Asked) -> Result<Self::Dialogue, Complaint>;
+    fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint>;
 }
 
-/// One prepared request and where it goes.
-#[derive(Debug)]
-pub struct Weighted<R> {
+/// One prepared request and where it goes; `R` is what its protocol knows it as while it prepares.
+#[derive(Clone, Debug)]
+pub struct Weighted<R = Request> {
     /// The request.
     pub request: R,
     /// Index into [`Dialogue::origins`].
     pub origin: usize,
     /// How often it is chosen, relative to the others.
     pub weight: f64,
+}
+
+impl<R: Any + Send + Sync> Weighted<R> {
+    /// The same as the engine holds it.
+    pub fn erased(self) -> Weighted {
+        Weighted { request: Request::new(self.request), origin: self.origin, weight: self.weight }
+    }
 }
 
 /// The most bytes of each direction of a conversation that are kept to be shown; the rest is counted.
@@ -105,12 +115,8 @@ pub enum ByOrder {
 
 /// Everything a run will say in a protocol: prepared once, shared read-only by the workers.
 pub trait Dialogue: Send + Sync + 'static {
-    /// One prepared request.
-    type Request: Send + Sync + 'static;
-    /// One connection's conversation.
-    type Session: Session<Request = Self::Request>;
     /// The requests to choose from; at least one.
-    fn requests(&self) -> &[Weighted<Self::Request>];
+    fn requests(&self) -> &[Weighted];
     /// Where they go; at least one.
     fn origins(&self) -> &[Origin];
     /// What the requests are called in figures, in their order. None named: they share one row, which is the whole.
@@ -119,12 +125,12 @@ pub trait Dialogue: Send + Sync + 'static {
     }
     /// Requests sent once before the run (`--before`), outside of all figures: on one connection to each origin, one after
     /// the other, in this order. One that fails ends the run before it began.
-    fn before(&self) -> &[Self::Request] {
+    fn before(&self) -> &[Request] {
         &[]
     }
     /// As [`Dialogue::before`], once the run is over (`--after`), also where it was interrupted. One that fails is told, and
     /// the rest are sent.
-    fn after(&self) -> &[Self::Request] {
+    fn after(&self) -> &[Request] {
         &[]
     }
     /// What to offer by ALPN on TLS connections.
@@ -161,21 +167,21 @@ pub trait Dialogue: Send + Sync + 'static {
         None
     }
     /// The bytes of a request as sent, for examples of failures and for `--debug`.
-    fn sent(&self, request: &Self::Request) -> Vec<u8>;
+    fn sent(&self, request: &Request) -> Vec<u8>;
     /// The same as it was sent with this fill: by protocols whose requests have slots.
-    fn sent_with(&self, request: &Self::Request, _fill: &Fill<'_>) -> Vec<u8> {
+    fn sent_with(&self, request: &Request, _fill: &Fill<'_>) -> Vec<u8> {
         self.sent(request)
     }
     /// The same as a user sent it who keeps this ([`Dialogue::remembers`]).
-    fn sent_remembering(&self, request: &Self::Request, fill: &Fill<'_>, _memory: &Memory) -> Vec<u8> {
+    fn sent_remembering(&self, request: &Request, fill: &Fill<'_>, _memory: &Memory) -> Vec<u8> {
         self.sent_with(request, fill)
     }
     /// The trace that a request says it belongs to, filled so: nothing of it is kept while it is under way.
-    fn trace(&self, _request: &Self::Request, _fill: &Fill<'_>) -> Option<Trace> {
+    fn trace(&self, _request: &Request, _fill: &Fill<'_>) -> Option<Trace> {
         None
     }
     /// True for a request that has no place to say a trace in: it belongs to one all the same, where the run has traces.
-    fn says_no_trace(&self, _request: &Self::Request) -> bool {
+    fn says_no_trace(&self, _request: &Request) -> bool {
         false
     }
     /// True where answers are looked into beyond what ends them (checks, captures): that may take longer than a clock may be old.
@@ -189,13 +195,7 @@ pub trait Dialogue: Send + Sync + 'static {
     }
     /// Puts into a user's memory what an answer to this request of its asked for ([`crate::Event::Learnt`]). What comes back finds
     /// what the answer names beside, and is called once its end was stamped.
-    fn learn(
-        &self,
-        _request: &Self::Request,
-        _fill: &Fill<'_>,
-        _lesson: Lesson,
-        _memory: &mut Memory,
-    ) -> Option<Found<Self::Request>> {
+    fn learn(&self, _request: &Request, _fill: &Fill<'_>, _lesson: Lesson, _memory: &mut Memory) -> Option<Found> {
         None
     }
     /// True where users keep answers and do not ask again as long as those are good: only then [`Dialogue::recall`] is asked.
@@ -203,12 +203,16 @@ pub trait Dialogue: Send + Sync + 'static {
         false
     }
     /// The answer that a user has to a request that it would send now; None: it has to ask.
-    fn recall(&self, _request: &Self::Request, _fill: &Fill<'_>, _memory: &mut Memory) -> Option<Recalled> {
+    fn recall(&self, _request: &Request, _fill: &Fill<'_>, _memory: &mut Memory) -> Option<Recalled> {
         None
     }
-    /// False where no request of this run has slots, though those of the protocol may: then none is filled.
+    /// True where requests of this run have slots: only for them the engine makes a [`Fill`].
     fn has_slots(&self) -> bool {
-        true
+        false
+    }
+    /// True where what is said on a connection is counted: only then the engine asks [`Session::sequence`].
+    fn counts_messages(&self) -> bool {
+        false
     }
     /// After how many requests of a run what is said is at its end (a data file that is read once); None: never.
     fn requests_at_most(&self) -> Option<u64> {
@@ -216,11 +220,11 @@ pub trait Dialogue: Send + Sync + 'static {
     }
     /// What a message must be like to be the response to a request (`json $.type == "joined"`), where others may come before it: for
     /// people whom it does not reach.
-    fn awaited(&self, _request: &Self::Request) -> Option<String> {
+    fn awaited(&self, _request: &Request) -> Option<String> {
         None
     }
     /// A request as people write it, in sentences that name it: by protocols whose bytes are not what was written.
-    fn named(&self, request: &Self::Request) -> String {
+    fn named(&self, request: &Request) -> String {
         String::from_utf8_lossy(&self.sent(request)).trim().to_owned()
     }
     /// What went over a connection, first what was sent, as people read it: for `--debug`, by protocols whose bytes are no
@@ -229,7 +233,7 @@ pub trait Dialogue: Send + Sync + 'static {
         None
     }
     /// A conversation on a connection to `origin` that now stands.
-    fn session(&self, origin: &Origin, established: &Established) -> Self::Session;
+    fn session(&self, origin: &Origin, established: &Established) -> Box<dyn Session>;
     /// Of an inquiry ([`Protocol::inquire`]) whose request was answered: what came back. Taken once.
     fn learnt(&self) -> Option<Vec<u8>> {
         None
@@ -246,6 +250,12 @@ pub trait Dialogue: Send + Sync + 'static {
     /// where the name says it all.
     fn code_meaning(&self, _code: u32) -> &'static str {
         ""
+    }
+}
+
+impl fmt::Debug for dyn Dialogue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.origins()).finish()
     }
 }
 
@@ -306,15 +316,6 @@ pub struct Broken(pub &'static str);
 
 /// One connection's conversation. Bytes in, bytes out, finished exchanges out.
 pub trait Session: Send {
-    /// What it sends.
-    type Request;
-    /// True for protocols with timers of their own: only for them the engine calls [`Session::tick`], so that for the
-    /// others the call costs nothing.
-    const TIMED: bool = false;
-    /// True for protocols whose requests have slots: only for them the engine fills a [`Fill`].
-    const SLOTS: bool = false;
-    /// True for protocols that count what is said on a connection: only for them the engine asks [`Session::sequence`].
-    const COUNTS: bool = false;
     /// Preface, upgrade, AUTH: before any request.
     fn open(&mut self, _out: &mut Out) {}
     /// The same with what its user's first request on it is filled with, where the connection is its user's
@@ -322,12 +323,16 @@ pub trait Session: Send {
     fn open_with(&mut self, _fill: &Fill<'_>, out: &mut Out) {
         self.open(out);
     }
+    /// Begins anew on another connection to the same origin, in the memory it has: for runs with a connection for each
+    /// request. False where it cannot (ALPN may have chosen another conversation): a new one is made.
+    fn restart(&mut self, _established: &Established) -> bool {
+        false
+    }
     /// Starts an exchange: appends its bytes.
     ///
     /// # Errors
     /// [`Full`] where [`Session::room`] is 0; nothing was appended.
-    fn submit(&mut self, id: ExchangeId, request: &Self::Request, fill: &Fill<'_>, out: &mut Out)
-    -> Result<Sent, Full>;
+    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill<'_>, out: &mut Out) -> Result<Sent, Full>;
     /// The same for a user who keeps something of earlier answers: in the place of [`Session::submit`] where the dialogue
     /// says that its users do ([`Dialogue::remembers`]).
     ///
@@ -336,20 +341,12 @@ pub trait Session: Send {
     fn submit_with(
         &mut self,
         id: ExchangeId,
-        request: &Self::Request,
+        request: &Request,
         fill: &Fill<'_>,
         _memory: &Memory,
         out: &mut Out,
     ) -> Result<Sent, Full> {
         self.submit(id, request, fill, out)
-    }
-    /// A message on an open exchange.
-    ///
-    /// # Errors
-    /// [`Full`] where flow control (or the protocol) does not take it now: nothing was appended, and it is worth another
-    /// attempt after the next [`Session::receive`].
-    fn push(&mut self, _id: ExchangeId, _message: &[u8], _last: bool, _out: &mut Out) -> Result<(), Full> {
-        Err(Full)
     }
     /// Its time passed. True: the others live on and the connection may be used; false: the connection must close.
     fn cancel(&mut self, _id: ExchangeId, _out: &mut Out) -> bool {
@@ -364,7 +361,7 @@ pub trait Session: Send {
     ///
     /// # Errors
     /// [`Broken`] where the peer does not follow the protocol; what was complete before is in `done`.
-    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Self::Request>) -> Result<(), Broken>;
+    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken>;
     /// Which number ([`Fill::sequence`]) the request took that was submitted last; 0: none.
     fn sequence(&self) -> u64 {
         0
@@ -384,7 +381,7 @@ pub trait Session: Send {
         0
     }
     /// The peer closed. An answer that ends with the connection ends so; everything else in flight is failed by the engine.
-    fn closed(&mut self, _done: &mut Done<Self::Request>) {}
+    fn closed(&mut self, _done: &mut Done) {}
     /// What came of an answer that is not whole, where it was kept: shown where the exchange fails so.
     fn begun(&self) -> &[u8] {
         &[]
@@ -441,12 +438,4 @@ pub trait Session: Send {
     }
     /// The handshake asked for by [`Session::secures_now`] is complete: what follows is sealed.
     fn secured(&mut self, _out: &mut Out) {}
-    /// Protocols with timers of their own ([`Session::TIMED`]) hear the time here: after every other call, and at the moment
-    /// they last asked for. The answer is the moment to be woken at next. What the time brings about is appended.
-    ///
-    /// # Errors
-    /// As [`Session::receive`].
-    fn tick(&mut self, _now: Nanos, _out: &mut Out, _done: &mut Done<Self::Request>) -> Result<Option<Nanos>, Broken> {
-        Ok(None)
-    }
 }

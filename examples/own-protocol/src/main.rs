@@ -4,10 +4,11 @@
 //! once before the run, and a conversation without I/O. Load, figures, faults, reports and plan files come from brunt.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use wire::{
     Asked, Broken, Complaint, Dialogue, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full, OptionSpec,
-    Origin, Out, Protocol, Sent, Session, Takes, Text, Weighted,
+    Origin, Out, Protocol, Request, Sent, Session, Takes, Text, Weighted,
 };
 
 /// The longest answer that is taken: nothing from the network may grow without a bound.
@@ -16,7 +17,6 @@ const LONGEST: usize = 64 * 1024;
 struct Lines;
 
 impl Protocol for Lines {
-    type Dialogue = Said;
     fn name(&self) -> &'static str {
         "lines"
     }
@@ -33,7 +33,7 @@ impl Protocol for Lines {
         ];
         ALL
     }
-    fn prepare(&self, asked: &Asked) -> Result<Said, Complaint> {
+    fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
         let line = asked.value("line").unwrap_or("hello");
         let expected = asked.value("expect-line").map(|line| line.as_bytes().into());
         let mut said = Said { requests: Vec::new(), origins: Vec::new(), expected };
@@ -41,35 +41,33 @@ impl Protocol for Lines {
             let host = url.url.trim_start_matches("lines://").trim_end_matches('/');
             let (host, port) = host.rsplit_once(':').unwrap_or((host, "7"));
             let port = port.parse().map_err(|_| Complaint::new("URL", "has no port; write lines://host:7"))?;
-            let request = format!("{line}\n");
+            let request = Request::new(format!("{line}\n"));
             said.requests.push(Weighted { request, origin: said.origins.len(), weight: url.weight });
             said.origins.push(Origin::tcp(host, port, false));
         }
-        Ok(said)
+        Ok(Arc::new(said))
     }
 }
 
 /// All that a run says.
 struct Said {
-    requests: Vec<Weighted<String>>,
+    requests: Vec<Weighted>,
     origins: Vec<Origin>,
     expected: Option<Box<[u8]>>,
 }
 
 impl Dialogue for Said {
-    type Request = String;
-    type Session = Conversation;
-    fn requests(&self) -> &[Weighted<String>] {
+    fn requests(&self) -> &[Weighted] {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {
         &self.origins
     }
-    fn sent(&self, request: &String) -> Vec<u8> {
-        request.clone().into_bytes()
+    fn sent(&self, request: &Request) -> Vec<u8> {
+        request.of::<String>().clone().into_bytes()
     }
-    fn session(&self, _: &Origin, _: &Established) -> Conversation {
-        Conversation { asked: None, answer: Vec::new(), expected: self.expected.clone() }
+    fn session(&self, _: &Origin, _: &Established) -> Box<dyn Session> {
+        Box::new(Conversation { asked: None, answer: Vec::new(), expected: self.expected.clone() })
     }
 }
 
@@ -81,14 +79,13 @@ struct Conversation {
 }
 
 impl Session for Conversation {
-    type Request = String;
-    fn submit(&mut self, id: ExchangeId, request: &String, _: &Fill, out: &mut Out) -> Result<Sent, Full> {
+    fn submit(&mut self, id: ExchangeId, request: &Request, _: &Fill, out: &mut Out) -> Result<Sent, Full> {
         let None = self.asked else { return Err(Full) };
         self.asked = Some(id);
-        out.put(request.as_bytes());
+        out.put(request.of::<String>().as_bytes());
         Ok(Sent::Asked)
     }
-    fn receive(&mut self, bytes: &[u8], _: &mut Out, done: &mut Done<String>) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], _: &mut Out, done: &mut Done) -> Result<(), Broken> {
         self.answer.extend_from_slice(bytes);
         let Some(end) = self.answer.iter().position(|b| *b == b'\n') else {
             return if self.answer.len() > LONGEST { Err(Broken("a line is longer than 64 KiB")) } else { Ok(()) };
@@ -107,5 +104,5 @@ impl Session for Conversation {
 }
 
 fn main() -> ExitCode {
-    cli::main_with(vec![engine::runner(protocols::http::Http), engine::runner(Lines)])
+    cli::main_with(protocols::with_mixed(vec![Arc::new(protocols::http::Http), Arc::new(Lines)]))
 }

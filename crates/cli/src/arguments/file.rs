@@ -4,14 +4,15 @@
 //! there `load` is a map, times are nanoseconds and words are joined by `_`. One reader serves both, and all checks are
 //! those of the flags.
 
+use std::sync::Arc;
+
 use std::rc::Rc;
 
-use engine::Runner;
 use measure::Nanos;
 use plan::flow::{AT_MOST, TIMEOUT};
 use plan::yaml::{At, Node, Value};
 use plan::{Options, WeightedUrl, document, yaml};
-use wire::{Complaint, OptionSpec, Takes};
+use wire::{Complaint, OptionSpec, Protocol, Takes};
 
 use super::flow_called::Later;
 use super::flow_places::Places;
@@ -23,7 +24,7 @@ use super::{urls, ways};
 ///
 /// # Errors
 /// What is wrong with it, its line and column, and what would be right.
-pub fn read(path: &str, text: &str, protocols: &[Box<dyn Runner>]) -> Result<Given, Complaint> {
+pub fn read(path: &str, text: &str, protocols: &[Arc<dyn Protocol>]) -> Result<Given, Complaint> {
     let wrong = |(At { line, column }, trouble): yaml::Wrong| {
         Complaint::new(format!("{path} line {line} column {column}"), trouble)
     };

@@ -1,13 +1,12 @@
 //! The `flow` of a plan file: what users do in order, read into steps whose requests join the URLs of the plan.
 
-use engine::Runner;
 use measure::Nanos;
 use plan::flow::{AT_MOST, Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, TIMEOUT, Way};
 use plan::yaml::{At, Node, Value};
 use plan::{WeightedUrl, quantity};
 use protocols::CAPTURE;
 use serde_json::json;
-use wire::Complaint;
+use wire::{Complaint, Protocol};
 
 use super::file::{Reader, json_of, text_of};
 use super::flow_called::Later;
@@ -399,7 +398,7 @@ pub(super) fn in_order(mut given: Given) -> Result<Given, Complaint> {
 ///
 /// # Errors
 /// The first flag that does not.
-pub(super) fn of_run(flags: &Matched<'_>, given: &Given, protocol: &dyn Runner) -> Result<Option<Flow>, Complaint> {
+pub(super) fn of_run(flags: &Matched<'_>, given: &Given, protocol: &dyn Protocol) -> Result<Option<Flow>, Complaint> {
     let Some(flow) = &given.flow else {
         if !given.scenarios.is_empty() {
             return Ok(None);

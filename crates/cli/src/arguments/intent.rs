@@ -1,15 +1,16 @@
 //! From flags to what is wanted: the plan of a run, and how it is to be shown and kept.
 
+use std::sync::Arc;
+
 use std::path::Path;
 
 use clap::ArgMatches;
-use engine::Runner;
 use measure::Nanos;
 use plan::mask::{self, Secrets};
 use plan::{Load, NetKind, Options, Plan, Trial, WeightedUrl, quantity};
 use report::formats::{self, FORMATS, Format};
 use report::{Lang, Objective};
-use wire::{Complaint, OptionSpec, Takes};
+use wire::{Complaint, OptionSpec, Protocol, Takes};
 
 use crate::curl;
 use crate::redact::Redaction;
@@ -136,7 +137,7 @@ struct Located {
 pub fn read(
     matches: &ArgMatches,
     line: &[String],
-    protocols: &[Box<dyn Runner>],
+    protocols: &[Arc<dyn Protocol>],
     defaults: &Defaults,
 ) -> Result<Intent, Complaint> {
     let file = plan_file(&Matched::line(matches), protocols)?;
@@ -164,7 +165,7 @@ pub fn read(
 }
 
 /// What the plan file says, where one is named among the URLs.
-fn plan_file(flags: &Matched<'_>, protocols: &[Box<dyn Runner>]) -> Result<Given, Complaint> {
+fn plan_file(flags: &Matched<'_>, protocols: &[Arc<dyn Protocol>]) -> Result<Given, Complaint> {
     let paths: Vec<&str> = flags.texts("target").into_iter().filter(|text| urls::is_plan(text)).collect();
     match paths[..] {
         [] => Ok(Given::default()),
@@ -201,7 +202,7 @@ fn over(
     matches: &ArgMatches,
     given: &Given,
     line: &[String],
-    protocols: &[Box<dyn Runner>],
+    protocols: &[Arc<dyn Protocol>],
     defaults: &Defaults,
 ) -> Result<Intent, Complaint> {
     let flags = Matched::over(matches, given);
@@ -262,7 +263,7 @@ fn over(
 fn plan(
     (flags, several): (&Matched<'_>, bool),
     urls: Vec<WeightedUrl>,
-    protocol: &dyn Runner,
+    protocol: &dyn Protocol,
     options: Options,
     defaults: &Defaults,
 ) -> Result<Plan, Complaint> {

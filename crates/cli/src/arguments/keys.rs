@@ -1,10 +1,11 @@
 //! The keys a plan file may have: the flags of a run by their long names, the options of the protocols, and a few that
 //! hold several things. One list serves the reader, the suggestions and the schema.
 
+use std::sync::Arc;
+
 use clap::ArgAction;
-use engine::Runner;
 use serde_json::{Map, Value, json};
-use wire::Takes;
+use wire::{Protocol, Takes};
 
 use super::{flags, spoken};
 
@@ -82,7 +83,7 @@ pub struct Keys(Vec<Flag>);
 
 impl Keys {
     /// The keys with these protocols.
-    pub fn new(protocols: &[Box<dyn Runner>]) -> Keys {
+    pub fn new(protocols: &[Arc<dyn Protocol>]) -> Keys {
         let options: Vec<&str> = protocols.iter().flat_map(|p| p.options()).map(|spec| spec.name).collect();
         let of_one_url: Vec<&str> = protocols.iter().flat_map(|p| p.options_of_one_url()).copied().collect();
         let command = flags::run_command(&spoken::of(protocols));

@@ -39,9 +39,10 @@ mod usage;
 mod watching;
 mod ways;
 
+use std::sync::Arc;
+
 use clap::error::ErrorKind;
-use engine::Runner;
-use wire::Complaint;
+use wire::{Complaint, Protocol};
 
 use crate::foreign;
 
@@ -108,7 +109,7 @@ pub struct Calibrate {
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults) -> Result<Command, Complaint> {
+pub fn read(line: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaults) -> Result<Command, Complaint> {
     if let Some((first, rest)) = line.split_first() {
         let spoken = spoken::of(protocols);
         let text = match first.as_str() {
@@ -178,7 +179,7 @@ pub fn read(line: &[String], protocols: &[Box<dyn Runner>], defaults: &Defaults)
 fn planned(
     matches: &clap::ArgMatches,
     line: &[String],
-    protocols: &[Box<dyn Runner>],
+    protocols: &[Arc<dyn Protocol>],
     defaults: &Defaults,
 ) -> Result<Command, Complaint> {
     let flags = matched::Matched::line(matches);

@@ -1,10 +1,9 @@
 //! A run of scenarios: what goes with them and what does not, one of them alone, and their schema.
 
-use engine::Runner;
 use plan::{Plan, Scenario};
 use report::Objective;
 use serde_json::json;
-use wire::Complaint;
+use wire::{Complaint, Protocol};
 
 use super::given::Given;
 use super::intent::in_one_queue;
@@ -25,7 +24,12 @@ fn called(plan: &Plan) -> Vec<String> {
 ///
 /// # Errors
 /// What does not go with them, or only with them.
-pub(super) fn of_run(flags: &Matched<'_>, given: &Given, plan: Plan, protocol: &dyn Runner) -> Result<Plan, Complaint> {
+pub(super) fn of_run(
+    flags: &Matched<'_>,
+    given: &Given,
+    plan: Plan,
+    protocol: &dyn Protocol,
+) -> Result<Plan, Complaint> {
     let asked = flags.text("scenario");
     if given.scenarios.is_empty() {
         return match asked {

@@ -3,23 +3,24 @@
 //! Two protocols may have an option of the same name: it is one flag then, shown under the first of them, with what it is to
 //! the others. An option that the protocol of the run does not have is refused, never ignored.
 
+use std::sync::Arc;
+
 use clap::Arg;
-use engine::Runner;
-use wire::{Complaint, OptionSpec, Takes};
+use wire::{Complaint, OptionSpec, Protocol, Takes};
 
 use super::flags::{many, one, switch};
 use super::matched::Matched;
 
 /// What is known of a protocol before a URL chooses one: its name and its options.
-pub type Spoken = (&'static str, &'static [OptionSpec]);
+pub type Spoken = (&'static str, Vec<OptionSpec>);
 
 /// The names and options of these protocols.
-pub fn of(protocols: &[Box<dyn Runner>]) -> Vec<Spoken> {
-    alone(protocols).map(|p| (p.name(), p.options())).collect()
+pub fn of(protocols: &[Arc<dyn Protocol>]) -> Vec<Spoken> {
+    alone(protocols).map(|p| (p.name(), p.options().to_vec())).collect()
 }
 
 /// Those that have options of their own: not the one that speaks the others in a flow.
-fn alone(protocols: &[Box<dyn Runner>]) -> impl Iterator<Item = &dyn Runner> {
+fn alone(protocols: &[Arc<dyn Protocol>]) -> impl Iterator<Item = &dyn Protocol> {
     protocols.iter().map(|p| &**p).filter(|p| !p.schemes().is_empty())
 }
 
@@ -33,7 +34,7 @@ struct Shared {
 pub fn flags(spoken: &[Spoken]) -> Vec<Arg> {
     let mut merged: Vec<Shared> = Vec::new();
     for (protocol, options) in spoken {
-        for spec in *options {
+        for spec in options {
             let one = (*protocol, spec.help.en);
             match merged.iter_mut().find(|known| known.spec.name == spec.name) {
                 Some(known) => {
@@ -88,7 +89,7 @@ fn flag(spec: &OptionSpec, help: String) -> Arg {
 ///
 /// # Errors
 /// The first such option, and who has it.
-pub fn refuse_others(flags: &Matched<'_>, protocols: &[Box<dyn Runner>], chosen: usize) -> Result<(), Complaint> {
+pub fn refuse_others(flags: &Matched<'_>, protocols: &[Arc<dyn Protocol>], chosen: usize) -> Result<(), Complaint> {
     let own = protocols[chosen].options();
     for other in alone(protocols) {
         let given = |spec: &&OptionSpec| match spec.takes {
@@ -97,7 +98,7 @@ pub fn refuse_others(flags: &Matched<'_>, protocols: &[Box<dyn Runner>], chosen:
         };
         let foreign = |spec: &&OptionSpec| !own.iter().any(|o| o.name == spec.name);
         if let Some(spec) = other.options().iter().filter(foreign).find(given) {
-            let has = |other: &dyn Runner| other.options().iter().any(|o| o.name == spec.name);
+            let has = |other: &dyn Protocol| other.options().iter().any(|o| o.name == spec.name);
             let names: Vec<&str> = alone(protocols).filter(|other| has(*other)).map(|other| other.name()).collect();
             let trouble = format!(
                 "is an option for {}, and the URL is {}; leave it out",

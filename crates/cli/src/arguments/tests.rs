@@ -1,15 +1,17 @@
 //! Command lines as tables: what they come to, or the sentence they are answered with.
 
+use std::sync::Arc;
+
 use measure::Nanos;
 use plan::{Arrivals, Load, NetKind, Stage};
-use wire::{OptionSpec, Takes};
+use wire::{OptionSpec, Protocol, Takes};
 
 use super::*;
 
 pub const DEFAULTS: Defaults = Defaults { cores: 4.7, descriptors: 1024, seed: 7 };
 
-pub fn protocols() -> Vec<Box<dyn Runner>> {
-    wires::all()
+pub fn protocols() -> Vec<Arc<dyn Protocol>> {
+    protocols::all()
 }
 
 /// Splits at spaces; `_` stands for a space inside a word.
@@ -310,7 +312,7 @@ fn an_option_of_two_protocols_is_one_flag() {
     }
     const FIRST: &[OptionSpec] = &[option("expect", Takes::One("TEXT")), option("switch", Takes::Nothing)];
     const SECOND: &[OptionSpec] = &[option("expect", Takes::Many("TEXT")), option("own", Takes::One("N"))];
-    let command = flags::run_command(&[("a", FIRST), ("b", SECOND)]);
+    let command = flags::run_command(&[("a", FIRST.to_vec()), ("b", SECOND.to_vec())]);
     command.clone().debug_assert();
     let matches = command.get_matches_from(["brunt", "--expect", "x", "--expect", "y", "--switch"]);
     let flags = matched::Matched::line(&matches);

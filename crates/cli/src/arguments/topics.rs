@@ -131,8 +131,8 @@ mod tests {
 
     fn spoken() -> Vec<Spoken> {
         vec![
-            ("http", wire::Protocol::options(&protocols::http::Http)),
-            ("grpc", wire::Protocol::options(&protocols::grpc::Grpc)),
+            ("http", wire::Protocol::options(&protocols::http::Http).to_vec()),
+            ("grpc", wire::Protocol::options(&protocols::grpc::Grpc).to_vec()),
         ]
     }
 

@@ -1,9 +1,10 @@
 //! Where requests go and over what: URLs, redirections, source addresses, TLS.
 
-use engine::Runner;
+use std::sync::Arc;
+
 use plan::address::{self, ConnectTo};
 use plan::{Tls, WeightedUrl, mask};
-use wire::Complaint;
+use wire::{Complaint, Protocol};
 
 use super::given::Given;
 use super::matched::Matched;
@@ -164,7 +165,7 @@ const EATERS: [(&str, &str); 13] = [
 pub fn all_urls(
     flags: &Matched<'_>,
     given: &Given,
-    protocols: &[Box<dyn Runner>],
+    protocols: &[Arc<dyn Protocol>],
     said_run: bool,
 ) -> Result<Vec<WeightedUrl>, Complaint> {
     let schemes: Vec<&str> = protocols.iter().flat_map(|p| p.schemes()).copied().collect();
@@ -213,7 +214,7 @@ pub fn all_urls(
 ///
 /// # Errors
 /// The first URL that has some.
-pub fn refuse_own_options(urls: &[WeightedUrl], protocol: &dyn Runner) -> Result<(), Complaint> {
+pub fn refuse_own_options(urls: &[WeightedUrl], protocol: &dyn Protocol) -> Result<(), Complaint> {
     match urls.iter().find(|url| !url.options.is_empty()) {
         Some(url) if protocol.options_of_one_url().is_empty() => {
             let trouble = format!(
@@ -231,7 +232,7 @@ pub fn refuse_own_options(urls: &[WeightedUrl], protocol: &dyn Runner) -> Result
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn protocol_of(urls: &[WeightedUrl], flow: bool, protocols: &[Box<dyn Runner>]) -> Result<usize, Complaint> {
+pub fn protocol_of(urls: &[WeightedUrl], flow: bool, protocols: &[Arc<dyn Protocol>]) -> Result<usize, Complaint> {
     let speaker = |url: &str| {
         let scheme = url.split("://").next().unwrap_or_default();
         protocols.iter().position(|p| p.schemes().contains(&scheme))

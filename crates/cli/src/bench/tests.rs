@@ -21,7 +21,7 @@ fn target() -> (Target, String) {
 fn bench(words: &[&str]) -> (Bench, Plan) {
     let words: Vec<String> = words.iter().map(ToString::to_string).collect();
     let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
-    let protocols = wires::all();
+    let protocols = protocols::all();
     let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{words:?}") };
     let protocol = &*protocols[intent.protocol];
     let bench = Bench::prepare(&mut intent, protocol, &Host::default());

@@ -56,7 +56,7 @@ impl Launcher for Within {
                 let _ = (&there).read_to_end(&mut Vec::new());
                 return Err("it was a stranger".into());
             }
-            let protocols = wires::all();
+            let protocols = protocols::all();
             let assignment = Assignment::accept(there, back).map_err(|error| error.to_string())?;
             perform(assignment, &protocols, &Host::default()).map_err(|complaint| complaint.to_string())
         });
@@ -82,7 +82,7 @@ fn target() -> Target {
 fn bench(words: &[&str], launcher: Within) -> (Bench, Plan) {
     let words: Vec<String> = ["--processes", "2", "-w", "2"].iter().chain(words).map(ToString::to_string).collect();
     let defaults = Defaults { cores: 2.0, descriptors: 1024, seed: 7 };
-    let protocols = wires::all();
+    let protocols = protocols::all();
     let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{words:?}") };
     let protocol = &*protocols[intent.protocol];
     let bench = Bench::prepare(&mut intent, protocol, &Host::default());

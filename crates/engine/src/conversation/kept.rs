@@ -3,14 +3,14 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use measure::Nanos;
-use wire::{Belongs, Dialogue, Ended, Fill, Memory};
+use wire::{Belongs, Ended, Fill, Memory, Request};
 
 use super::{Conversation, OneShot, Transcribed, Trouble};
 use crate::exchange::NONE;
 use crate::links::Led;
 
 /// Where its connection leads.
-pub(super) fn led<'a, D: Dialogue>(one_shot: &OneShot<'a, D>, memory: &'a Memory) -> Led<'a> {
+pub(super) fn led<'a>(one_shot: &OneShot<'a>, memory: &'a Memory) -> Led<'a> {
     let owned = one_shot.dialogue.belongs(one_shot.origin) == Belongs::ToUser;
     let fill = Fill { unix_ns: unix_ns(), run: one_shot.setup.plan.seed, values: &memory.values, ..Fill::default() };
     Led { origin: one_shot.origin, user: NONE, fill: owned.then_some(fill) }
@@ -22,24 +22,24 @@ pub(crate) fn unix_ns() -> u64 {
 }
 
 /// What came of its first requests, and the conversation itself.
-pub(super) type Begun<'a, D> = (Vec<Ended<<D as Dialogue>::Request>>, Kept<'a, D>);
+pub(super) type Begun<'a> = (Vec<Ended>, Kept<'a>);
 
 /// A conversation that goes on, and what went over its connection.
-pub(crate) struct Kept<'a, D: Dialogue> {
-    pub(super) talk: Conversation<'a, D>,
+pub(crate) struct Kept<'a> {
+    pub(super) talk: Conversation<'a>,
     /// The address connected to.
     pub(super) address: String,
     /// The proxy that it is the address of.
     pub(super) through: Option<String>,
 }
 
-impl<'a, D: Dialogue> Kept<'a, D> {
+impl<'a> Kept<'a> {
     /// Sends another request on it, whose answer may take so long.
     pub fn go_on(
         &mut self,
-        (request, patience): (&'a D::Request, Nanos),
+        (request, patience): (&'a Request, Nanos),
         transcribed: &mut Transcribed,
-    ) -> Result<Vec<Ended<D::Request>>, Trouble> {
+    ) -> Result<Vec<Ended>, Trouble> {
         self.talk.adds(request, patience);
         let outcome = self.talk.converse();
         self.write_down(transcribed);

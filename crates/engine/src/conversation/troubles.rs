@@ -1,10 +1,10 @@
 //! Why a conversation ended without the response that was awaited.
 
-use wire::{Broken, Dialogue, FaultKind, Session, bracketed};
+use wire::{Broken, FaultKind, Session, bracketed};
 
 use super::{Conversation, Trouble, no_answer};
 
-impl<D: Dialogue> Conversation<'_, D> {
+impl Conversation<'_> {
     /// Why a conversation ended in which the peer does not do as the protocol says, or refuses, as it may.
     pub(super) fn broken(&self, broken: Broken) -> Trouble {
         match self.links.session(self.conn).map_or(FaultKind::BrokenProtocol, Session::refusal) {

@@ -1,12 +1,15 @@
 //! The end of connections: what is said before, what the peer said, and letting go.
 
-use wire::{ConnId, Dialogue, Errno, Network, Session};
+use wire::{ConnId, Errno, Network};
 
 use super::{CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, Links};
 use crate::exchange::NONE;
 use crate::pool::{Conn, Stage};
 
-impl<N: Network, D: Dialogue> Links<N, D> {
+/// So many sessions that ended are kept for connections to come.
+const SPARE_AT_MOST: usize = 1024;
+
+impl<N: Network> Links<N> {
     /// The peer closed in order: what ends with the connection is done.
     pub fn closed(&mut self, conn: u32) {
         if let Some(session) = &mut self.conns[conn as usize].session {
@@ -33,7 +36,10 @@ impl<N: Network, D: Dialogue> Links<N, D> {
             self.out.clear();
             self.out_for = NONE;
         }
-        self.conns[conn as usize] = Conn::vacant();
+        let gone = std::mem::replace(&mut self.conns[conn as usize], Conn::vacant());
+        if let Some(session) = gone.session.filter(|_| self.once && self.spare.len() < SPARE_AT_MOST) {
+            self.spare.push((gone.origin, session));
+        }
         self.count -= 1;
         if abort { self.net.abort(ConnId(conn)) } else { self.net.close(ConnId(conn)) }
     }

@@ -1,16 +1,16 @@
 //! What is said on a connection that stands: exchanges begun, gone on with and given up, and heartbeats.
 
-use wire::{Dialogue, ExchangeId, Fill, Full, Memory, Network, Sent, Session};
+use wire::{ExchangeId, Fill, Full, Memory, Network, Request, Sent};
 
 use super::Links;
 
-impl<N: Network, D: Dialogue> Links<N, D> {
+impl<N: Network> Links<N> {
     /// Submits an exchange; its bytes leave with [`Links::flush`].
     ///
     /// # Errors
     /// The session has no room.
     #[inline]
-    pub fn submit(&mut self, conn: u32, id: ExchangeId, request: &D::Request, fill: &Fill) -> Result<Sent, Full> {
+    pub fn submit(&mut self, conn: u32, id: ExchangeId, request: &Request, fill: &Fill) -> Result<Sent, Full> {
         self.aim(conn);
         let session = self.conns[conn as usize].session.as_mut().ok_or(Full)?;
         session.submit(id, request, fill, &mut self.out)
@@ -24,7 +24,7 @@ impl<N: Network, D: Dialogue> Links<N, D> {
         &mut self,
         conn: u32,
         id: ExchangeId,
-        request: &D::Request,
+        request: &Request,
         fill: &Fill,
         memory: &Memory,
     ) -> Result<Sent, Full> {

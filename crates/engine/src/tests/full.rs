@@ -6,7 +6,7 @@ use measure::Nanos;
 use net::sim::{Peer, Say};
 use wire::{
     Asked, Broken, Complaint, Dialogue, Done, Established, ExchangeId, Fill, Full, OptionSpec, Origin, Out, Protocol,
-    Sent, Session, Weighted,
+    Request, Sent, Session, Weighted,
 };
 
 use super::harness::{MS, SECOND, Scene};
@@ -15,7 +15,6 @@ use super::harness::{MS, SECOND, Scene};
 struct Stubborn;
 
 impl Protocol for Stubborn {
-    type Dialogue = Said;
     fn name(&self) -> &'static str {
         "stubborn"
     }
@@ -25,42 +24,39 @@ impl Protocol for Stubborn {
     fn options(&self) -> &'static [OptionSpec] {
         &[]
     }
-    fn prepare(&self, _asked: &Asked) -> Result<Said, Complaint> {
-        let requests = vec![Weighted { request: (), origin: 0, weight: 1.0 }];
-        Ok(Said { requests, origins: vec![Origin::tcp("test", 80, false)] })
+    fn prepare(&self, _asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
+        let requests = vec![Weighted { request: Request::new(()), origin: 0, weight: 1.0 }];
+        Ok(Arc::new(Said { requests, origins: vec![Origin::tcp("test", 80, false)] }))
     }
 }
 
 struct Said {
-    requests: Vec<Weighted<()>>,
+    requests: Vec<Weighted>,
     origins: Vec<Origin>,
 }
 
 impl Dialogue for Said {
-    type Request = ();
-    type Session = Refuses;
-    fn requests(&self) -> &[Weighted<()>] {
+    fn requests(&self) -> &[Weighted] {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {
         &self.origins
     }
-    fn sent(&self, _request: &()) -> Vec<u8> {
+    fn sent(&self, _request: &Request) -> Vec<u8> {
         b"never".to_vec()
     }
-    fn session(&self, _origin: &Origin, _established: &Established) -> Refuses {
-        Refuses
+    fn session(&self, _origin: &Origin, _established: &Established) -> Box<dyn Session> {
+        Box::new(Refuses)
     }
 }
 
 struct Refuses;
 
 impl Session for Refuses {
-    type Request = ();
-    fn submit(&mut self, _id: ExchangeId, _request: &(), _fill: &Fill, _out: &mut Out) -> Result<Sent, Full> {
+    fn submit(&mut self, _id: ExchangeId, _request: &Request, _fill: &Fill, _out: &mut Out) -> Result<Sent, Full> {
         Err(Full)
     }
-    fn receive(&mut self, _bytes: &[u8], _out: &mut Out, _done: &mut Done<()>) -> Result<(), Broken> {
+    fn receive(&mut self, _bytes: &[u8], _out: &mut Out, _done: &mut Done) -> Result<(), Broken> {
         Ok(())
     }
     fn goodbye(&self) -> &'static str {

@@ -189,7 +189,7 @@ impl Scene {
             variables: plan.variables().into(),
             ..Asked::default()
         };
-        let dialogue = Arc::new(protocol.prepare(&crate::run::without_names(&asked)).expect("the plan can be said"));
+        let dialogue = protocol.prepare(&crate::run::without_names(&asked)).expect("the plan can be said");
         let checks = wire::Checks::read(&asked, |url| protocol.checks(url)).expect("checks");
         let checks = checks.and_then(|checks| crate::checked::Checked::of(checks, &*dialogue)).map(Arc::new);
         let setup = Setup {
@@ -204,7 +204,7 @@ impl Scene {
             control: self.control(),
             read_late: None,
         };
-        let origins = wire::Dialogue::origins(&*dialogue).iter();
+        let origins = dialogue.origins().iter();
         let pools: Vec<_> = origins.map(|o| (o.clone(), self.resolver.resolve(o).unwrap_or_default())).collect();
         let (workers, requests) = (worker_count(plan), requests(&*dialogue));
         let barriers = [Barrier::of(workers), Barrier::of(workers)];

@@ -1,7 +1,7 @@
 //! What the pages name that a user alone comes to: fetched one after the other, so that each can be told.
 
 use record::FirstAnswer;
-use wire::{Dialogue, FaultKind, Fill, Follow, Origin};
+use wire::{FaultKind, Fill, Follow, Origin, Request};
 
 use super::{Walk, Walked};
 use crate::conversation::unix_ns;
@@ -37,7 +37,7 @@ pub struct LeftOut {
     pub cut: bool,
 }
 
-impl<D: Dialogue> Walk<'_, D> {
+impl Walk<'_> {
     /// Fetches what the response to a request names, where it was a page; what is wrong with the page for that. Requests of a batch, which
     /// are not `alone`, fetch nothing beside.
     pub(super) fn fetch(&mut self, request: usize, alone: bool, told: &mut dyn FnMut(Walked)) -> Option<FaultKind> {
@@ -69,7 +69,7 @@ impl<D: Dialogue> Walk<'_, D> {
         first
     }
 
-    fn resource(&self, page: usize, follow: &Follow<D::Request>, may_fail: bool) -> Resource {
+    fn resource(&self, page: usize, follow: &Follow, may_fail: bool) -> Resource {
         let url = url_of(&follow.origin, &self.dialogue.sent(&follow.request));
         if let Some(answer) = self.recalled(&follow.request) {
             return Resource { page, url, answer, fault: None, from_cache: true, may_fail };
@@ -83,7 +83,7 @@ impl<D: Dialogue> Walk<'_, D> {
     }
 
     /// What its user has of it already.
-    fn recalled(&self, request: &D::Request) -> Option<FirstAnswer> {
+    fn recalled(&self, request: &Request) -> Option<FirstAnswer> {
         if !self.dialogue.recalls() {
             return None;
         }

@@ -36,7 +36,7 @@ enum Stand {
 }
 
 /// Which origins of a run a `close` is about, by the servers it names; None: all of them.
-pub(crate) fn origins_of<D: Dialogue>(servers: &[String], plan: &Plan, dialogue: &D) -> Option<Vec<u32>> {
+pub(crate) fn origins_of(servers: &[String], plan: &Plan, dialogue: &dyn Dialogue) -> Option<Vec<u32>> {
     let meant = |url: &str| servers.iter().any(|server| server_of(server) == server_of(url));
     let urls = plan.urls.iter().zip(dialogue.requests());
     let mut origins: Vec<u32> =
@@ -48,7 +48,7 @@ pub(crate) fn origins_of<D: Dialogue>(servers: &[String], plan: &Plan, dialogue:
 
 impl Anew {
     /// Of the flows of a plan; None where none of them closes anything.
-    pub fn of<D: Dialogue>(plan: &Plan, dialogue: &D) -> Option<Anew> {
+    pub fn of(plan: &Plan, dialogue: &dyn Dialogue) -> Option<Anew> {
         let of_flow = |(_, flow)| {
             let program = Program::of(flow).unwrap_or_default();
             program.closes().iter().map(|servers| origins_of(servers, plan, dialogue)).collect()
@@ -71,7 +71,7 @@ impl Anew {
     }
 }
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// A user goes away from the servers that a `close` of its flow is about.
     #[cold]
     pub(super) fn goes_away(&mut self, user: u32, which: usize) {

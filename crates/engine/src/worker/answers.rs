@@ -2,7 +2,7 @@
 
 use measure::Nanos;
 use scenario::News;
-use wire::{Dialogue, Ended, Event, ExchangeId, FaultKind, Found, Lesson, Memory, Network, Phase, Session};
+use wire::{Ended, Event, ExchangeId, FaultKind, Found, Lesson, Memory, Network, Phase};
 
 use crate::exchange::{Exchange, NONE};
 use crate::sources::within;
@@ -15,7 +15,7 @@ use super::{Next, Worker};
 /// A request that the peer turns away is sent again so often.
 const RESENT_AT_MOST: u8 = 8;
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// What the session said is done; `broken` is what it found wrong with the conversation, if anything.
     #[inline]
     pub(super) fn settle(&mut self, conn: u32, broken: &str) {
@@ -74,7 +74,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// An exchange is over: counted, and its user goes on after this arrival.
     #[inline]
-    fn ended(&mut self, conn: u32, mut ended: Ended<D::Request>, broken: &str) {
+    fn ended(&mut self, conn: u32, mut ended: Ended, broken: &str) {
         let x = self.flights.take(ended.id);
         let late = ended.fault.is_none() && self.too_late(ended.id, &x);
         if late {
@@ -119,9 +119,9 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// A user keeps what the response to its request asked for.
     #[cold]
-    fn learn(&mut self, x: &Exchange, id: ExchangeId, lesson: Lesson) -> Option<Found<D::Request>> {
+    fn learn(&mut self, x: &Exchange, id: ExchangeId, lesson: Lesson) -> Option<Found> {
         let fill = self.flights.filled(x, id);
-        let request = self.flights.request(&self.dialogue, x, id)?;
+        let request = self.flights.request(&*self.dialogue, x, id)?;
         let mut none = Memory::default();
         let memory = self.memories.as_mut().map_or(&mut none, |memories| memories.of(x.user));
         let found = self.dialogue.learn(request, &fill, lesson, memory);
@@ -137,7 +137,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         batch == Some(false)
     }
 
-    fn ended_badly(&mut self, x: &Exchange, ended: &Ended<D::Request>, kind: FaultKind, broken: &str) {
+    fn ended_badly(&mut self, x: &Exchange, ended: &Ended, kind: FaultKind, broken: &str) {
         let phase = match kind {
             // A stream whose messages came has begun to be answered, whatever its last word.
             FaultKind::WrongStatus if x.last_message > Nanos::ZERO => Phase::Transfer,

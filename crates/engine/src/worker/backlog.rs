@@ -6,14 +6,14 @@
 
 use measure::Nanos;
 use scenario::{Act, News};
-use wire::{Dialogue, Network};
+use wire::Network;
 
 use super::Worker;
 
 /// So many arrivals that were never sent are drawn one by one at the end.
 const ONE_BY_ONE: u32 = 1 << 20;
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// True where no further arrival may wait for a connection. Those who wait are found out by difference: nothing is counted for it.
     #[inline]
     pub(super) fn queue_is_full(&self) -> bool {

@@ -6,7 +6,7 @@
 //! Where fewer are in flight than were then, nobody is waited for.
 
 use measure::Nanos;
-use wire::{Dialogue, Network};
+use wire::Network;
 
 use super::Worker;
 
@@ -45,7 +45,7 @@ impl Batching {
     }
 }
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// A second begins: nothing is waited for until its arrivals were heard.
     pub(super) fn listen_again(&mut self) {
         self.links.net().wait_for_at_least(1);

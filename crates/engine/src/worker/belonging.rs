@@ -5,7 +5,7 @@
 //! connection is not made good in silence: the next request on it fails, and the one after that opens another.
 
 use measure::Nanos;
-use wire::{Belongs, Dialogue, ExchangeId, FaultKind, Network, Phase, Session};
+use wire::{Belongs, Dialogue, ExchangeId, FaultKind, Network, Phase};
 
 use crate::exchange::NONE;
 use crate::sources::{scenario_of, within};
@@ -41,7 +41,7 @@ enum Own {
 
 impl Belongings {
     /// Of a dialogue with these origins; None where nothing is anybody's own.
-    pub fn of<D: Dialogue>(dialogue: &D, scenarios: usize) -> Option<Belongings> {
+    pub fn of(dialogue: &dyn Dialogue, scenarios: usize) -> Option<Belongings> {
         let belongs: Vec<Belongs> = dialogue.origins().iter().map(|origin| dialogue.belongs(origin)).collect();
         let mut each = 0;
         let place = |belongs: &Belongs| match belongs {
@@ -104,7 +104,7 @@ impl Belongings {
     }
 }
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// Whose connections to this origin are.
     #[inline]
     pub(super) fn belongs(&self, origin: u32) -> Belongs {

@@ -5,14 +5,14 @@
 
 use measure::Nanos;
 use scenario::News;
-use wire::{Dialogue, Fill, Follow, Found, Network};
+use wire::{Fill, Follow, Found, Network, Request};
 
 use crate::exchange::NONE;
 use crate::sources::within;
 
 use super::{Next, Worker};
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// True where a user has the answer to a prepared request, and was told so: unless the answer is a page, which is to be looked into first.
     #[cold]
     pub(super) fn is_there(&mut self, user: u32, request: u32, due: Nanos) -> bool {
@@ -36,7 +36,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// The same of what a redirect asks for; its user goes on.
     #[cold]
-    pub(super) fn hop_is_there(&mut self, next: &Next<D::Request>, follow: &Follow<D::Request>) -> bool {
+    pub(super) fn hop_is_there(&mut self, next: &Next, follow: &Follow) -> bool {
         let (user, due) = (next.user, self.heard);
         let fill = self.flights.would_fill(user, false, self.stamp);
         let Some(found) = self.recalled((user, next.name), due, (&follow.request, &fill)) else { return false };
@@ -55,7 +55,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// The same of what a page names, which was due when the page ended.
     #[cold]
-    pub(super) fn resource_is_there(&mut self, (user, name): (u32, u16), due: Nanos, request: &D::Request) -> bool {
+    pub(super) fn resource_is_there(&mut self, (user, name): (u32, u16), due: Nanos, request: &Request) -> bool {
         let fill = self.flights.would_fill(user, false, self.stamp);
         self.recalled((user, name), due, (request, &fill)).is_some()
     }
@@ -72,8 +72,8 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         &mut self,
         (user, name): (u32, u16),
         due: Nanos,
-        (request, fill): (&D::Request, &Fill<'_>),
-    ) -> Option<Option<Found<D::Request>>> {
+        (request, fill): (&Request, &Fill<'_>),
+    ) -> Option<Option<Found>> {
         let memory = self.memories.as_mut()?.of(user);
         let recalled = self.dialogue.recall(request, fill, memory)?;
         let found = recalled.lesson.and_then(|lesson| self.dialogue.learn(request, fill, lesson, memory));

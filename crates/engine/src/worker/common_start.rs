@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use measure::Nanos;
-use wire::{Dialogue, Network};
+use wire::Network;
 
 use crate::barrier::Barrier;
 
@@ -54,7 +54,7 @@ impl CommonStart {
     }
 }
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// A connection opened ahead stands or has failed.
     pub(super) fn opened_ahead_or_failed(&mut self) {
         if let Some(start) = &mut self.common_start {

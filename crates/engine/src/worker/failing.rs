@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use measure::Nanos;
 use scenario::News;
-use wire::{Dialogue, Errno, ExchangeId, FaultKind, Fill, Network, Phase, Session, Trace};
+use wire::{Errno, ExchangeId, FaultKind, Fill, Network, Phase, Trace};
 
 use crate::exchange::{Exchange, NONE, REUSED, Standing};
 use crate::message::{Message, RawExample};
@@ -85,7 +85,7 @@ impl Examples {
     }
 }
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// An exchange fails here and now.
     pub(super) fn fail_now(&mut self, id: ExchangeId, cause: &Cause<'_>, back_off: bool) {
         self.fail_with(id, cause, None, back_off);
@@ -187,7 +187,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// What it waited for in vain, where messages came that were others.
     fn awaited_of(&self, x: &Exchange, id: ExchangeId) -> Option<String> {
-        let request = self.flights.request(&self.dialogue, x, id).filter(|_| x.state == Standing::InFlight)?;
+        let request = self.flights.request(&*self.dialogue, x, id).filter(|_| x.state == Standing::InFlight)?;
         Some(format!("no message like {} came in time", self.dialogue.awaited(request)?))
     }
 
@@ -207,7 +207,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
         if x.state != Standing::InFlight {
             return None;
         }
-        let request = self.flights.request(&self.dialogue, x, id)?;
+        let request = self.flights.request(&*self.dialogue, x, id)?;
         let fill = self.flights.filled(x, id);
         let unsaid = || self.dialogue.says_no_trace(request).then(|| self.books.unsaid(&fill)).flatten();
         self.dialogue.trace(request, &fill).or_else(unsaid)
@@ -215,13 +215,13 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// What was sent: the same bytes, made again from what they were made of.
     fn sent_of(&mut self, x: &Exchange, id: ExchangeId) -> Vec<u8> {
-        let Some(request) = self.flights.request(&self.dialogue, x, id) else { return Vec::new() };
+        let Some(request) = self.flights.request(&*self.dialogue, x, id) else { return Vec::new() };
         if let Some(memories) = &mut self.memories {
             let memory = memories.of(x.user);
             let fill = Fill { values: &memory.values, ..self.flights.filled(x, id) };
             return self.dialogue.sent_remembering(request, &fill, memory);
         }
-        if !D::Session::SLOTS || !self.flights.fills() || x.request == NONE {
+        if !self.flights.fills() || x.request == NONE {
             return self.dialogue.sent(request);
         }
         self.dialogue.sent_with(request, &self.flights.filled(x, id))

@@ -4,7 +4,7 @@
 //! by order alone, such a rest says that some were taken for another's.
 
 use measure::Nanos;
-use wire::{Broken, Dialogue, Event, Network};
+use wire::{Broken, Event, Network};
 
 use crate::Stop;
 use crate::links::Arrived;
@@ -18,7 +18,7 @@ const ROUNDS: u32 = 64;
 /// What a refusal from afar may take; an answer too many may take as long as the longest answer of the last second, too.
 const GRACE: Nanos = Nanos::from_millis(50);
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// True where the run ends and this connection is to be looked at once more before it is closed.
     pub(super) fn is_kept_for_final_read(&self, conn: u32) -> bool {
         let ending = self.closing || self.source.quotas_spent(&self.limits, self.stamp);

@@ -2,7 +2,7 @@
 
 use measure::Nanos;
 use scenario::{Act, ENDLESS, News, What};
-use wire::{Dialogue, ExchangeId, Network, Values};
+use wire::{ExchangeId, Network, Values};
 
 use crate::exchange::{NONE, Standing};
 use crate::sources::{first_user, scenario_of, within};
@@ -12,7 +12,7 @@ use super::Worker;
 /// So long whoever is in a loop that sends nothing rests after each thousand steps.
 const ENDLESS_PAUSE: Nanos = Nanos::from_millis(10);
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// 2. As `ask`, of a user in a flow. An iteration that began goes on though its user is retired, all were started that were
     ///    asked for, or the window is over; the end of the drain cuts it.
     pub(super) fn ask_in_flow(&mut self, user: u32, due: Nanos, news: News) {

@@ -10,7 +10,7 @@
 //! - how the thread ran in each second: time on a core, time ready without one, its CPU quota enforced.
 
 use measure::Nanos;
-use wire::{Dialogue, Network, Running};
+use wire::{Network, Running};
 
 use crate::tally::Apart;
 
@@ -67,7 +67,7 @@ impl Health {
     }
 }
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// A turn is over, and the next wait begins. A turn that is left for a look at the time goes on: the sockets are not
     /// asked again before its end.
     #[inline]

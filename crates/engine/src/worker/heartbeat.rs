@@ -5,7 +5,7 @@
 //! visit. One that has not answered by its next heartbeat is dead, and is treated so.
 
 use measure::Nanos;
-use wire::{Dialogue, FaultKind, Network};
+use wire::{FaultKind, Network};
 
 use super::Worker;
 use crate::pool::Stage;
@@ -59,7 +59,7 @@ impl Heartbeats {
     }
 }
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// Visits the connections whose turn has come.
     pub(super) fn send_heartbeats(&mut self) {
         let Some(mut beat) = self.heartbeats.take() else { return };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use measure::Nanos;
 use scenario::News;
-use wire::{Dialogue, Network, Session};
+use wire::Network;
 
 use crate::barrier::Barrier;
 
@@ -70,7 +70,7 @@ impl HeldConnections {
     }
 }
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// True where another connection may be begun now.
     pub(super) fn may_come(&self) -> bool {
         self.held.as_ref().is_none_or(|held| self.pools.opening() < held.most_coming)

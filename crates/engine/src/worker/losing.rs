@@ -1,6 +1,6 @@
 //! Losing connections and letting them go: what is on them fails, and whoever needs another gets one.
 
-use wire::{Belongs, Dialogue, Ended, Errno, Event, ExchangeId, FaultKind, Network, Phase, Session};
+use wire::{Belongs, Ended, Errno, Event, ExchangeId, FaultKind, Network, Phase};
 
 use crate::exchange::{NONE, Standing};
 use crate::pool::Stage;
@@ -14,7 +14,7 @@ pub(super) const CUT: &str = "the response ends with its TLS connection, which w
     may be incomplete";
 
 /// Answers that would end well with their connection do not where it was cut off (RFC 8446 6.1, RFC 9112 9.8).
-pub(crate) fn fail_cut<R>(events: &mut [Event<R>], came: Box<[u8]>) {
+pub(crate) fn fail_cut(events: &mut [Event], came: Box<[u8]>) {
     for event in events {
         if let Event::Ended(ended @ Ended { fault: None, .. }) = event {
             (ended.fault, ended.follow, ended.why) = (Some(FaultKind::Closed), None, CUT.into());
@@ -23,7 +23,7 @@ pub(crate) fn fail_cut<R>(events: &mut [Event<R>], came: Box<[u8]>) {
     }
 }
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// The peer closed, or the connection never stood.
     pub(super) fn lost(&mut self, conn: u32, why: Option<Errno>) {
         // Where TLS is spoken its own word for the end comes first: without it anybody on the way may have cut the rest.

@@ -5,12 +5,12 @@ use scenario::News;
 use wire::Follow;
 
 /// What comes after an exchange.
-pub(super) struct Next<R> {
+pub(super) struct Next {
     pub user: u32,
     /// What the request was called; so are the hops that follow it.
     pub name: u16,
     pub hops: u8,
-    pub follow: Option<Box<Follow<R>>>,
+    pub follow: Option<Box<Follow>>,
     /// What the hops that follow it may take.
     pub within: Nanos,
     pub news: News,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use measure::Nanos;
 use scenario::News;
-use wire::{Dialogue, Errno, ExchangeId, FaultKind, Network, Phase};
+use wire::{Errno, ExchangeId, FaultKind, Network, Phase};
 
 use super::failing::Cause;
 use super::{Next, Worker};
@@ -55,7 +55,7 @@ impl OneWay {
 /// ECONNREFUSED: the peer's system said that nobody listens at that port.
 const REFUSED: Errno = Errno(111);
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// Ends those of this turn whose bytes the socket has taken.
     pub(super) fn end_one_way(&mut self) {
         let mut fresh = std::mem::take(&mut self.one_way.fresh);

@@ -2,7 +2,7 @@
 //! that takes exchanges. TLS and the protocol's own handshake are phases of their own; the connect timeout covers each.
 
 use measure::Nanos;
-use wire::{Belongs, Broken, Dialogue, Errno, ExchangeId, FaultKind, Fed, Fill, Network, Phase, Session, Values};
+use wire::{Belongs, Broken, Errno, ExchangeId, FaultKind, Fed, Fill, Network, Phase, Values};
 
 use crate::exchange::{NONE, Standing};
 use crate::links::{Cut, Led, Step};
@@ -39,7 +39,7 @@ fn led<'a>(
     Led { origin: &pools.get(origin).origin, user, fill: fill.map(|fill| Fill { values, ..fill }) }
 }
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// No idle connection: open one for this exchange (closed load, one exchange a connection), or wait for the first to
     /// become free while the pool grows (open load).
     pub(super) fn open_for(&mut self, id: ExchangeId, origin: u32) {

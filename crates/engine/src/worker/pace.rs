@@ -2,7 +2,7 @@
 
 use measure::Nanos;
 use plan::Change;
-use wire::{ConnId, Dialogue, ExchangeId, FaultKind, Network};
+use wire::{ConnId, ExchangeId, FaultKind, Network};
 
 use crate::Stop;
 use crate::books::Gauges;
@@ -23,7 +23,7 @@ const ASLEEP: Nanos = Nanos::from_millis(5);
 /// While a look-up or a common start is awaited, so often.
 const IMPATIENCE: Nanos = Nanos::from_millis(2);
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     pub(super) fn begin(&mut self) {
         self.stamp = self.links.net().now();
         self.heard = self.stamp;

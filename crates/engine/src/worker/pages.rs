@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 
 use measure::Nanos;
 use scenario::News;
-use wire::{Dialogue, Follow, Found, Network, Page};
+use wire::{Follow, Found, Network, Page};
 
 use crate::exchange::{HELD_BACK, NONE};
 use crate::sources::scenario_of;
@@ -16,25 +16,26 @@ use crate::sources::scenario_of;
 use super::{Next, Worker};
 
 /// The pages of one worker's users.
-pub(super) struct Pages<R> {
+#[derive(Default)]
+pub(super) struct Pages {
     /// Responses that have been heard, and not been looked into.
-    heard: VecDeque<Heard<R>>,
+    heard: VecDeque<Heard>,
     /// By user: the page whose resources it fetches.
-    open: HashMap<u32, Visit<R>>,
+    open: HashMap<u32, Visit>,
 }
 
-struct Heard<R> {
+struct Heard {
     user: u32,
     at: Nanos,
     /// What each of its resources may take.
     within: Nanos,
     news: News,
-    found: Found<R>,
+    found: Found,
 }
 
 /// A page that is not over.
-struct Visit<R> {
-    page: Page<R>,
+struct Visit {
+    page: Page,
     /// When it ended itself: all that it names was due then.
     ended: Nanos,
     /// As many are under way as may be: the next ones wait for them.
@@ -47,15 +48,9 @@ struct Visit<R> {
     back_off: bool,
 }
 
-impl<R> Default for Pages<R> {
-    fn default() -> Pages<R> {
-        Pages { heard: VecDeque::new(), open: HashMap::new() }
-    }
-}
-
-impl<R> Pages<R> {
+impl Pages {
     /// A response may name more for its user.
-    pub fn hears(&mut self, (user, at): (u32, Nanos), within: Nanos, news: News, found: Found<R>) {
+    pub fn hears(&mut self, (user, at): (u32, Nanos), within: Nanos, news: News, found: Found) {
         self.heard.push_back(Heard { user, at, within, news, found });
     }
 
@@ -89,7 +84,7 @@ fn failed(news: News) -> bool {
     matches!(news, News::Ended { fault: Some(_), .. })
 }
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// Looks into the pages that were heard, one after the other, and begins to fetch what they name.
     #[cold]
     pub(super) fn read_pages(&mut self) {
@@ -115,7 +110,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
 
     /// A resource of a user's page ended.
     #[cold]
-    pub(super) fn resource_ended(&mut self, next: &Next<D::Request>) {
+    pub(super) fn resource_ended(&mut self, next: &Next) {
         self.resource_is_over(next.user, next.news, next.back_off);
     }
 
@@ -164,12 +159,7 @@ impl<N: Network, D: Dialogue> Worker<N, D> {
     }
 
     /// A resource is due: with its page, and held back where others had to end first.
-    fn fetch(
-        &mut self,
-        (user, name): (u32, u16),
-        (due, held_back): (Nanos, bool),
-        (within, follow): (Nanos, Follow<D::Request>),
-    ) {
+    fn fetch(&mut self, (user, name): (u32, u16), (due, held_back): (Nanos, bool), (within, follow): (Nanos, Follow)) {
         let origin = self.pools.number_of(scenario_of(user), &follow.origin);
         let id = self.new_exchange(due, NONE, name, user, 0);
         if held_back {

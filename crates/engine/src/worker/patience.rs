@@ -2,13 +2,13 @@
 //! (`crate::patience` says for how long).
 
 use measure::Nanos;
-use wire::{Dialogue, FaultKind, Network};
+use wire::{FaultKind, Network};
 
 use crate::patience::LONGEST;
 
 use super::Worker;
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// True of a connection that ends, by the peer's doing, before it was of any use.
     pub(super) fn is_in_vain(&self, conn: u32, kind: FaultKind) -> bool {
         let c = self.links.conn(conn);

@@ -11,7 +11,7 @@
 
 use measure::Nanos;
 use plan::Plan;
-use wire::{Dialogue, Network};
+use wire::Network;
 
 use super::Worker;
 
@@ -249,7 +249,7 @@ impl Spin {
     }
 }
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// Waits until something comes, `until` at the latest; returns until when this wait was meant to last, which may be earlier.
     #[inline]
     pub(super) fn wait(&mut self, until: Nanos) -> Nanos {

@@ -2,7 +2,7 @@
 
 use measure::Nanos;
 use scenario::{Act, News};
-use wire::{Belongs, Dialogue, Network, Session};
+use wire::{Belongs, Network};
 
 use crate::exchange::NONE;
 use crate::sources::within;
@@ -14,7 +14,7 @@ const LONG: Nanos = Nanos::from_millis(1);
 /// Users started in one turn of the loop, so that responses are read while many still connect.
 const STARTS: usize = 32;
 
-impl<N: Network, D: Dialogue> Worker<N, D> {
+impl<N: Network> Worker<N> {
     /// 2. What a user does next; a request it sends is due at `due`. The place where the choice of the scenario meets the limits of
     ///    the run.
     #[inline]

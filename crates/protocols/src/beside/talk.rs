@@ -22,7 +22,7 @@ pub enum Heard {
 
 impl Heard {
     /// Tells of a message of so many bytes.
-    pub fn tell<R>(self, size: u64, done: &mut Done<R>) {
+    pub fn tell(self, size: u64, done: &mut Done) {
         match self {
             Heard::FirstOwed => done.push(Event::Owed),
             // It was told of the first, and all of them are said together.

@@ -129,7 +129,7 @@ impl Call {
 /// Hears what the server says.
 #[derive(Debug)]
 pub struct Ear<'a> {
-    pub done: &'a mut Done<Request>,
+    pub done: &'a mut Done,
     /// Calls whose answer began in the bytes at hand and is not over.
     pub begun: &'a mut Vec<ExchangeId>,
     /// Streams whose turn it is to send their next message.

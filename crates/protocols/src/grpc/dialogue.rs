@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use prost_reflect::MethodDescriptor;
 use wire::{
-    Asked, Belongs, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Trace, Weighted,
+    Asked, Belongs, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Session, Trace,
+    Weighted,
 };
 
 use super::expect::Expected;
@@ -36,8 +37,6 @@ const HELD: u32 = 1;
 pub struct Grpc;
 
 impl Protocol for Grpc {
-    type Dialogue = GrpcDialogue;
-
     fn name(&self) -> &'static str {
         "grpc"
     }
@@ -57,7 +56,7 @@ impl Protocol for Grpc {
         options::OF_ONE_URL
     }
 
-    fn inquire(&self, asked: &Asked) -> Result<Option<GrpcDialogue>, Complaint> {
+    fn inquire(&self, asked: &Asked) -> Result<Option<Arc<dyn Dialogue>>, Complaint> {
         let mut marks = Marks::new(asked);
         let wishes = Wishes::read(asked, &mut marks)?;
         let places = places(asked)?;
@@ -76,7 +75,8 @@ impl Protocol for Grpc {
         match reflection::next(&wanted(&places), &answers(asked))? {
             Next::Known(_) => Ok(None),
             Next::Ask(service, messages) => {
-                GrpcDialogue::inquiry(first, &wishes, service, messages, &mut marks).map(Some)
+                let inquiry = GrpcDialogue::inquiry(first, &wishes, service, messages, &mut marks)?;
+                Ok(Some(Arc::new(inquiry)))
             }
         }
     }
@@ -85,9 +85,12 @@ impl Protocol for Grpc {
         Ok(())
     }
 
-    fn prepare(&self, asked: &Asked) -> Result<GrpcDialogue, Complaint> {
+    fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
         let mut marks = Marks::new(asked);
-        prepared(asked, &mut marks).map_err(|complaint| marks.complaint(complaint))
+        match prepared(asked, &mut marks) {
+            Ok(dialogue) => Ok(Arc::new(dialogue)),
+            Err(complaint) => Err(marks.complaint(complaint)),
+        }
     }
 }
 
@@ -126,7 +129,7 @@ fn prepared(asked: &Asked, marks: &mut Marks) -> Result<GrpcDialogue, Complaint>
     let (kept, capture, end) = (Budget::default(), None, marks.end());
     let holds = Arc::new(holds);
     Ok(GrpcDialogue {
-        requests,
+        requests: requests.into_iter().map(Weighted::erased).collect(),
         names,
         origins,
         lexicon,
@@ -250,7 +253,7 @@ fn expected(wishes: &Wishes, method: &MethodDescriptor) -> Result<Option<Arc<Exp
 /// Everything a run will say in gRPC.
 #[derive(Debug)]
 pub struct GrpcDialogue {
-    requests: Vec<Weighted<Request>>,
+    requests: Vec<Weighted>,
     names: Names,
     origins: Vec<Origin>,
     lexicon: Arc<Lexicon>,
@@ -286,7 +289,7 @@ impl GrpcDialogue {
         let slots = request.slots.is_some();
         (request.capture, request.success) = (Some(Arc::clone(&capture)), Statuses::USUAL);
         Ok(GrpcDialogue {
-            requests: vec![Weighted { request, origin: 0, weight: 1.0 }],
+            requests: vec![Weighted { request: wire::Request::new(request), origin: 0, weight: 1.0 }],
             names: Names::default(),
             origins: vec![place.origin],
             lexicon: Arc::new(maker.lexicon),
@@ -302,10 +305,7 @@ impl GrpcDialogue {
 }
 
 impl Dialogue for GrpcDialogue {
-    type Request = Request;
-    type Session = GrpcSession;
-
-    fn requests(&self) -> &[Weighted<Request>] {
+    fn requests(&self) -> &[Weighted] {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {
@@ -329,7 +329,7 @@ impl Dialogue for GrpcDialogue {
         Some(kept.encode())
     }
     /// The path and the messages; on the wire there are frames around them.
-    fn sent(&self, request: &Request) -> Vec<u8> {
+    fn sent(&self, request: &wire::Request) -> Vec<u8> {
         self.sent_with(request, &Fill::default())
     }
     fn has_slots(&self) -> bool {
@@ -338,7 +338,8 @@ impl Dialogue for GrpcDialogue {
     fn requests_at_most(&self) -> Option<u64> {
         self.end
     }
-    fn sent_with(&self, request: &Request, fill: &Fill) -> Vec<u8> {
+    fn sent_with(&self, request: &wire::Request, fill: &Fill) -> Vec<u8> {
+        let request = request.of::<Request>();
         let mut text = format!("POST {}\n", request.path).into_bytes();
         let mut filled = Vec::new();
         if let Some(slots) = &request.slots {
@@ -351,19 +352,20 @@ impl Dialogue for GrpcDialogue {
         }
         text
     }
-    fn trace(&self, request: &Request, fill: &Fill) -> Option<Trace> {
+    fn trace(&self, request: &wire::Request, fill: &Fill) -> Option<Trace> {
+        let request = request.of::<Request>();
         request.slots.as_ref()?.head.as_ref()?.trace(fill)
     }
     fn readable(&self, established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
-        let requests = self.requests.iter().map(|weighted| &weighted.request);
+        let requests = self.requests.iter().map(|weighted| weighted.request.of());
         let mut others = Before::default();
         // Of one user, step by step; a flow of several protocols has its own bits above.
         let mut held = self.shown.lock().ok().filter(|_| established.bound & HELD != 0);
         Some(transcript::readable(requests, (sent, received), held.as_deref_mut().unwrap_or(&mut others)))
     }
-    fn session(&self, origin: &Origin, _established: &Established) -> GrpcSession {
+    fn session(&self, origin: &Origin, _established: &Established) -> Box<dyn Session> {
         let session = GrpcSession::new(Arc::clone(&self.lexicon), self.streams, (origin.tls, self.kept.clone()));
-        if origin.bound == HELD { session.holding(Arc::clone(&self.holds)) } else { session }
+        Box::new(if origin.bound == HELD { session.holding(Arc::clone(&self.holds)) } else { session })
     }
     fn spoken(&self, _established: &Established) -> String {
         "gRPC over HTTP/2".to_owned()

@@ -11,7 +11,6 @@ use wire::{Done, Ended, Event, ExchangeId, FaultKind, Sent};
 
 use super::compressed::{self, Encoding};
 use super::expect::{Body, Came};
-use super::request::Request;
 use super::said::EXCERPT_BOUND;
 use super::status;
 use super::steps::{Holds, Step};
@@ -137,7 +136,7 @@ impl Held {
 
     /// What ends a step was there before it.
     #[cold]
-    pub fn tell(&mut self, budget: &Budget, done: &mut Done<Request>) {
+    pub fn tell(&mut self, budget: &Budget, done: &mut Done) {
         let Held { rules, streams, there } = self;
         match there.take() {
             None => {}
@@ -168,13 +167,7 @@ impl Held {
     }
 
     /// The message under way is whole.
-    pub fn message(
-        &mut self,
-        stream: usize,
-        size: u32,
-        encoding: Encoding,
-        (budget, done): (&Budget, &mut Done<Request>),
-    ) {
+    pub fn message(&mut self, stream: usize, size: u32, encoding: Encoding, (budget, done): (&Budget, &mut Done)) {
         let Held { rules, streams, .. } = self;
         let line = &mut streams[stream];
         let plain = plain(&std::mem::take(&mut line.coming), encoding);
@@ -214,7 +207,7 @@ impl Held {
     }
 
     /// A stream ended: the step that is on it is told, or else the next one.
-    pub fn ends(&mut self, stream: usize, over: Over, (budget, done): (&Budget, &mut Done<Request>)) {
+    pub fn ends(&mut self, stream: usize, over: Over, (budget, done): (&Budget, &mut Done)) {
         let line = &mut self.streams[stream];
         line.id = 0;
         line.coming = Body::default();
@@ -228,7 +221,7 @@ impl Held {
     }
 
     /// The peer did nothing for a stream: the step that opened it may be sent again.
-    pub fn refused(&mut self, stream: usize, why: &'static str, told: (&Budget, &mut Done<Request>)) {
+    pub fn refused(&mut self, stream: usize, why: &'static str, told: (&Budget, &mut Done)) {
         let line = &mut self.streams[stream];
         let fresh = line.fresh;
         if let Some(awaiting) = line.awaiting.take_if(|_| fresh) {
@@ -247,7 +240,7 @@ impl Held {
         Some((stream, step.finish || matches!(step.awaits, Await::Any)))
     }
 
-    fn forget(&mut self, stream: usize, done: &mut Done<Request>) {
+    fn forget(&mut self, stream: usize, done: &mut Done) {
         let kept = self.streams[stream].kept.drain(..);
         kept.for_each(|(_, size)| done.push(Event::Unsolicited(size)));
     }
@@ -280,7 +273,7 @@ impl Line {
         self.over = Some(Over { status, fault: None, said });
     }
 
-    fn keep(&mut self, message: &[u8], size: u32, budget: &Budget, done: &mut Done<Request>) {
+    fn keep(&mut self, message: &[u8], size: u32, budget: &Budget, done: &mut Done) {
         let mut kept = Kept::default();
         if !kept.add(message, budget) {
             return done.push(Event::Unsolicited(size));
@@ -326,7 +319,7 @@ impl Awaiting {
         steps: &[Step],
         (message, size): (&[u8], u32),
         metadata: &[Lines; 2],
-        (budget, done): (&Budget, &mut Done<Request>),
+        (budget, done): (&Budget, &mut Done),
     ) {
         let (id, expected) = (self.id, &steps[self.step].expected);
         let payload = u64::from(size);
@@ -359,7 +352,7 @@ impl Awaiting {
 }
 
 /// A step that fails without a message.
-pub fn fails(id: ExchangeId, (fault, code): (FaultKind, u32), why: Cow<'static, str>, done: &mut Done<Request>) {
+pub fn fails(id: ExchangeId, (fault, code): (FaultKind, u32), why: Cow<'static, str>, done: &mut Done) {
     let fault = Some(fault);
     done.push(Event::Ended(Ended { id, fault, code, payload: 0, excerpt: None, follow: None, why }));
 }

@@ -6,7 +6,6 @@ use wire::{Done, Ended, Event, FaultKind};
 use super::compressed::Encoding;
 use super::expect::Came;
 use super::held::{Awaiting, Over};
-use super::request::Request;
 use super::said::EXCERPT_BOUND;
 use super::status;
 use super::steps::Step;
@@ -21,7 +20,7 @@ pub fn told(
     steps: &[Step],
     metadata: &[Lines; 2],
     over: &Over,
-    (budget, done): (&Budget, &mut Done<Request>),
+    (budget, done): (&Budget, &mut Done),
 ) {
     let Awaiting { id, step, random, response, messages, payload, .. } = awaiting;
     let step = &steps[step];

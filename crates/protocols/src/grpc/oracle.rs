@@ -1,11 +1,11 @@
 //! What must hold for any bytes at all as an answer: no panic, one end for each call, and the same outcome wherever the
 //! bytes are cut. Called by the property tests and the fuzz target; panics where something does not hold.
 
-use wire::{
-    Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, Session,
-};
+use std::sync::Arc;
 
-use super::{Grpc, GrpcDialogue};
+use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol};
+
+use super::Grpc;
 use crate::capture::Taken;
 
 /// What looks into metadata.
@@ -31,7 +31,7 @@ pub fn answer(bytes: &[u8], at: usize) {
     }
 }
 
-fn dialogue(method: &str, options: &[(&str, &str)]) -> GrpcDialogue {
+fn dialogue(method: &str, options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
     let mut asked = Asked { variables: ["a".to_owned()].into(), ..Asked::default() };
     asked.urls.push(AskedUrl { url: format!("grpc://h/brunt.Target/{method}"), weight: 1.0 });
     asked.options.insert("streams".into(), vec!["2".into()]);
@@ -43,7 +43,7 @@ fn dialogue(method: &str, options: &[(&str, &str)]) -> GrpcDialogue {
 /// What became of two calls, and why the connection broke.
 type Outcome = (Vec<String>, Option<Broken>);
 
-fn played<'a>(dialogue: &GrpcDialogue, mut pieces: impl Iterator<Item = &'a [u8]>) -> Outcome {
+fn played<'a>(dialogue: &Arc<dyn Dialogue>, mut pieces: impl Iterator<Item = &'a [u8]>) -> Outcome {
     let mut session = dialogue.session(&Origin::default(), &Established::default());
     let (mut out, mut done) = (Out::default(), Done::default());
     session.open(&mut out);

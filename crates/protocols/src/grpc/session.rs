@@ -165,15 +165,13 @@ impl GrpcSession {
 }
 
 impl Session for GrpcSession {
-    type Request = Request;
-    const SLOTS: bool = true;
-
     fn open(&mut self, out: &mut Out) {
         self.connection.open(out);
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+        let request = request.of::<Request>();
         if self.room() == 0 {
             return Err(Full);
         }
@@ -212,7 +210,7 @@ impl Session for GrpcSession {
     }
 
     #[inline]
-    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         let (begun, turns) = (&mut self.begun, &mut self.turns);
         if let Some(held) = self.held.as_deref_mut().filter(|_| bytes.is_empty()) {
             held.tell(&self.kept, done);

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use wire::{
     Asked, Complaint, Dialogue, Established, Fill, Found, Lesson, Memory, Names, OptionSpec, Origin, Protocol,
-    Recalled, Trace, Weighted,
+    Recalled, Session, Trace, Weighted,
 };
 
 use super::options::{self, Version};
-use super::session::HttpSession;
-use crate::http1::{self, Http1, Http1Dialogue, Request};
+use crate::http1::{self, Http1, Http1Dialogue};
 use crate::http2::{self, Http2Session, Preparer, hpack::Lexicon};
 use crate::marks::Marks;
 
@@ -18,8 +17,6 @@ use crate::marks::Marks;
 pub struct Http;
 
 impl Protocol for Http {
-    type Dialogue = HttpDialogue;
-
     fn name(&self) -> &'static str {
         Http1.name()
     }
@@ -49,12 +46,14 @@ impl Protocol for Http {
         }
     }
 
-    fn prepare(&self, asked: &Asked) -> Result<HttpDialogue, Complaint> {
+    fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
         let version = options::version(asked)?;
         let streams = options::streams(asked, version)?;
         let mut marks = Marks::new(asked);
-        let prepared = self.prepare_with(asked, (version, streams), &mut marks);
-        prepared.map_err(|complaint| marks.complaint(complaint))
+        match self.prepare_with(asked, (version, streams), &mut marks) {
+            Ok(dialogue) => Ok(Arc::new(dialogue)),
+            Err(complaint) => Err(marks.complaint(complaint)),
+        }
     }
 }
 
@@ -67,7 +66,8 @@ impl Http {
     ) -> Result<HttpDialogue, Complaint> {
         // No proxy sends HTTP/2 in clear on.
         let proxies = if version == Version::Two { Arc::default() } else { Arc::clone(&asked.proxies) };
-        let mut one = Http1.prepare_with(asked, proxies, marks)?;
+        let mut draft = Http1.draft(asked, proxies, marks)?;
+        let one = &draft.dialogue;
         if streams > 1 && one.one_exchange_per_connection() {
             let trouble = "does not go with --no-keepalive, where requests never share a connection; leave one of \
                 them out";
@@ -76,15 +76,17 @@ impl Http {
         let mut preparer = Preparer::of(one.remembers());
         if version != Version::One {
             // The fields of the requests said most are remembered first.
-            let mut order: Vec<usize> = (0..one.requests.len()).collect();
-            order.sort_unstable_by(|a, b| one.requests[*b].weight.total_cmp(&one.requests[*a].weight).then(a.cmp(b)));
+            let mut order: Vec<usize> = (0..draft.requests.len()).collect();
+            order.sort_unstable_by(|a, b| {
+                draft.requests[*b].weight.total_cmp(&draft.requests[*a].weight).then(a.cmp(b))
+            });
             for at in order {
-                let tls = one.origins[one.requests[at].origin].tls;
-                let request = &mut one.requests[at].request;
+                let tls = one.origins[draft.requests[at].origin].tls;
+                let request = &mut draft.requests[at].request;
                 request.two = Some(preparer.prepare(request, tls, marks)?);
             }
         }
-        Ok(HttpDialogue { one, version, streams, lexicon: Arc::new(preparer.lexicon) })
+        Ok(HttpDialogue { one: draft.finish(), version, streams, lexicon: Arc::new(preparer.lexicon) })
     }
 }
 
@@ -109,10 +111,7 @@ impl HttpDialogue {
 }
 
 impl Dialogue for HttpDialogue {
-    type Request = Request;
-    type Session = HttpSession;
-
-    fn requests(&self) -> &[Weighted<Request>] {
+    fn requests(&self) -> &[Weighted] {
         self.one.requests()
     }
     fn origins(&self) -> &[Origin] {
@@ -134,17 +133,17 @@ impl Dialogue for HttpDialogue {
     fn exchanges_per_connection(&self) -> u32 {
         self.streams
     }
-    fn sent(&self, request: &Request) -> Vec<u8> {
+    fn sent(&self, request: &wire::Request) -> Vec<u8> {
         self.sent_with(request, &Fill::default())
     }
-    fn sent_with(&self, request: &Request, fill: &Fill) -> Vec<u8> {
+    fn sent_with(&self, request: &wire::Request, fill: &Fill) -> Vec<u8> {
         let text = self.one.sent_with(request, fill);
         if self.version == Version::Two { http2::readable(&text) } else { text }
     }
-    fn trace(&self, request: &Request, fill: &Fill) -> Option<Trace> {
+    fn trace(&self, request: &wire::Request, fill: &Fill) -> Option<Trace> {
         self.one.trace(request, fill)
     }
-    fn sent_remembering(&self, request: &Request, fill: &Fill, memory: &Memory) -> Vec<u8> {
+    fn sent_remembering(&self, request: &wire::Request, fill: &Fill, memory: &Memory) -> Vec<u8> {
         let text = self.one.sent_remembering(request, fill, memory);
         if self.version == Version::Two { http2::readable(&text) } else { text }
     }
@@ -154,13 +153,13 @@ impl Dialogue for HttpDialogue {
     fn remembers(&self) -> bool {
         self.one.remembers()
     }
-    fn learn(&self, request: &Request, fill: &Fill, lesson: Lesson, memory: &mut Memory) -> Option<Found<Request>> {
+    fn learn(&self, request: &wire::Request, fill: &Fill, lesson: Lesson, memory: &mut Memory) -> Option<Found> {
         self.one.learn(request, fill, lesson, memory)
     }
     fn recalls(&self) -> bool {
         self.one.recalls()
     }
-    fn recall(&self, request: &Request, fill: &Fill, memory: &mut Memory) -> Option<Recalled> {
+    fn recall(&self, request: &wire::Request, fill: &Fill, memory: &mut Memory) -> Option<Recalled> {
         self.one.recall(request, fill, memory)
     }
     fn has_slots(&self) -> bool {
@@ -176,12 +175,12 @@ impl Dialogue for HttpDialogue {
         }
         Some([sent.to_vec(), http1::transcript::readable(received)?])
     }
-    fn session(&self, origin: &Origin, established: &Established) -> HttpSession {
+    fn session(&self, origin: &Origin, established: &Established) -> Box<dyn Session> {
         if self.speaks_two(established) {
             let (rules, lexicon) = (Arc::clone(&self.one.rules), Arc::clone(&self.lexicon));
-            HttpSession::Two(Box::new(Http2Session::new(rules, lexicon, self.streams, established.tls)))
+            Box::new(Http2Session::new(rules, lexicon, self.streams, established.tls))
         } else {
-            HttpSession::One(self.one.session(origin, established))
+            self.one.session(origin, established)
         }
     }
     fn code_name(&self, code: u32) -> String {

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
+use wire::Protocol;
 use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Memory, Origin, Out};
-use wire::{Protocol, Session};
 
 use super::Http;
-use super::dialogue::HttpDialogue;
 
 /// A login that gives a token, a page that wants it, and one that may be missing.
-fn prepared(version: &str) -> HttpDialogue {
+fn prepared(version: &str) -> Arc<dyn Dialogue> {
     let url = |url: &str| AskedUrl { url: url.into(), weight: 1.0 };
     let own =
         |options: &[(&str, &str)]| options.iter().map(|(n, v)| ((*n).to_owned(), vec![(*v).to_owned()])).collect();
@@ -30,7 +29,7 @@ fn prepared(version: &str) -> HttpDialogue {
 const VERSIONS: [&str; 2] = ["no-slots-here", "http2"];
 
 /// What a request with this index is as bytes of HTTP/1 or a transcript of HTTP/2, for a user who keeps this.
-fn said(dialogue: &HttpDialogue, index: usize, memory: &Memory) -> String {
+fn said(dialogue: &Arc<dyn Dialogue>, index: usize, memory: &Memory) -> String {
     let mut session = dialogue.session(&Origin::default(), &Established::default());
     let mut out = Out::default();
     session.open(&mut out);
@@ -41,7 +40,12 @@ fn said(dialogue: &HttpDialogue, index: usize, memory: &Memory) -> String {
 }
 
 /// What comes of a response of HTTP/1 to the request with this index.
-fn ended(dialogue: &HttpDialogue, index: usize, memory: &mut Memory, response: &str) -> (Option<FaultKind>, String) {
+fn ended(
+    dialogue: &Arc<dyn Dialogue>,
+    index: usize,
+    memory: &mut Memory,
+    response: &str,
+) -> (Option<FaultKind>, String) {
     let mut session = dialogue.session(&Origin::default(), &Established::default());
     let (mut out, mut done) = (Out::default(), Done::default());
     let fill = Fill { random: 9, ..Fill::default() };
@@ -120,7 +124,7 @@ fn each_url_has_the_checks_it_asks_for() {
 }
 
 /// One request that takes what comes behind the body, and wants some of it.
-fn behind() -> HttpDialogue {
+fn behind() -> Arc<dyn Dialogue> {
     let asked = Asked {
         urls: vec![AskedUrl { url: "http://h/".into(), weight: 1.0 }],
         own: vec![[("capture".to_owned(), vec!["token trailer X-Sum | last".to_owned()])].into()],

@@ -1,10 +1,10 @@
 //! Cookies that answers set, in both versions: what leaves, for whom, and after which hop.
 
-use wire::{Dialogue, Done, Event, ExchangeId, FaultKind, Fill, Lesson, Memory, Origin, Out, Session};
+use std::sync::Arc;
 
-use super::HttpDialogue;
+use wire::{Dialogue, Done, Event, ExchangeId, FaultKind, Fill, Lesson, Memory, Origin, Out};
+
 use super::tests::{established, prepare};
-use crate::http1::Request;
 use crate::http2::frames;
 
 const NOW: Fill<'static> = Fill {
@@ -18,7 +18,7 @@ const NOW: Fill<'static> = Fill {
 };
 
 /// What is sent of a request by somebody who keeps this, as people read it.
-fn sent(dialogue: &HttpDialogue, request: &Request, memory: &Memory) -> String {
+fn sent(dialogue: &Arc<dyn Dialogue>, request: &wire::Request, memory: &Memory) -> String {
     let mut session = dialogue.session(&Origin::default(), &established(None));
     let mut out = Out::default();
     session.open(&mut out);
@@ -36,12 +36,12 @@ fn cookies(text: &str) -> Vec<String> {
 
 /// What the answer with these lines has its user keep, and the hop it asks for.
 fn answered(
-    dialogue: &HttpDialogue,
+    dialogue: &Arc<dyn Dialogue>,
     two: bool,
-    request: &Request,
+    request: &wire::Request,
     status: u16,
     lines: &[(&str, &str)],
-) -> Done<Request> {
+) -> Done {
     let mut session = dialogue.session(&Origin::default(), &established(None));
     let (mut out, mut done) = (Out::default(), Done::default());
     session.open(&mut out);
@@ -64,7 +64,12 @@ fn answered(
 }
 
 /// The events as their engine hears them: what is to be kept stands directly before the end.
-fn kept(dialogue: &HttpDialogue, request: &Request, done: Done<Request>, memory: &mut Memory) -> Option<Request> {
+fn kept(
+    dialogue: &Arc<dyn Dialogue>,
+    request: &wire::Request,
+    done: Done,
+    memory: &mut Memory,
+) -> Option<wire::Request> {
     let mut lesson: Option<Lesson> = None;
     for event in done.events {
         match event {

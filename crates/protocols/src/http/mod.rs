@@ -10,9 +10,7 @@ mod flow_tests;
 #[cfg(test)]
 mod jar_tests;
 mod options;
-mod session;
 #[cfg(test)]
 mod tests;
 
 pub use dialogue::{Http, HttpDialogue};
-pub use session::HttpSession;

@@ -1,10 +1,12 @@
 //! Which version is spoken, and what is said about it.
 
-use wire::{Asked, AskedUrl, Complaint, Dialogue, Established, Origin, Protocol};
+use std::sync::Arc;
 
-use super::{Http, HttpDialogue, HttpSession};
+use wire::{Asked, AskedUrl, Complaint, Dialogue, Established, Origin, Out, Protocol};
 
-pub fn prepare(url: &str, options: &[&str]) -> Result<HttpDialogue, Complaint> {
+use super::Http;
+
+pub fn prepare(url: &str, options: &[&str]) -> Result<Arc<dyn Dialogue>, Complaint> {
     Http.prepare(&asked(url, options))
 }
 
@@ -38,8 +40,10 @@ fn the_version_is_the_one_asked_for_or_chosen() {
         assert_eq!(names.join(","), offered, "{options:?}");
         let established = established(chosen);
         assert_eq!(dialogue.spoken(&established), spoken, "{options:?}");
-        let two = matches!(dialogue.session(&Origin::default(), &established), HttpSession::Two(_));
-        assert_eq!(two, spoken == "HTTP/2");
+        // Only HTTP/2 says something before the first request.
+        let mut preface = Out::default();
+        dialogue.session(&Origin::default(), &established).open(&mut preface);
+        assert_eq!(!preface.is_empty(), spoken == "HTTP/2");
     }
 }
 
@@ -81,10 +85,4 @@ fn mistakes_are_named() {
 #[test]
 fn a_session_of_http2_is_small() {
     assert!(size_of::<crate::http2::Http2Session>() <= 1024, "{}", size_of::<crate::http2::Http2Session>());
-}
-
-/// A connection of HTTP/1.1 pays for the choice with a word at most.
-#[test]
-fn a_session_of_http1_is_as_small_as_it_was() {
-    assert!(size_of::<HttpSession>() <= size_of::<crate::http1::Http1Session>() + 8);
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use url::Url;
 use wire::{
     Asked, Complaint, Dialogue, Established, Fill, Found, Memory, Names, OptionSpec, Origin, Protocol, Proxies,
-    Recalled, SHOWN, Trace, Weighted,
+    Recalled, SHOWN, Session, Trace, Weighted,
 };
 
 use super::captured::Lesson;
@@ -36,8 +36,6 @@ thread_local! {
 pub struct Http1;
 
 impl Protocol for Http1 {
-    type Dialogue = Http1Dialogue;
-
     fn name(&self) -> &'static str {
         "http"
     }
@@ -57,21 +55,19 @@ impl Protocol for Http1 {
         OF_ONE_URL
     }
 
-    fn prepare(&self, asked: &Asked) -> Result<Http1Dialogue, Complaint> {
+    fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
         let mut marks = Marks::new(asked);
-        self.prepare_with(asked, Arc::clone(&asked.proxies), &mut marks).map_err(|complaint| marks.complaint(complaint))
+        match self.draft(asked, Arc::clone(&asked.proxies), &mut marks) {
+            Ok(draft) => Ok(Arc::new(draft.finish())),
+            Err(complaint) => Err(marks.complaint(complaint)),
+        }
     }
 }
 
 impl Http1 {
     /// As [`Protocol::prepare`], with slots taken out of all texts. `proxies`: those that requests may be sent to, where they
     /// are not all tunnels.
-    pub(crate) fn prepare_with(
-        self,
-        asked: &Asked,
-        proxies: Arc<Proxies>,
-        marks: &mut Marks,
-    ) -> Result<Http1Dialogue, Complaint> {
+    pub(crate) fn draft(self, asked: &Asked, proxies: Arc<Proxies>, marks: &mut Marks) -> Result<Draft, Complaint> {
         let wishes = Wishes::read(asked, marks)?;
         let (mut origins, mut recipes, mut names) = (Vec::new(), Vec::new(), Names::default());
         let mut requests = Vec::with_capacity(asked.urls.len());
@@ -123,19 +119,37 @@ impl Http1 {
         }
         let rules = Arc::new(rules);
         let slots = requests.iter().any(|weighted| weighted.request.slots.is_some());
-        Ok(Http1Dialogue { requests, names, origins, rules, slots, old, end: marks.end() })
+        let once = requests.iter().all(|weighted| weighted.request.marks & LAST != 0);
+        let end = marks.end();
+        let dialogue = Http1Dialogue { requests: Vec::new(), names, origins, rules, slots, once, old, end };
+        Ok(Draft { dialogue, requests })
+    }
+}
+
+/// A dialogue whose requests may still be changed.
+pub(crate) struct Draft {
+    pub dialogue: Http1Dialogue,
+    pub requests: Vec<Weighted<Request>>,
+}
+
+impl Draft {
+    /// The dialogue with its requests, which nothing changes any more.
+    pub fn finish(self) -> Http1Dialogue {
+        Http1Dialogue { requests: self.requests.into_iter().map(Weighted::erased).collect(), ..self.dialogue }
     }
 }
 
 /// Everything a run will say in HTTP/1.1.
 #[derive(Debug)]
 pub struct Http1Dialogue {
-    pub(crate) requests: Vec<Weighted<Request>>,
+    requests: Vec<Weighted>,
     names: Names,
     pub(crate) origins: Vec<Origin>,
     pub(crate) rules: Arc<Rules>,
     /// Requests have slots.
     pub(crate) slots: bool,
+    /// Each connection serves one request.
+    once: bool,
     /// HTTP/1.0 is spoken.
     old: bool,
     /// After how many requests their data is at its end.
@@ -176,7 +190,7 @@ impl Http1Dialogue {
     }
 
     /// What finds the resources of a page that answered a request, or tells of one that leads elsewhere.
-    fn found(&self, request: &Request, fill: &Fill, heard: Heard) -> Option<Found<Request>> {
+    fn found(&self, request: &Request, fill: &Fill, heard: Heard) -> Option<Found> {
         let rules = &self.rules;
         let recipe = request.own.as_deref().or_else(|| rules.recipes.get(request.listed as usize))?;
         let recipe = request.slots.as_ref().map_or_else(|| recipe.clone(), |filled| filled.recipe(recipe, fill));
@@ -187,10 +201,7 @@ impl Http1Dialogue {
 }
 
 impl Dialogue for Http1Dialogue {
-    type Request = Request;
-    type Session = Http1Session;
-
-    fn requests(&self) -> &[Weighted<Request>] {
+    fn requests(&self) -> &[Weighted] {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {
@@ -203,12 +214,13 @@ impl Dialogue for Http1Dialogue {
         ALPN
     }
     fn one_exchange_per_connection(&self) -> bool {
-        self.requests.iter().all(|r| r.request.marks & LAST != 0)
+        self.once
     }
-    fn sent(&self, request: &Request) -> Vec<u8> {
+    fn sent(&self, request: &wire::Request) -> Vec<u8> {
         self.sent_with(request, &Fill::default())
     }
-    fn sent_with(&self, request: &Request, fill: &Fill) -> Vec<u8> {
+    fn sent_with(&self, request: &wire::Request, fill: &Fill) -> Vec<u8> {
+        let request = request.of::<Request>();
         let (mut bytes, body) = match &request.slots {
             None => (request.text().into_owned(), request.body()),
             Some(filled) => {
@@ -221,15 +233,17 @@ impl Dialogue for Http1Dialogue {
         bytes.extend_from_slice(&body[..body.len().min(SHOWN)]);
         bytes
     }
-    fn trace(&self, request: &Request, fill: &Fill) -> Option<Trace> {
+    fn trace(&self, request: &wire::Request, fill: &Fill) -> Option<Trace> {
+        let request = request.of::<Request>();
         match &request.slots {
             Some(filled) => filled.trace(fill),
             // What a response asked for was filled with the request before it.
             None => request.own.as_ref().and_then(|_| Trace::within(&request.text())),
         }
     }
-    fn sent_remembering(&self, request: &Request, fill: &Fill, memory: &Memory) -> Vec<u8> {
+    fn sent_remembering(&self, request: &wire::Request, fill: &Fill, memory: &Memory) -> Vec<u8> {
         let mut bytes = self.sent_with(request, fill);
+        let request = request.of::<Request>();
         if let Some(jar) = memory.get::<Jar>() {
             jar.put_into(&mut bytes, 0, request.marks & SECURE != 0, fill.seconds());
         }
@@ -241,13 +255,8 @@ impl Dialogue for Http1Dialogue {
     fn remembers(&self) -> bool {
         self.rules.remember()
     }
-    fn learn(
-        &self,
-        request: &Request,
-        fill: &Fill,
-        lesson: wire::Lesson,
-        memory: &mut Memory,
-    ) -> Option<Found<Request>> {
+    fn learn(&self, request: &wire::Request, fill: &Fill, lesson: wire::Lesson, memory: &mut Memory) -> Option<Found> {
+        let request = request.of::<Request>();
         let lesson = lesson.downcast::<Lesson>().ok()?;
         // Before anything changes: as it was sent.
         let found =
@@ -270,7 +279,8 @@ impl Dialogue for Http1Dialogue {
     fn recalls(&self) -> bool {
         self.rules.cache.is_some()
     }
-    fn recall(&self, request: &Request, fill: &Fill, memory: &mut Memory) -> Option<Recalled> {
+    fn recall(&self, request: &wire::Request, fill: &Fill, memory: &mut Memory) -> Option<Recalled> {
+        let request = request.of::<Request>();
         let (rule, checks) = (self.rules.cache.as_ref()?, self.rules.checks(request.checks));
         let with = Fill { values: &memory.values, ..*fill };
         let expected = request.slots.as_ref().and_then(|slots| slots.expected(&with));
@@ -288,8 +298,8 @@ impl Dialogue for Http1Dialogue {
     fn requests_at_most(&self) -> Option<u64> {
         self.end
     }
-    fn session(&self, _origin: &Origin, _established: &Established) -> Http1Session {
-        Http1Session::new(Arc::clone(&self.rules))
+    fn session(&self, _origin: &Origin, _established: &Established) -> Box<dyn Session> {
+        Box::new(Http1Session::new(Arc::clone(&self.rules)))
     }
     fn spoken(&self, _established: &Established) -> String {
         if self.old { "HTTP/1.0" } else { "HTTP/1.1" }.to_owned()

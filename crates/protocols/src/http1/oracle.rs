@@ -2,12 +2,12 @@
 //! reader of lines, and the same outcome wherever the bytes are cut. Called by the property tests, by the inputs that
 //! fuzzing once found, and by the fuzz targets; panics where something does not hold.
 
-use wire::{
-    Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, ServerSession, Session,
-};
+use std::sync::Arc;
+
+use wire::{Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, ServerSession};
 
 use super::codec::{self, CHUNKED, Head, SIZED};
-use super::{Http1, Http1Dialogue, Http1Server};
+use super::{Http1, Http1Server};
 
 /// Holds the client half against these bytes as an answer, also cut at `at`.
 pub fn answer(bytes: &[u8], at: usize) {
@@ -34,7 +34,7 @@ pub fn asking(bytes: &[u8], at: usize) {
     assert_eq!(heard(bytes.chunks(1)), whole);
 }
 
-fn dialogue(options: &[(&str, &str)]) -> Http1Dialogue {
+fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
     let url = wire::AskedUrl { url: "http://h/".to_owned(), weight: 1.0 };
     let options = options.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect();
     let asked = wire::Asked { urls: vec![url], options, ..wire::Asked::default() };
@@ -45,7 +45,7 @@ fn dialogue(options: &[(&str, &str)]) -> Http1Dialogue {
 type Outcome = (Option<String>, Option<Broken>, usize);
 
 /// What pieces of an answer come to when the connection is closed after them.
-fn played<'a>(dialogue: &Http1Dialogue, mut pieces: impl Iterator<Item = &'a [u8]>) -> Outcome {
+fn played<'a>(dialogue: &Arc<dyn Dialogue>, mut pieces: impl Iterator<Item = &'a [u8]>) -> Outcome {
     let mut session = dialogue.session(&Origin::default(), &Established::default());
     let (mut out, mut done) = (Out::default(), Done::default());
     session.submit(ExchangeId(1), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");

@@ -9,7 +9,7 @@ use url::Url;
 use wire::{Broken, Follow};
 
 use super::codec;
-use super::request::{self, Recipe, Request, Rules};
+use super::request::{self, Recipe, Rules};
 
 /// What an answer asks for.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub enum Hop {
     #[default]
     None,
     /// Another request.
-    To(Box<Follow<Request>>),
+    To(Box<Follow>),
     /// Another request, but there were enough.
     TooMany,
 }
@@ -50,7 +50,7 @@ pub fn next(recipe: &Recipe, status: u16, head: &[u8], (rules, most): (&Rules, u
     }
     next.url = strip_fragment(url);
     let origin = next.goes_by(&rules.proxies).ok_or(NO_URL)?;
-    let request = request::encode(&Arc::new(next));
+    let request = wire::Request::new(request::encode(&Arc::new(next)));
     Ok(Hop::To(Box::new(Follow { origin, request })))
 }
 

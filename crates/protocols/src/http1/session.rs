@@ -10,7 +10,7 @@ mod seldom;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Memory, Out, Sent, Session};
+use wire::{Broken, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full, Memory, Out, Sent, Session};
 
 use super::body::Body;
 use super::codec::{CHUNKED, CODED, HEAD_BOUND, Head, SIZED, response_head};
@@ -75,13 +75,7 @@ impl Http1Session {
     /// Reads on from `bytes`; true once the exchange is over. `at` is what was read, `kept_to` what is in `rare.kept`
     /// already.
     #[inline]
-    fn advance(
-        &mut self,
-        bytes: &[u8],
-        at: &mut usize,
-        kept_to: &mut usize,
-        done: &Done<Request>,
-    ) -> Result<bool, Broken> {
+    fn advance(&mut self, bytes: &[u8], at: &mut usize, kept_to: &mut usize, done: &Done) -> Result<bool, Broken> {
         while self.state == State::Head {
             let mut head = Head::default();
             let over = if self.rare.as_ref().is_none_or(|r| r.kept.is_empty()) {
@@ -127,7 +121,7 @@ impl Http1Session {
 
     /// Goes on with a head of which a part is kept. None: it is still not whole.
     #[cold]
-    fn complete_head(&mut self, bytes: &[u8], at: &mut usize, done: &Done<Request>) -> Result<Option<bool>, Broken> {
+    fn complete_head(&mut self, bytes: &[u8], at: &mut usize, done: &Done) -> Result<Option<bool>, Broken> {
         let rare = self.rare.get_or_insert_default();
         let before = rare.kept.len();
         let room = HEAD_BOUND + 1 - before;
@@ -154,7 +148,7 @@ impl Http1Session {
 
     /// A whole head is there. True where the answer ends with it.
     #[inline]
-    fn answered(&mut self, head: &Head, text: &[u8], done: &Done<Request>) -> Result<bool, Broken> {
+    fn answered(&mut self, head: &Head, text: &[u8], done: &Done) -> Result<bool, Broken> {
         if text.len() > HEAD_BOUND {
             return Err(ENDLESS);
         }
@@ -205,7 +199,7 @@ impl Http1Session {
 
     /// A status that may send us on or be a failure, or a body that must hold a text.
     #[cold]
-    fn look_closer(&mut self, text: &[u8], done: &Done<Request>) -> Result<(), Broken> {
+    fn look_closer(&mut self, text: &[u8], done: &Done) -> Result<(), Broken> {
         let rules = Arc::clone(&self.rules);
         if self.marks & EXPECTS != 0 && self.rare().withheld.decline() {
             // The server waits for a body that does not come (RFC 9110 10.1.1).
@@ -261,7 +255,7 @@ impl Http1Session {
 
     /// The exchange is over; `fresh` are the bytes of it that are not kept yet.
     #[inline]
-    fn end(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut Done<Request>) {
+    fn end(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut Done) {
         self.state = if self.marks & LAST != 0 { State::Over } else { State::Idle };
         if fault.is_some() || self.rare.is_some() {
             return self.end_closely(fault, fresh, done);
@@ -280,7 +274,7 @@ impl Http1Session {
 
     /// As [`Self::end`], for a failure, a redirect, or an answer that came in pieces.
     #[cold]
-    fn end_closely(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut Done<Request>) {
+    fn end_closely(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut Done) {
         let mut rare = self.rare.take().map(|r| *r).unwrap_or_default();
         let excerpt = fault.is_some_and(|kind| done.wants_example(kind)).then(|| {
             let mut excerpt = rare.kept[..rare.kept.len().min(EXCERPT_BOUND)].to_vec();
@@ -347,7 +341,7 @@ impl Http1Session {
 
     /// The answer goes on in another piece.
     #[inline]
-    fn more_to_come(&mut self, fresh: &[u8], done: &mut Done<Request>) {
+    fn more_to_come(&mut self, fresh: &[u8], done: &mut Done) {
         if self.marks & BEGUN == 0 {
             self.marks |= BEGUN;
             done.push(Event::FirstByte(self.id));
@@ -368,11 +362,16 @@ impl Http1Session {
 const ENDLESS: Broken = Broken("endless headers: the response headers are larger than 256 KiB");
 
 impl Session for Http1Session {
-    type Request = Request;
-    const SLOTS: bool = true;
-
+    fn restart(&mut self, established: &Established) -> bool {
+        let is_ours = established.alpn.as_deref().is_none_or(|chosen| chosen == b"http/1.1");
+        if is_ours {
+            *self = Http1Session::new(Arc::clone(&self.rules));
+        }
+        is_ours
+    }
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+        let request = request.of::<Request>();
         if self.state != State::Idle {
             return Err(Full);
         }
@@ -407,13 +406,14 @@ impl Session for Http1Session {
     fn submit_with(
         &mut self,
         id: ExchangeId,
-        request: &Request,
+        request: &wire::Request,
         fill: &Fill,
         memory: &Memory,
         out: &mut Out,
     ) -> Result<Sent, Full> {
         let from = out.buffer().len();
         let sent = self.submit(id, request, fill, out)?;
+        let request = request.of::<Request>();
         if let Some(jar) = memory.get::<Jar>() {
             jar.put_into(out.bytes_mut(), from, request.marks & SECURE != 0, fill.seconds());
         }
@@ -429,7 +429,7 @@ impl Session for Http1Session {
     }
 
     #[inline]
-    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         if bytes.is_empty() {
             return Ok(());
         }
@@ -472,7 +472,7 @@ impl Session for Http1Session {
         }
     }
 
-    fn closed(&mut self, done: &mut Done<Request>) {
+    fn closed(&mut self, done: &mut Done) {
         if self.state == State::Body && self.body.ends_with_connection() {
             let fault = self.judged();
             self.end(fault, &[], done);

@@ -136,7 +136,7 @@ impl Came {
 #[derive(Debug)]
 pub struct Ear<'a> {
     pub rules: &'a Rules,
-    pub done: &'a mut Done<Request>,
+    pub done: &'a mut Done,
     pub begun: &'a mut Vec<ExchangeId>,
     pub came: &'a mut Came,
 }

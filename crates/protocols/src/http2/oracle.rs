@@ -1,10 +1,12 @@
 //! What must hold for any bytes at all: the same outcome wherever they are cut, and every exchange told of at most once.
 //! Called by the property tests and by the fuzz targets; panics where something does not hold.
 
-use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, Session};
+use std::sync::Arc;
+
+use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol};
 
 use super::hpack::Decoder;
-use crate::http::{Http, HttpDialogue};
+use crate::http::Http;
 
 /// Exchanges in flight when the bytes arrive.
 const EXCHANGES: u32 = 3;
@@ -47,7 +49,7 @@ pub fn blocks(bytes: &[u8]) {
     }
 }
 
-fn dialogue(options: &[(&str, &str)]) -> HttpDialogue {
+fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
     let url = AskedUrl { url: "http://h/".to_owned(), weight: 1.0 };
     let mut asked = Asked { urls: vec![url], ..Asked::default() };
     for (name, value) in [("http", "2"), ("streams", "10")].iter().chain(options) {
@@ -58,7 +60,7 @@ fn dialogue(options: &[(&str, &str)]) -> HttpDialogue {
 
 /// What pieces come to: how exchanges ended, why the connection broke, what we said.
 fn played<'a>(
-    dialogue: &HttpDialogue,
+    dialogue: &Arc<dyn Dialogue>,
     mut pieces: impl Iterator<Item = &'a [u8]>,
 ) -> (Vec<String>, Option<&'static str>, Vec<u8>) {
     let mut session = dialogue.session(&Origin::default(), &Established::default());

@@ -191,15 +191,13 @@ fn put_condition(condition: Option<&Condition>, out: &mut Vec<u8>) {
 const LEAVE_IT_OUT: &str = "the server responded in HTTP/1: it does not support HTTP/2 here; leave out --http2";
 
 impl Session for Http2Session {
-    type Request = Request;
-    const SLOTS: bool = true;
-
     fn open(&mut self, out: &mut Out) {
         self.connection.open(out);
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+        let request = request.of::<Request>();
         if self.room() == 0 {
             return Err(Full);
         }
@@ -209,11 +207,12 @@ impl Session for Http2Session {
     fn submit_with(
         &mut self,
         id: ExchangeId,
-        request: &Request,
+        request: &wire::Request,
         fill: &Fill,
         memory: &Memory,
         out: &mut Out,
     ) -> Result<Sent, Full> {
+        let request = request.of::<Request>();
         if self.room() == 0 {
             return Err(Full);
         }
@@ -231,7 +230,7 @@ impl Session for Http2Session {
     }
 
     #[inline]
-    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         let mut ear = Ear { rules: &self.rules, done, begun: &mut self.begun, came: &mut self.came };
         let read = self.connection.receive(bytes, out, &mut ear);
         for id in self.begun.drain(..) {

@@ -1,20 +1,16 @@
 //! What a flow of several protocols says: that of each, put together.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use wire::{
     Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Follow, Found, Lesson, Memory, Names, OptionSpec,
-    Options, Origin, Page, Protocol, Recalled, Takes, Trace, Weighted,
+    Options, Origin, Page, Protocol, Recalled, Session, Takes, Trace, Weighted,
 };
 
-use super::parts::{
-    COUNT, DialogueOf, Part, Parts, Request, RequestOf, found, inner, inner_code, of_part, outer, outer_code,
-    part_of_bound,
-};
+use super::parts::{Request, inner, inner_code, outer, outer_code, part_of_bound};
 use super::session::MixedSession;
 use crate::capture;
 use crate::http1::captured::CAPTURE;
-use crate::{grpc::Grpc, http::Http, mysql::Mysql, postgres::Postgres, raw::Raw, redis::Redis, websocket::WebSocket};
 
 /// Options that hold for runs of one protocol only, and what to write instead.
 const OF_ONE: [(&str, &str); 8] = [
@@ -31,65 +27,40 @@ const OF_ONE: [(&str, &str); 8] = [
 /// What it is called in plans and reports.
 pub const NAME: &str = "mixed";
 
-/// Several protocols in one flow.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Mixed;
-
-/// Each protocol in turn: `P` is it.
-macro_rules! each {
-    ($p:ident => $body:expr) => {{
-        {
-            type $p = Http;
-            $body
-        }
-        {
-            type $p = WebSocket;
-            $body
-        }
-        {
-            type $p = Grpc;
-            $body
-        }
-        {
-            type $p = Redis;
-            $body
-        }
-        {
-            type $p = Mysql;
-            $body
-        }
-        {
-            type $p = Postgres;
-            $body
-        }
-        {
-            type $p = Raw;
-            $body
-        }
-    }};
+/// Several protocols in one flow, each under its number in the list.
+pub struct Mixed {
+    protocols: Vec<Arc<dyn Protocol>>,
+    options: Vec<OptionSpec>,
+    of_one_url: Vec<&'static str>,
 }
 
-static OPTIONS: LazyLock<Vec<OptionSpec>> = LazyLock::new(|| {
-    let mut all: Vec<OptionSpec> = Vec::new();
-    each!(P => for spec in P::default().options() {
-        match all.iter_mut().find(|known| known.name == spec.name) {
-            None => all.push(*spec),
-            Some(known) if matches!((known.takes, spec.takes), (Takes::One(_), Takes::Many(_))) => known.takes = spec.takes,
-            Some(_) => {}
+impl Mixed {
+    /// Flows that may speak all of these.
+    pub fn of(protocols: Vec<Arc<dyn Protocol>>) -> Mixed {
+        let mut options: Vec<OptionSpec> = Vec::new();
+        for spec in protocols.iter().flat_map(|protocol| protocol.options()) {
+            match options.iter_mut().find(|known| known.name == spec.name) {
+                None => options.push(*spec),
+                Some(known) if matches!((known.takes, spec.takes), (Takes::One(_), Takes::Many(_))) => {
+                    known.takes = spec.takes;
+                }
+                Some(_) => {}
+            }
         }
-    });
-    all
-});
+        let of_one_url = protocols.iter().flat_map(|protocol| protocol.options_of_one_url()).copied().collect();
+        Mixed { protocols, options, of_one_url }
+    }
 
-static OF_ONE_URL: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let mut all: Vec<&'static str> = Vec::new();
-    each!(P => all.extend(P::default().options_of_one_url()));
-    all
-});
+    /// What is asked of each protocol that has URLs here, beside its number.
+    fn each(&self, asked: &Asked) -> impl Iterator<Item = Result<(usize, &dyn Protocol, Own), Complaint>> {
+        self.protocols.iter().enumerate().filter_map(move |(part, protocol)| {
+            let own = asked_of(&**protocol, asked).map_err(|trouble| Complaint::new("flow", trouble)).transpose()?;
+            Some(own.map(|own| (part, &**protocol, own)))
+        })
+    }
+}
 
 impl Protocol for Mixed {
-    type Dialogue = MixedDialogue;
-
     fn name(&self) -> &'static str {
         NAME
     }
@@ -97,41 +68,44 @@ impl Protocol for Mixed {
     fn schemes(&self) -> &'static [&'static str] {
         &[]
     }
-    fn options(&self) -> &'static [OptionSpec] {
-        &OPTIONS
+    fn options(&self) -> &[OptionSpec] {
+        &self.options
     }
     fn checks(&self, url: &str) -> &'static [&'static str] {
         let scheme = url.split("://").next().unwrap_or_default();
-        each!(P => if P::default().schemes().contains(&scheme) {
-            return P::default().checks(url);
-        });
-        &[]
+        let spoken = self.protocols.iter().find(|protocol| protocol.schemes().contains(&scheme));
+        spoken.map_or(&[], |protocol| protocol.checks(url))
     }
-    fn options_of_one_url(&self) -> &'static [&'static str] {
-        &OF_ONE_URL
+    fn options_of_one_url(&self) -> &[&'static str] {
+        &self.of_one_url
     }
     fn heartbeats(&self, asked: &Asked) -> Result<(), String> {
         let mut why = Err("none of the protocols of this flow has a heartbeat; leave it out".to_owned());
-        each!(P => if let Some(own) = asked_of(&P::default(), asked)? {
-            why = why.or_else(|_| P::default().heartbeats(&own.asked));
-        });
+        for protocol in &self.protocols {
+            if let Some(own) = asked_of(&**protocol, asked)? {
+                why = why.or_else(|_| protocol.heartbeats(&own.asked));
+            }
+        }
         why
     }
-    fn inquire(&self, asked: &Asked) -> Result<Option<MixedDialogue>, Complaint> {
-        let mut inquiry = None;
-        each!(P => if inquiry.is_none() && let Some(own) = own_of(&P::default(), asked)? {
-            inquiry = P::default().inquire(&own.asked)?.map(MixedDialogue::of_one::<P>);
-        });
-        Ok(inquiry)
+    fn inquire(&self, asked: &Asked) -> Result<Option<Arc<dyn Dialogue>>, Complaint> {
+        for each in self.each(asked) {
+            let (part, protocol, own) = each?;
+            if let Some(inquiry) = protocol.inquire(&own.asked)? {
+                return Ok(Some(Arc::new(MixedDialogue::of_one(part, inquiry))));
+            }
+        }
+        Ok(None)
     }
-    fn prepare(&self, asked: &Asked) -> Result<MixedDialogue, Complaint> {
-        refuse_options(asked)?;
+    fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
+        self.refuse_options(asked)?;
         let mut building = Building::of(asked.urls.len());
-        each!(P => if let Some(own) = own_of(&P::default(), asked)? {
-            let dialogue = P::default().prepare(&own.asked).map_err(|complaint| own.complaint(complaint))?;
-            building.add::<P>(dialogue, &own.urls)?;
-        });
-        building.finish(asked)
+        for each in self.each(asked) {
+            let (part, protocol, own) = each?;
+            let dialogue = protocol.prepare(&own.asked).map_err(|complaint| own.complaint(complaint))?;
+            building.add(part, dialogue, &own.urls)?;
+        }
+        Ok(Arc::new(building.finish(asked)?))
     }
 }
 
@@ -155,12 +129,8 @@ impl Own {
     }
 }
 
-fn own_of<P: Protocol>(protocol: &P, asked: &Asked) -> Result<Option<Own>, Complaint> {
-    asked_of(protocol, asked).map_err(|trouble| Complaint::new("flow", trouble))
-}
-
 /// What is asked of a protocol; None: nothing.
-fn asked_of<P: Protocol>(protocol: &P, asked: &Asked) -> Result<Option<Own>, String> {
+fn asked_of(protocol: &dyn Protocol, asked: &Asked) -> Result<Option<Own>, String> {
     let is_own = |url: &str| url.split_once("://").is_some_and(|(scheme, _)| protocol.schemes().contains(&scheme));
     let urls: Vec<usize> = (0..asked.urls.len()).filter(|at| is_own(&asked.urls[*at].url)).collect();
     if urls.is_empty() {
@@ -196,31 +166,56 @@ fn asked_of<P: Protocol>(protocol: &P, asked: &Asked) -> Result<Option<Own>, Str
     Ok(Some(Own { asked, urls }))
 }
 
-/// Options that no protocol of the flow has, or that hold for runs of one protocol only.
-fn refuse_options(asked: &Asked) -> Result<(), Complaint> {
-    for name in asked.options.keys() {
-        if let Some((_, instead)) = OF_ONE.iter().find(|(known, _)| known == name) {
-            let trouble = format!("is for runs of a single protocol, and this flow mixes several; {instead}");
-            return Err(Complaint::new(format!("--{name}"), trouble));
+impl Mixed {
+    /// Options that no protocol of the flow has, or that hold for runs of one protocol only.
+    fn refuse_options(&self, asked: &Asked) -> Result<(), Complaint> {
+        let speaks = |protocol: &&Arc<dyn Protocol>| {
+            let is_its = |url: &str, scheme: &str| url.strip_prefix(scheme).is_some_and(|rest| rest.starts_with("://"));
+            asked.urls.iter().any(|url| protocol.schemes().iter().any(|scheme| is_its(&url.url, scheme)))
+        };
+        for name in asked.options.keys() {
+            if let Some((_, instead)) = OF_ONE.iter().find(|(known, _)| known == name) {
+                let trouble = format!("is for runs of a single protocol, and this flow mixes several; {instead}");
+                return Err(Complaint::new(format!("--{name}"), trouble));
+            }
+            let mut options = self.protocols.iter().filter(speaks).flat_map(|protocol| protocol.options());
+            if !options.any(|spec| spec.name == name) {
+                let trouble = "is not an option of any protocol in this flow; leave it out";
+                return Err(Complaint::new(format!("--{name}"), trouble));
+            }
         }
-        let mut known = false;
-        each!(P => {
-            let asks = asked.urls.iter().any(|url| P::default().schemes().iter().any(|s| url.url.starts_with(&format!("{s}://"))));
-            known |= asks && P::default().options().iter().any(|spec| spec.name == name);
-        });
-        if !known {
-            let trouble = "is not an option of any protocol in this flow; leave it out";
-            return Err(Complaint::new(format!("--{name}"), trouble));
-        }
+        Ok(())
     }
-    Ok(())
+}
+
+/// What is said in each protocol, by its number; None: nothing.
+#[derive(Default)]
+struct Parts(Vec<Option<Arc<dyn Dialogue>>>);
+
+impl Parts {
+    fn set(&mut self, part: usize, dialogue: Arc<dyn Dialogue>) {
+        if self.0.len() <= part {
+            self.0.resize_with(part + 1, || None);
+        }
+        self.0[part] = Some(dialogue);
+    }
+
+    /// Those that say something.
+    fn all(&self) -> impl Iterator<Item = &dyn Dialogue> {
+        self.0.iter().flatten().map(|dialogue| &**dialogue)
+    }
+
+    /// The one of a number that an origin, a request or a code was given here.
+    fn get(&self, part: usize) -> &Arc<dyn Dialogue> {
+        self.0.get(part).and_then(Option::as_ref).expect("numbers are given to protocols that say something")
+    }
 }
 
 /// A dialogue that is being put together.
 struct Building {
     parts: Parts,
     /// By URL: its request, where that goes, and what it is called.
-    steps: Vec<Option<(Request, usize, String)>>,
+    steps: Vec<Option<(wire::Request, usize, String)>>,
     origins: Vec<Origin>,
 }
 
@@ -230,9 +225,9 @@ impl Building {
     }
 
     /// What one protocol says to its URLs, by their places among all.
-    fn add<P: Part>(&mut self, dialogue: DialogueOf<P>, urls: &[usize]) -> Result<(), Complaint> {
+    fn add(&mut self, part: usize, dialogue: Arc<dyn Dialogue>, urls: &[usize]) -> Result<(), Complaint> {
         let first = self.origins.len();
-        self.origins.extend(dialogue.origins().iter().map(|origin| outer(P::NUMBER, origin)));
+        self.origins.extend(dialogue.origins().iter().map(|origin| outer(part, origin)));
         if dialogue.requests().len() != urls.len() {
             let trouble = "has a step that picks one of several at random; make each a step, in `choose`";
             return Err(Complaint::new("flow", trouble));
@@ -240,9 +235,10 @@ impl Building {
         let names = dialogue.names();
         for (at, (url, weighted)) in urls.iter().zip(dialogue.requests()).enumerate() {
             let name = names.list().get(usize::from(names.of(at))).cloned().unwrap_or_default();
-            self.steps[*url] = Some((Request::Listed(P::NUMBER, at), first + weighted.origin, name));
+            let request = Request::outer(part, weighted.request.clone());
+            self.steps[*url] = Some((request, first + weighted.origin, name));
         }
-        *P::of(&mut self.parts) = Some(Arc::new(dialogue));
+        self.parts.set(part, dialogue);
         Ok(())
     }
 
@@ -255,20 +251,17 @@ impl Building {
             names.add(&name);
             requests.push(Weighted { request, origin, weight: asked.urls[at].weight });
         }
-        let row = |part: usize| {
-            let own = of_part!(self.parts, part, P, dialogue => dialogue.names().list().to_vec()).unwrap_or_default();
-            own.iter().map(|name| names.beside(name)).collect()
-        };
-        let rows = (0..COUNT).map(row).collect();
+        let own = |part: &Option<Arc<dyn Dialogue>>| part.iter().flat_map(|d| d.names().list().to_vec()).collect();
+        let rows = self.parts.0.iter().map(own).map(|own: Vec<String>| own.iter().map(|n| names.beside(n)).collect());
+        let rows = rows.collect();
         Ok(MixedDialogue { parts: self.parts, requests, names, rows, origins: self.origins })
     }
 }
 
 /// Everything a flow of several protocols will say.
-#[derive(Debug)]
 pub struct MixedDialogue {
     parts: Parts,
-    requests: Vec<Weighted<Request>>,
+    requests: Vec<Weighted>,
     names: Names,
     /// Of each part, by what a name is among its own: what it is among all.
     rows: Vec<Arc<[u16]>>,
@@ -277,39 +270,43 @@ pub struct MixedDialogue {
 
 impl MixedDialogue {
     /// What one protocol says: an inquiry.
-    fn of_one<P: Part>(dialogue: DialogueOf<P>) -> MixedDialogue {
-        let listed = |(at, weighted): (usize, &Weighted<_>)| Weighted {
-            request: Request::Listed(P::NUMBER, at),
-            origin: weighted.origin,
-            weight: weighted.weight,
-        };
-        let requests = dialogue.requests().iter().enumerate().map(listed).collect();
-        let origins = dialogue.origins().iter().map(|origin| outer(P::NUMBER, origin)).collect();
+    fn of_one(part: usize, dialogue: Arc<dyn Dialogue>) -> MixedDialogue {
+        let outer_request =
+            |one: &Weighted| Weighted { request: Request::outer(part, one.request.clone()), ..one.clone() };
+        let requests = dialogue.requests().iter().map(outer_request).collect();
+        let origins = dialogue.origins().iter().map(|origin| outer(part, origin)).collect();
         let (names, mut parts) = (dialogue.names().clone(), Parts::default());
-        *P::of(&mut parts) = Some(Arc::new(dialogue));
+        parts.set(part, dialogue);
         MixedDialogue { parts, requests, names, rows: Vec::new(), origins }
+    }
+
+    /// Whose request it is, and that as its protocol knows it.
+    fn part<'a>(&'a self, request: &'a wire::Request) -> (&'a dyn Dialogue, &'a wire::Request) {
+        let Request { part, own } = request.of();
+        (&**self.parts.get(*part), own)
+    }
+
+    /// The dialogue of a connection.
+    fn bound(&self, established: &Established) -> &dyn Dialogue {
+        &**self.parts.get(part_of_bound(established.bound))
     }
 }
 
 /// A page of one protocol, as one of the whole.
-fn outer_page<P: Part>(page: Page<RequestOf<P>>, rows: &[u16]) -> Page<Request>
-where
-    RequestOf<P>: 'static,
-{
-    let Page { at_once, name, may_fail, found, elsewhere, beyond, cut, mut next } = page;
+fn outer_page(part: usize, page: Page, rows: &[u16]) -> Page {
+    let Page { name, mut next, .. } = page;
     let name = rows.get(usize::from(name)).copied().unwrap_or_default();
-    let next = move || {
-        let next = next()?;
-        Some(Follow { origin: outer(P::NUMBER, &next.origin), request: P::hop(next.request) })
-    };
-    Page { at_once, name, may_fail, found, elsewhere, beyond, cut, next: Box::new(next) }
+    let next = move || next().map(|next| outer_follow(part, next));
+    Page { name, next: Box::new(next), ..page }
+}
+
+/// What a response of one protocol asks for, as a request of the whole.
+pub(super) fn outer_follow(part: usize, next: Follow) -> Follow {
+    Follow { origin: outer(part, &next.origin), request: Request::outer(part, next.request) }
 }
 
 impl Dialogue for MixedDialogue {
-    type Request = Request;
-    type Session = MixedSession;
-
-    fn requests(&self) -> &[Weighted<Request>] {
+    fn requests(&self) -> &[Weighted] {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {
@@ -320,22 +317,28 @@ impl Dialogue for MixedDialogue {
     }
     fn alpn_of(&self, origin: &Origin) -> &[&'static [u8]] {
         let (part, origin) = inner(origin);
-        of_part!(self.parts, part, P, dialogue => dialogue.alpn_of(&origin)).unwrap_or_default()
+        self.parts.get(part).alpn_of(&origin)
     }
     fn belongs(&self, origin: &Origin) -> Belongs {
         let (part, origin) = inner(origin);
-        of_part!(self.parts, part, P, dialogue => dialogue.belongs(&origin)).unwrap_or_default()
+        self.parts.get(part).belongs(&origin)
     }
     fn by_order(&self) -> Option<ByOrder> {
-        (0..COUNT).find_map(|part| of_part!(self.parts, part, P, dialogue => dialogue.by_order()).flatten())
+        self.parts.all().find_map(Dialogue::by_order)
     }
     fn reads_closely(&self) -> bool {
-        (0..COUNT).any(|part| of_part!(self.parts, part, P, dialogue => dialogue.reads_closely()).unwrap_or(false))
+        self.parts.all().any(Dialogue::reads_closely)
+    }
+    fn has_slots(&self) -> bool {
+        true
+    }
+    fn counts_messages(&self) -> bool {
+        self.parts.all().any(Dialogue::counts_messages)
     }
     fn remembers(&self) -> bool {
-        (0..COUNT).any(|part| of_part!(self.parts, part, P, dialogue => dialogue.remembers()).unwrap_or(false))
+        self.parts.all().any(Dialogue::remembers)
     }
-    fn learn(&self, request: &Request, fill: &Fill<'_>, lesson: Lesson, memory: &mut Memory) -> Option<Found<Request>> {
+    fn learn(&self, request: &wire::Request, fill: &Fill<'_>, lesson: Lesson, memory: &mut Memory) -> Option<Found> {
         let lesson = match lesson.downcast::<capture::Taken>() {
             Ok(taken) => {
                 taken.learn(memory);
@@ -343,91 +346,70 @@ impl Dialogue for MixedDialogue {
             }
             Err(lesson) => lesson,
         };
-        let part = request.part();
-        let rows = self.rows.get(part)?;
-        let resources = of_part!(self.parts, part, P, dialogue => {
-            let found = found::<P>(dialogue, request).and_then(|own| dialogue.learn(own, fill, lesson, memory));
-            found.map(|found| {
-                let rows = Arc::clone(rows);
-                Box::new(move || outer_page::<P>(found(), &rows)) as Found<Request>
-            })
-        });
-        resources.flatten()
+        let Request { part, own } = request.of();
+        let found = self.parts.get(*part).learn(own, fill, lesson, memory)?;
+        let (part, rows) = (*part, Arc::clone(self.rows.get(*part)?));
+        Some(Box::new(move || outer_page(part, found(), &rows)))
     }
     fn recalls(&self) -> bool {
-        (0..COUNT).any(|part| of_part!(self.parts, part, P, dialogue => dialogue.recalls()).unwrap_or(false))
+        self.parts.all().any(Dialogue::recalls)
     }
-    fn recall(&self, request: &Request, fill: &Fill<'_>, memory: &mut Memory) -> Option<Recalled> {
-        let part = request.part();
-        let recalled = of_part!(self.parts, part, P, dialogue => {
-            found::<P>(dialogue, request).and_then(|own| dialogue.recall(own, fill, memory))
-        });
-        recalled.flatten().map(|recalled| Recalled { code: outer_code(part, recalled.code), ..recalled })
+    fn recall(&self, request: &wire::Request, fill: &Fill<'_>, memory: &mut Memory) -> Option<Recalled> {
+        let Request { part, own } = request.of();
+        let recalled = self.parts.get(*part).recall(own, fill, memory)?;
+        Some(Recalled { code: outer_code(*part, recalled.code), ..recalled })
     }
     fn requests_at_most(&self) -> Option<u64> {
-        let ends = (0..COUNT)
-            .filter_map(|part| of_part!(self.parts, part, P, dialogue => dialogue.requests_at_most()).flatten());
-        ends.min()
+        self.parts.all().filter_map(Dialogue::requests_at_most).min()
     }
-    fn sent(&self, request: &Request) -> Vec<u8> {
+    fn sent(&self, request: &wire::Request) -> Vec<u8> {
         self.sent_with(request, &Fill::default())
     }
-    fn sent_with(&self, request: &Request, fill: &Fill<'_>) -> Vec<u8> {
-        let sent = of_part!(self.parts, request.part(), P, dialogue => {
-            found::<P>(dialogue, request).map(|request| dialogue.sent_with(request, fill))
-        });
-        sent.flatten().unwrap_or_default()
+    fn sent_with(&self, request: &wire::Request, fill: &Fill<'_>) -> Vec<u8> {
+        let (part, own) = self.part(request);
+        part.sent_with(own, fill)
     }
-    fn trace(&self, request: &Request, fill: &Fill<'_>) -> Option<Trace> {
-        let trace = of_part!(self.parts, request.part(), P, dialogue => {
-            found::<P>(dialogue, request).and_then(|request| dialogue.trace(request, fill))
-        });
-        trace.flatten()
+    fn trace(&self, request: &wire::Request, fill: &Fill<'_>) -> Option<Trace> {
+        let (part, own) = self.part(request);
+        part.trace(own, fill)
     }
-    fn says_no_trace(&self, request: &Request) -> bool {
-        let says = of_part!(self.parts, request.part(), P, dialogue => {
-            found::<P>(dialogue, request).is_some_and(|request| dialogue.says_no_trace(request))
-        });
-        says.unwrap_or_default()
+    fn says_no_trace(&self, request: &wire::Request) -> bool {
+        let (part, own) = self.part(request);
+        part.says_no_trace(own)
     }
-    fn sent_remembering(&self, request: &Request, fill: &Fill<'_>, memory: &Memory) -> Vec<u8> {
-        let sent = of_part!(self.parts, request.part(), P, dialogue => {
-            found::<P>(dialogue, request).map(|request| dialogue.sent_remembering(request, fill, memory))
-        });
-        sent.flatten().unwrap_or_default()
+    fn sent_remembering(&self, request: &wire::Request, fill: &Fill<'_>, memory: &Memory) -> Vec<u8> {
+        let (part, own) = self.part(request);
+        part.sent_remembering(own, fill, memory)
     }
-    fn awaited(&self, request: &Request) -> Option<String> {
-        let awaited = of_part!(self.parts, request.part(), P, dialogue => {
-            found::<P>(dialogue, request).and_then(|request| dialogue.awaited(request))
-        });
-        awaited.flatten()
+    fn awaited(&self, request: &wire::Request) -> Option<String> {
+        let (part, own) = self.part(request);
+        part.awaited(own)
     }
-    fn named(&self, request: &Request) -> String {
-        let named = of_part!(self.parts, request.part(), P, dialogue => {
-            found::<P>(dialogue, request).map(|request| dialogue.named(request))
-        });
-        named.flatten().unwrap_or_default()
+    fn named(&self, request: &wire::Request) -> String {
+        let (part, own) = self.part(request);
+        part.named(own)
     }
     fn readable(&self, established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
-        let part = part_of_bound(established.bound);
-        of_part!(self.parts, part, P, dialogue => dialogue.readable(established, sent, received)).flatten()
+        self.bound(established).readable(established, sent, received)
     }
-    fn session(&self, origin: &Origin, established: &Established) -> MixedSession {
-        MixedSession::new(&self.parts, origin, established)
+    fn session(&self, origin: &Origin, established: &Established) -> Box<dyn Session> {
+        let (part, origin) = inner(origin);
+        let established = Established { bound: origin.bound, ..established.clone() };
+        let dialogue = self.parts.get(part);
+        Box::new(MixedSession::new(part, dialogue.session(&origin, &established)))
     }
     fn learnt(&self) -> Option<Vec<u8>> {
-        (0..COUNT).find_map(|part| of_part!(self.parts, part, P, dialogue => dialogue.learnt()).flatten())
+        self.parts.all().find_map(Dialogue::learnt)
     }
     fn spoken(&self, established: &Established) -> String {
-        let part = part_of_bound(established.bound);
-        of_part!(self.parts, part, P, dialogue => dialogue.spoken(established)).unwrap_or_default()
+        self.bound(established).spoken(established)
     }
     fn code_name(&self, code: u32) -> String {
         let (part, code) = inner_code(code);
-        of_part!(self.parts, part, P, dialogue => dialogue.code_name(code)).unwrap_or_else(|| code.to_string())
+        self.parts.0.get(part).and_then(Option::as_ref).map_or_else(|| code.to_string(), |own| own.code_name(code))
     }
     fn code_meaning(&self, code: u32) -> &'static str {
         let (part, code) = inner_code(code);
-        of_part!(self.parts, part, P, dialogue => dialogue.code_meaning(code)).unwrap_or_default()
+        self.parts.0.get(part).and_then(Option::as_ref).map_or("", |own| own.code_meaning(code))
     }
 }

@@ -9,6 +9,4 @@ mod dialogue;
 mod parts;
 mod session;
 
-pub use dialogue::{Mixed, MixedDialogue, NAME};
-pub use parts::Request;
-pub use session::MixedSession;
+pub use dialogue::{Mixed, NAME};

@@ -1,123 +1,34 @@
-//! A conversation in whichever protocol its connection speaks.
+//! A conversation in whichever protocol its connection speaks, told as one of the whole.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
-use wire::{
-    Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Follow, Full, Memory, Origin, Out, Sent,
-    Session,
-};
+use wire::{Broken, Done, Event, ExchangeId, FaultKind, Fill, Full, Memory, Out, Sent, Session};
 
-use super::parts::{DialogueOf, Part, Parts, Request, RequestOf, SessionOf, found, inner, of_part, outer, outer_code};
-use crate::{grpc::Grpc, http::Http, mysql::Mysql, postgres::Postgres, raw::Raw, redis::Redis, websocket::WebSocket};
+use super::dialogue::outer_follow;
+use super::parts::{Request, outer_code};
 
 /// A conversation, client side.
-pub enum MixedSession {
-    /// In HTTP.
-    Http(Box<InPart<Http>>),
-    /// In WebSocket.
-    WebSocket(Box<InPart<WebSocket>>),
-    /// In gRPC.
-    Grpc(Box<InPart<Grpc>>),
-    /// With Redis.
-    Redis(Box<InPart<Redis>>),
-    /// With MySQL.
-    Mysql(Box<InPart<Mysql>>),
-    /// With PostgreSQL.
-    Postgres(Box<InPart<Postgres>>),
-    /// Of declared framing.
-    Raw(Box<InPart<Raw>>),
-    /// In none that the flow speaks: nothing is sent on it.
-    Nobody,
-}
-
-/// A conversation in one protocol.
-pub struct InPart<P: Protocols> {
-    dialogue: Arc<DialogueOf<P>>,
-    session: SessionOf<P>,
+pub(super) struct MixedSession {
+    /// The number of its protocol.
+    part: usize,
+    session: Box<dyn Session>,
     /// What happened, before it is told as the whole's; memory that is used again.
-    events: Vec<Event<RequestOf<P>>>,
-}
-
-/// The protocols that a flow may speak.
-#[allow(private_bounds)]
-pub trait Protocols: Part {
-    /// A conversation in it.
-    fn talk(talk: InPart<Self>) -> MixedSession
-    where
-        Self: Sized;
-}
-
-macro_rules! talks {
-    ($($part:ident)+) => {
-        $(impl Protocols for $part {
-            fn talk(talk: InPart<$part>) -> MixedSession {
-                MixedSession::$part(Box::new(talk))
-            }
-        })+
-    };
-}
-
-talks!(Http WebSocket Grpc Redis Mysql Postgres Raw);
-
-/// Asks the one that is there.
-macro_rules! any {
-    ($self:expr, $talk:ident => $answer:expr, $otherwise:expr) => {
-        match $self {
-            MixedSession::Http($talk) => $answer,
-            MixedSession::WebSocket($talk) => $answer,
-            MixedSession::Grpc($talk) => $answer,
-            MixedSession::Redis($talk) => $answer,
-            MixedSession::Mysql($talk) => $answer,
-            MixedSession::Postgres($talk) => $answer,
-            MixedSession::Raw($talk) => $answer,
-            MixedSession::Nobody => $otherwise,
-        }
-    };
+    events: Vec<Event>,
 }
 
 impl MixedSession {
-    /// On a connection to this origin.
-    pub(super) fn new(parts: &Parts, origin: &Origin, established: &Established) -> MixedSession {
-        let (part, origin) = inner(origin);
-        let established = Established { bound: origin.bound, ..established.clone() };
-        let talk = of_part!(parts, part, P, dialogue => {
-            let session = dialogue.session(&origin, &established);
-            P::talk(InPart { dialogue: Arc::clone(dialogue), session, events: Vec::new() })
-        });
-        talk.unwrap_or(MixedSession::Nobody)
-    }
-}
-
-impl<P: Protocols> InPart<P> {
-    fn submit(
-        &mut self,
-        id: ExchangeId,
-        request: &Request,
-        fill: &Fill<'_>,
-        memory: Option<&Memory>,
-        out: &mut Out,
-    ) -> Result<Sent, Full> {
-        let request = found::<P>(&self.dialogue, request).ok_or(Full)?;
-        match memory {
-            Some(memory) => self.session.submit_with(id, request, fill, memory, out),
-            None => self.session.submit(id, request, fill, out),
-        }
+    /// One in the protocol of this number.
+    pub fn new(part: usize, session: Box<dyn Session>) -> MixedSession {
+        MixedSession { part, session, events: Vec::new() }
     }
 
-    /// What the session says happened is told.
-    fn tells<T>(
-        &mut self,
-        done: &mut Done<Request>,
-        hear: impl FnOnce(&mut SessionOf<P>, &mut Done<RequestOf<P>>) -> T,
-    ) -> T {
+    /// Tells what the session says happened.
+    fn tells<T>(&mut self, done: &mut Done, hear: impl FnOnce(&mut dyn Session, &mut Done) -> T) -> T {
         let mut heard = Done::like(done, std::mem::take(&mut self.events));
-        let answer = hear(&mut self.session, &mut heard);
+        let answer = hear(&mut *self.session, &mut heard);
+        let part = self.part;
         for event in heard.events.drain(..) {
-            done.push(event.within(
-                |code| outer_code(P::NUMBER, code),
-                |next| Follow { origin: outer(P::NUMBER, &next.origin), request: P::hop(next.request) },
-            ));
+            done.push(event.within(|code| outer_code(part, code), |next| outer_follow(part, next)));
         }
         done.failed_as(&mut heard);
         self.events = heard.events;
@@ -126,102 +37,95 @@ impl<P: Protocols> InPart<P> {
 }
 
 impl Session for MixedSession {
-    type Request = Request;
-    const SLOTS: bool = true;
-    const COUNTS: bool = true;
-
     fn open(&mut self, out: &mut Out) {
-        any!(self, s => s.session.open(out), ());
+        self.session.open(out);
     }
     fn open_with(&mut self, fill: &Fill<'_>, out: &mut Out) {
-        any!(self, s => s.session.open_with(fill, out), ());
+        self.session.open_with(fill, out);
     }
-    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill<'_>, out: &mut Out) -> Result<Sent, Full> {
-        any!(self, s => s.submit(id, request, fill, None, out), Err(Full))
+    fn submit(
+        &mut self,
+        id: ExchangeId,
+        request: &wire::Request,
+        fill: &Fill<'_>,
+        out: &mut Out,
+    ) -> Result<Sent, Full> {
+        self.session.submit(id, &request.of::<Request>().own, fill, out)
     }
     fn submit_with(
         &mut self,
         id: ExchangeId,
-        request: &Request,
+        request: &wire::Request,
         fill: &Fill<'_>,
         memory: &Memory,
         out: &mut Out,
     ) -> Result<Sent, Full> {
-        any!(self, s => s.submit(id, request, fill, Some(memory), out), Err(Full))
-    }
-    fn push(&mut self, id: ExchangeId, message: &[u8], last: bool, out: &mut Out) -> Result<(), Full> {
-        any!(self, s => s.session.push(id, message, last, out), Err(Full))
+        self.session.submit_with(id, &request.of::<Request>().own, fill, memory, out)
     }
     fn release(&mut self, id: ExchangeId, out: &mut Out) -> bool {
-        any!(self, s => s.session.release(id, out), false)
+        self.session.release(id, out)
     }
     fn cancel(&mut self, id: ExchangeId, out: &mut Out) -> bool {
-        any!(self, s => s.session.cancel(id, out), false)
+        self.session.cancel(id, out)
     }
-    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
-        any!(self, s => s.tells(done, |session, done| session.receive(bytes, out, done)), Ok(()))
+    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
+        self.tells(done, |session, done| session.receive(bytes, out, done))
     }
-    fn closed(&mut self, done: &mut Done<Request>) {
-        any!(self, s => s.tells(done, |session, done| session.closed(done)), ());
+    fn closed(&mut self, done: &mut Done) {
+        self.tells(done, |session, done| session.closed(done));
     }
     fn sequence(&self) -> u64 {
-        any!(self, s => s.session.sequence(), 0)
+        self.session.sequence()
     }
     fn unheard(&self) -> u32 {
-        any!(self, s => s.session.unheard(), 0)
+        self.session.unheard()
     }
     fn opening_messages(&self) -> u32 {
-        any!(self, s => s.session.opening_messages(), 0)
+        self.session.opening_messages()
     }
     fn pay(&mut self, unix_ns: u64, out: &mut Out) -> u32 {
-        any!(self, s => s.session.pay(unix_ns, out), 0)
+        self.session.pay(unix_ns, out)
     }
     fn begun(&self) -> &[u8] {
-        any!(self, s => s.session.begun(), &[])
+        self.session.begun()
     }
     fn replies(&self) -> u32 {
-        any!(self, s => s.session.replies(), 0)
+        self.session.replies()
     }
     fn replies_left(&mut self) {
-        any!(self, s => s.session.replies_left(), ());
+        self.session.replies_left();
     }
     fn goodbye(&self) -> &'static str {
-        any!(self, s => s.session.goodbye(), "")
+        self.session.goodbye()
     }
     fn farewell(&self) -> Cow<'static, str> {
-        any!(self, s => s.session.farewell(), Cow::Borrowed(""))
+        self.session.farewell()
     }
     fn why_refused(&self) -> &'static str {
-        any!(self, s => s.session.why_refused(), "")
+        self.session.why_refused()
     }
     fn heartbeat(&mut self, out: &mut Out) -> bool {
-        any!(self, s => s.session.heartbeat(out), false)
+        self.session.heartbeat(out)
     }
     fn finish(&mut self, out: &mut Out) {
-        any!(self, s => s.session.finish(out), ());
+        self.session.finish(out);
     }
     fn room(&self) -> usize {
-        any!(self, s => s.session.room(), 0)
+        self.session.room()
     }
     fn refusal(&self) -> FaultKind {
-        any!(self, s => s.session.refusal(), FaultKind::BrokenProtocol)
+        self.session.refusal()
     }
     fn refusal_code(&self) -> u32 {
-        any!(self, s => s.refusal_code(), 0)
+        outer_code(self.part, self.session.refusal_code())
     }
     fn opening(&self) -> bool {
-        any!(self, s => s.session.opening(), false)
+        self.session.opening()
     }
     fn secures_now(&self) -> bool {
-        any!(self, s => s.session.secures_now(), false)
+        self.session.secures_now()
     }
     fn secured(&mut self, out: &mut Out) {
-        any!(self, s => s.session.secured(out), ());
-    }
-}
-
-impl<P: Protocols> InPart<P> {
-    fn refusal_code(&self) -> u32 {
-        outer_code(P::NUMBER, self.session.refusal_code())
+        self.session.secured(out);
     }
 }

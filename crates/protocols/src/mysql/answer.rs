@@ -15,12 +15,12 @@ use super::errors;
 use super::opening::{self, Came};
 use super::session::{EXCERPT_BOUND, MysqlSession, Stage};
 use super::statement::Ready;
-use crate::sql::{Request, other_rows};
+use crate::sql::other_rows;
 
 impl MysqlSession {
     /// A whole packet.
     #[inline]
-    pub(super) fn packet(&mut self, packet: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+    pub(super) fn packet(&mut self, packet: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         let first = packet.first().copied();
         if self.passes_over(first.unwrap_or(0), packet.len()) && (first.is_some() || self.continued) {
             return self.count(packet.len(), out);
@@ -59,7 +59,7 @@ impl MysqlSession {
 
     /// The first packet of an answer ("COM_QUERY Response").
     #[inline]
-    fn answered(&mut self, first: u8, packet: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+    fn answered(&mut self, first: u8, packet: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         match first {
             OK => {
                 let fine = fine(packet)?;
@@ -101,7 +101,7 @@ impl MysqlSession {
 
     /// A result is complete: another one, another statement, or the end.
     #[inline]
-    fn result_over(&mut self, status: u16, out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+    fn result_over(&mut self, status: u16, out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         self.status = status;
         if status & MORE_RESULTS != 0 {
             self.stage = Stage::Answer;
@@ -123,7 +123,7 @@ impl MysqlSession {
 
     /// A statement failed; what it left open is rolled back before the exchange ends.
     #[cold]
-    fn refused(&mut self, packet: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+    fn refused(&mut self, packet: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         let refusal = refusal(packet)?;
         self.code = refusal.code;
         self.last = errors::ends_connection(refusal.code);
@@ -147,7 +147,7 @@ impl MysqlSession {
 
     /// The exchange is over.
     #[inline]
-    fn end(&mut self, fault: Option<FaultKind>, done: &mut Done<Request>) {
+    fn end(&mut self, fault: Option<FaultKind>, done: &mut Done) {
         self.stage = if self.last { Stage::Over } else { Stage::Idle };
         let excerpt = match fault {
             None => None,
@@ -174,7 +174,7 @@ impl MysqlSession {
 
     /// What is taken out of the answer is told.
     #[cold]
-    fn taken(&self, done: &mut Done<Request>) -> Result<(), String> {
+    fn taken(&self, done: &mut Done) -> Result<(), String> {
         let Some(own) = &self.own else { return Ok(()) };
         own.looking.end((self.id, own.random), self.checks(), done)
     }
@@ -199,12 +199,12 @@ impl MysqlSession {
     }
 
     #[cold]
-    fn rows_shown(&self, done: &Done<Request>) -> Option<Box<[u8]>> {
+    fn rows_shown(&self, done: &Done) -> Option<Box<[u8]>> {
         let text = || format!("{} rows were returned or changed", self.rows).into_bytes().into();
         done.wants_example(FaultKind::WrongBody).then(text)
     }
 
-    fn pong(&mut self, first: u8, done: &mut Done<Request>) -> Result<(), Broken> {
+    fn pong(&mut self, first: u8, done: &mut Done) -> Result<(), Broken> {
         if first != OK {
             return Err(Broken("the server did not respond to a ping with OK"));
         }

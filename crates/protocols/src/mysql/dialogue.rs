@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, Belongs, Complaint, Dialogue, Established, Names, OptionSpec, Origin, Protocol, Weighted};
+use wire::{Asked, Belongs, Complaint, Dialogue, Established, Names, OptionSpec, Origin, Protocol, Session, Weighted};
 
 use super::dialect::statements;
 use super::plan::{Plan, Script};
@@ -17,8 +17,6 @@ use crate::sql::{self, Door, Piece, Request, Said, Way};
 pub struct Mysql;
 
 impl Protocol for Mysql {
-    type Dialogue = MysqlDialogue;
-
     fn name(&self) -> &'static str {
         "mysql"
     }
@@ -42,7 +40,7 @@ impl Protocol for Mysql {
         Ok(())
     }
 
-    fn prepare(&self, asked: &Asked) -> Result<MysqlDialogue, Complaint> {
+    fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
         const DOOR: Door = Door { schemes: ["mysql", "mariadb"], port: 3306, password_ends: false };
         let (origins, logins) = DOOR.places(&asked.urls)?;
         let (mut compiler, mut scripts) = (Compiler::default(), Vec::new());
@@ -61,7 +59,7 @@ impl Protocol for Mysql {
             scripts,
             kept: Budget::default(),
         };
-        Ok(MysqlDialogue { requests, names, end, origins, before, after, plan: Arc::new(plan) })
+        Ok(Arc::new(MysqlDialogue { requests, names, end, origins, before, after, plan: Arc::new(plan) }))
     }
 }
 
@@ -99,21 +97,18 @@ fn controls(pieces: &[Piece]) -> bool {
 /// Everything a run will say in MySQL's protocol.
 #[derive(Debug)]
 pub struct MysqlDialogue {
-    requests: Vec<Weighted<Request>>,
+    requests: Vec<Weighted>,
     /// After how many of them their data is at its end.
     end: Option<u64>,
     names: Names,
     origins: Vec<Origin>,
-    before: Vec<Request>,
-    after: Vec<Request>,
+    before: Vec<wire::Request>,
+    after: Vec<wire::Request>,
     plan: Arc<Plan>,
 }
 
 impl Dialogue for MysqlDialogue {
-    type Request = Request;
-    type Session = MysqlSession;
-
-    fn requests(&self) -> &[Weighted<Request>] {
+    fn requests(&self) -> &[Weighted] {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {
@@ -126,25 +121,29 @@ impl Dialogue for MysqlDialogue {
     fn belongs(&self, _origin: &Origin) -> Belongs {
         Belongs::ForIteration
     }
+    fn has_slots(&self) -> bool {
+        true
+    }
     fn requests_at_most(&self) -> Option<u64> {
         self.end
     }
-    fn before(&self) -> &[Request] {
+    fn before(&self) -> &[wire::Request] {
         &self.before
     }
-    fn after(&self) -> &[Request] {
+    fn after(&self) -> &[wire::Request] {
         &self.after
     }
-    fn says_no_trace(&self, _request: &Request) -> bool {
+    fn says_no_trace(&self, _request: &wire::Request) -> bool {
         true
     }
-    fn sent(&self, request: &Request) -> Vec<u8> {
+    fn sent(&self, request: &wire::Request) -> Vec<u8> {
+        let request = request.of::<Request>();
         let script = &self.plan.scripts[request.script as usize];
         let texts: Vec<&str> = script.statements.iter().map(|s| s.shown.as_str()).collect();
         texts.join("; ").into_bytes()
     }
-    fn session(&self, origin: &Origin, _established: &Established) -> MysqlSession {
-        MysqlSession::new(Arc::clone(&self.plan), origin.bound)
+    fn session(&self, origin: &Origin, _established: &Established) -> Box<dyn Session> {
+        Box::new(MysqlSession::new(Arc::clone(&self.plan), origin.bound))
     }
     fn spoken(&self, _established: &Established) -> String {
         "MySQL".to_owned()

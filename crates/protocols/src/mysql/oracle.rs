@@ -2,12 +2,12 @@
 //!
 //! However the bytes are cut, the same must come of them: what was said, what ended and how, and why it broke.
 
-use wire::{
-    Asked, AskedUrl, Broken, Dialogue, Done, Ended, Established, Event, ExchangeId, Fill, Out, Protocol, Session,
-};
+use std::sync::Arc;
 
+use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Ended, Established, Event, ExchangeId, Fill, Out, Protocol};
+
+use super::Mysql;
 use super::codec::put_packet;
-use super::{Mysql, MysqlDialogue};
 use crate::capture::Taken;
 
 /// The account of these conversations.
@@ -74,7 +74,7 @@ impl Cut {
 ///
 /// # Panics
 /// Where they are not valid.
-pub fn dialogue(options: &[(&str, &str)]) -> MysqlDialogue {
+pub fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
     let urls = vec![AskedUrl { url: URL.to_owned(), weight: 1.0 }];
     let mut asked = Asked { urls, variables: ["a".to_owned()].into(), ..Asked::default() };
     for (name, value) in options {
@@ -138,7 +138,7 @@ pub struct Outcome {
 }
 
 /// Plays a server's turns. Before each, the next request is submitted where there is room, the first being number `first`.
-pub fn played(dialogue: &MysqlDialogue, turns: &[Vec<u8>], first: usize, cut: Cut) -> Outcome {
+pub fn played(dialogue: &Arc<dyn Dialogue>, turns: &[Vec<u8>], first: usize, cut: Cut) -> Outcome {
     let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
     let (mut out, mut done, mut outcome) = (Out::default(), Done::default(), Outcome::default());
     session.open(&mut out);

@@ -219,7 +219,7 @@ impl MysqlSession {
 
     /// Goes on with a packet of which a part is kept; answers what is left of the bytes.
     #[cold]
-    fn take_on<'a>(&mut self, bytes: &'a [u8], out: &mut Out, done: &mut Done<Request>) -> Result<&'a [u8], Broken> {
+    fn take_on<'a>(&mut self, bytes: &'a [u8], out: &mut Out, done: &mut Done) -> Result<&'a [u8], Broken> {
         let mut rest = bytes;
         loop {
             let size = if self.kept.len() < HEADER { 0 } else { length(&self.kept) };
@@ -266,11 +266,9 @@ impl MysqlSession {
 const TOO_LARGE: Broken = Broken("a packet that must be read as a whole is larger than 64 KiB");
 
 impl Session for MysqlSession {
-    type Request = Request;
-    const SLOTS: bool = true;
-
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+        let request = request.of::<Request>();
         if self.stage != Stage::Idle {
             return Err(Full);
         }
@@ -285,7 +283,7 @@ impl Session for MysqlSession {
     }
 
     #[inline]
-    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         let read = self.read(bytes, out, done);
         if read.is_err() && self.stage == Stage::Idle {
             // An answer too many: what a server says to end an idle connection is an error.
@@ -295,7 +293,7 @@ impl Session for MysqlSession {
         read
     }
 
-    fn closed(&mut self, _done: &mut Done<Request>) {
+    fn closed(&mut self, _done: &mut Done) {
         self.stage = Stage::Over;
     }
 
@@ -351,7 +349,7 @@ impl Session for MysqlSession {
 impl MysqlSession {
     /// Reads packets, whole and in pieces.
     #[inline]
-    fn read(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+    fn read(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         let (mut rest, pinged) = (bytes, self.pinged);
         while !rest.is_empty() {
             if self.skip > 0 {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, Belongs, Complaint, Dialogue, Established, Names, OptionSpec, Origin, Protocol, Weighted};
+use wire::{Asked, Belongs, Complaint, Dialogue, Established, Names, OptionSpec, Origin, Protocol, Session, Weighted};
 
 use super::scram::Keys;
 use super::session::PostgresSession;
@@ -16,8 +16,6 @@ use crate::sql::{self, Account, Door, Request, Said};
 pub struct Postgres;
 
 impl Protocol for Postgres {
-    type Dialogue = PostgresDialogue;
-
     fn name(&self) -> &'static str {
         "postgres"
     }
@@ -41,7 +39,7 @@ impl Protocol for Postgres {
         Ok(())
     }
 
-    fn prepare(&self, asked: &Asked) -> Result<PostgresDialogue, Complaint> {
+    fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
         const DOOR: Door = Door { schemes: ["postgres", "postgresql"], port: 5432, password_ends: true };
         let (origins, accounts) = DOOR.places(&asked.urls)?;
         let (mut compiler, mut scripts) = (Compiler::default(), Vec::new());
@@ -55,7 +53,7 @@ impl Protocol for Postgres {
         let end = compiler.slots.end;
         let (ssl, kept, keys) = (asked.switch("ssl"), Budget::default(), Keys::default());
         let plan = Plan { accounts, ssl, parses: compiler.parses, scripts, kept, keys };
-        Ok(PostgresDialogue { requests, names, end, origins, before, after, plan: Arc::new(plan) })
+        Ok(Arc::new(PostgresDialogue { requests, names, end, origins, before, after, plan: Arc::new(plan) }))
     }
 }
 
@@ -79,21 +77,18 @@ pub struct Plan {
 /// Everything a run will say to PostgreSQL.
 #[derive(Debug)]
 pub struct PostgresDialogue {
-    requests: Vec<Weighted<Request>>,
+    requests: Vec<Weighted>,
     /// After how many of them their data is at its end.
     end: Option<u64>,
     names: Names,
     origins: Vec<Origin>,
-    before: Vec<Request>,
-    after: Vec<Request>,
+    before: Vec<wire::Request>,
+    after: Vec<wire::Request>,
     plan: Arc<Plan>,
 }
 
 impl Dialogue for PostgresDialogue {
-    type Request = Request;
-    type Session = PostgresSession;
-
-    fn requests(&self) -> &[Weighted<Request>] {
+    fn requests(&self) -> &[Weighted] {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {
@@ -106,23 +101,27 @@ impl Dialogue for PostgresDialogue {
     fn belongs(&self, _origin: &Origin) -> Belongs {
         Belongs::ForIteration
     }
+    fn has_slots(&self) -> bool {
+        true
+    }
     fn requests_at_most(&self) -> Option<u64> {
         self.end
     }
-    fn before(&self) -> &[Request] {
+    fn before(&self) -> &[wire::Request] {
         &self.before
     }
-    fn after(&self) -> &[Request] {
+    fn after(&self) -> &[wire::Request] {
         &self.after
     }
-    fn says_no_trace(&self, _request: &Request) -> bool {
+    fn says_no_trace(&self, _request: &wire::Request) -> bool {
         true
     }
-    fn sent(&self, request: &Request) -> Vec<u8> {
+    fn sent(&self, request: &wire::Request) -> Vec<u8> {
+        let request = request.of::<Request>();
         self.plan.scripts[request.script as usize].shown.clone().into_bytes()
     }
-    fn session(&self, origin: &Origin, established: &Established) -> PostgresSession {
-        PostgresSession::new(Arc::clone(&self.plan), origin.bound, established.seed)
+    fn session(&self, origin: &Origin, established: &Established) -> Box<dyn Session> {
+        Box::new(PostgresSession::new(Arc::clone(&self.plan), origin.bound, established.seed))
     }
     fn spoken(&self, _established: &Established) -> String {
         "PostgreSQL".to_owned()

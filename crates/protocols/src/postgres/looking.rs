@@ -4,7 +4,6 @@ use wire::{Broken, Done};
 
 use super::message::Message;
 use super::session::PostgresSession;
-use crate::sql::Request;
 
 const SHORT: Broken = Broken("a row that is shorter than announced");
 
@@ -41,7 +40,7 @@ impl PostgresSession {
     }
 
     /// What is taken out of the answer is told; what could not be found.
-    pub(super) fn taken(&mut self, done: &mut Done<Request>) -> Option<String> {
+    pub(super) fn taken(&mut self, done: &mut Done) -> Option<String> {
         let (looking, random) = *self.looking.take()?;
         looking.end((self.id, random), self.checks(), done).err()
     }

@@ -1,11 +1,13 @@
 //! What must hold for any bytes at all from a server: the same outcome wherever they are cut. Called by the property tests
 //! and by the fuzz target; panics where something does not hold.
 
+use std::sync::Arc;
+
 use wire::{
     Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Out, Protocol, Session,
 };
 
-use super::{Postgres, PostgresDialogue, PostgresSession};
+use super::Postgres;
 use crate::capture::Taken;
 
 /// What lets us in without a password.
@@ -44,7 +46,7 @@ fn asked(sql: &str) -> Asked {
     asked
 }
 
-fn dialogue(sql: &str, prepared: bool) -> PostgresDialogue {
+fn dialogue(sql: &str, prepared: bool) -> Arc<dyn Dialogue> {
     let mut asked = asked(sql);
     asked.options.insert("expect-rows".to_owned(), vec!["1..".to_owned()]);
     if prepared {
@@ -56,8 +58,8 @@ fn dialogue(sql: &str, prepared: bool) -> PostgresDialogue {
 /// What is told of the pieces of an answer, what is said in return, and what the session would still take.
 type Outcome = (Vec<String>, Option<Broken>, Vec<u8>, usize);
 
-fn played<'a>(dialogue: &PostgresDialogue, welcome: &[u8], mut pieces: impl Iterator<Item = &'a [u8]>) -> Outcome {
-    let mut session: PostgresSession = dialogue.session(&dialogue.origins()[0], &Established::default());
+fn played<'a>(dialogue: &Arc<dyn Dialogue>, welcome: &[u8], mut pieces: impl Iterator<Item = &'a [u8]>) -> Outcome {
+    let mut session: Box<dyn Session> = dialogue.session(&dialogue.origins()[0], &Established::default());
     let (mut out, mut done) = (Out::default(), Done::default());
     session.open(&mut out);
     session.receive(welcome, &mut out, &mut done).expect("a welcome");
@@ -68,7 +70,7 @@ fn played<'a>(dialogue: &PostgresDialogue, welcome: &[u8], mut pieces: impl Iter
     done.example_kept(FaultKind::BrokenProtocol);
     let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err());
     // How much of an answer too many there is depends on the pieces.
-    let told = |event: &Event<_>| match event {
+    let told = |event: &Event| match event {
         Event::FirstByte(_) => None,
         Event::Stray(_) => Some("stray".to_owned()),
         Event::Learnt(id, lesson) => Some(format!("{} {:?}", id.0, lesson.downcast_ref::<Taken>())),

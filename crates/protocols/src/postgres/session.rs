@@ -109,7 +109,7 @@ impl PostgresSession {
         self.rare.as_mut()?.login.as_mut()
     }
 
-    fn advance(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+    fn advance(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         let mut at = 0;
         let mut reader = std::mem::take(&mut self.reader);
         let mut outcome = Ok(());
@@ -133,7 +133,7 @@ impl PostgresSession {
     }
 
     #[inline]
-    fn hear(&mut self, message: &Message<'_>, out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+    fn hear(&mut self, message: &Message<'_>, out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         match message.kind {
             b'T' | b'D' if self.stage == Stage::Busy && self.looking.is_some() => return self.look(message),
             // DataRow, CopyData: behind two bytes that count the columns of a row.
@@ -181,7 +181,7 @@ impl PostgresSession {
 
     /// ReadyForQuery: the exchange is over, unless a transaction must be rolled back first.
     #[inline]
-    fn ready_for_query(&mut self, body: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+    fn ready_for_query(&mut self, body: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         match self.stage {
             Stage::Busy if self.beats => {
                 self.beats = false;
@@ -214,7 +214,7 @@ impl PostgresSession {
 
     /// ErrorResponse. FATAL and PANIC end the connection, the others only what was asked.
     #[cold]
-    fn erred(&mut self, refusal: &Refusal<'_>, done: &mut Done<Request>) -> Result<(), Broken> {
+    fn erred(&mut self, refusal: &Refusal<'_>, done: &mut Done) -> Result<(), Broken> {
         let fatal = refusal.severity != b"ERROR";
         if self.error == 0 {
             self.error = errors::code(refusal.state);
@@ -250,7 +250,7 @@ impl PostgresSession {
 
     /// The exchange is over.
     #[inline]
-    fn end(&mut self, done: &mut Done<Request>) {
+    fn end(&mut self, done: &mut Done) {
         self.asked = false;
         let outside = self.checks().rows.as_ref().is_some_and(|span| !span.contains(&self.rows));
         let (payload, id) = (self.payload, self.id);
@@ -264,7 +264,7 @@ impl PostgresSession {
     }
 
     #[cold]
-    fn end_closely(&mut self, missing: Option<String>, done: &mut Done<Request>) {
+    fn end_closely(&mut self, missing: Option<String>, done: &mut Done) {
         let (id, payload, rows) = (self.id, self.payload, self.rows);
         let (fault, code, excerpt) = match std::mem::take(&mut self.error) {
             0 => (FaultKind::WrongBody, errors::OK, format!("{rows} rows").into_bytes()),
@@ -290,7 +290,7 @@ impl PostgresSession {
 
     /// The conversation is broken.
     #[cold]
-    fn break_off(&mut self, bytes: &[u8], done: &mut Done<Request>) {
+    fn break_off(&mut self, bytes: &[u8], done: &mut Done) {
         if self.asked {
             self.asked = false;
             let excerpt = done.wants_example(FaultKind::BrokenProtocol);
@@ -314,9 +314,6 @@ const MISPLACED: Broken = Broken("a message that PostgreSQL does not send at thi
 const UNASKED: Broken = Broken("unsolicited bytes");
 
 impl Session for PostgresSession {
-    type Request = Request;
-    const SLOTS: bool = true;
-
     fn open(&mut self, out: &mut Out) {
         let plan = Arc::clone(&self.plan);
         if let Some(login) = self.login() {
@@ -325,7 +322,8 @@ impl Session for PostgresSession {
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+        let request = request.of::<Request>();
         if self.room() == 0 {
             return Err(Full);
         }
@@ -346,7 +344,7 @@ impl Session for PostgresSession {
     }
 
     #[inline]
-    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         if bytes.is_empty() {
             return Ok(());
         }

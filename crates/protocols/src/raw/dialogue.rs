@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Weighted};
+use wire::{
+    Asked, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Session, Weighted,
+};
 
 use super::options;
 use super::request::{DATAGRAM_BOUND, Request, SCOPE};
@@ -16,8 +18,6 @@ use crate::template::{Notation, Template};
 pub struct Raw;
 
 impl Protocol for Raw {
-    type Dialogue = RawDialogue;
-
     fn name(&self) -> &'static str {
         "raw"
     }
@@ -37,7 +37,7 @@ impl Protocol for Raw {
         Err("tcp://, tls:// and udp:// have no standard heartbeat; leave it out".into())
     }
 
-    fn prepare(&self, asked: &Asked) -> Result<RawDialogue, Complaint> {
+    fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
         let places = asked.urls.iter().map(|url| origin(&url.url)).collect::<Result<Vec<_>, _>>()?;
         let datagrams = places.iter().any(|place| place.datagrams);
         if places.iter().any(|place| place.datagrams != datagrams) {
@@ -65,7 +65,17 @@ impl Protocol for Raw {
         let all = requests.iter().map(|weighted| &weighted.request).chain(before.iter().chain(&after));
         let counts = all.into_iter().any(|request| request.template.is_numbered());
         rules.beside = rules.beside.counting(counts);
-        Ok(RawDialogue { requests, names, origins, before, after, rules: Arc::new(rules) })
+        let end = requests.iter().filter_map(|weighted| weighted.request.template.end()).min();
+        let handles = |requests: Vec<Request>| requests.into_iter().map(wire::Request::new).collect();
+        Ok(Arc::new(RawDialogue {
+            requests: requests.into_iter().map(Weighted::erased).collect(),
+            end,
+            names,
+            origins,
+            before: handles(before),
+            after: handles(after),
+            rules: Arc::new(rules),
+        }))
     }
 }
 
@@ -111,19 +121,18 @@ fn origin(text: &str) -> Result<Origin, Complaint> {
 /// Everything a run will say.
 #[derive(Debug)]
 pub struct RawDialogue {
-    requests: Vec<Weighted<Request>>,
+    requests: Vec<Weighted>,
     names: Names,
     origins: Vec<Origin>,
-    before: Vec<Request>,
-    after: Vec<Request>,
+    /// After how many requests their data is at its end.
+    end: Option<u64>,
+    before: Vec<wire::Request>,
+    after: Vec<wire::Request>,
     rules: Arc<Rules>,
 }
 
 impl Dialogue for RawDialogue {
-    type Request = Request;
-    type Session = RawSession;
-
-    fn requests(&self) -> &[Weighted<Request>] {
+    fn requests(&self) -> &[Weighted] {
         &self.requests
     }
 
@@ -135,12 +144,20 @@ impl Dialogue for RawDialogue {
         &self.names
     }
 
-    fn before(&self) -> &[Request] {
+    fn before(&self) -> &[wire::Request] {
         &self.before
     }
 
-    fn after(&self) -> &[Request] {
+    fn after(&self) -> &[wire::Request] {
         &self.after
+    }
+
+    fn has_slots(&self) -> bool {
+        true
+    }
+
+    fn counts_messages(&self) -> bool {
+        true
     }
 
     fn one_exchange_per_connection(&self) -> bool {
@@ -159,22 +176,22 @@ impl Dialogue for RawDialogue {
         (self.rules.datagrams && !self.rules.one_way && self.rules.matched.is_none()).then_some(ByOrder::Datagrams)
     }
 
-    fn says_no_trace(&self, _request: &Request) -> bool {
+    fn says_no_trace(&self, _request: &wire::Request) -> bool {
         true
     }
-    fn sent(&self, request: &Request) -> Vec<u8> {
+    fn sent(&self, request: &wire::Request) -> Vec<u8> {
         self.sent_with(request, &Fill::default())
     }
     fn requests_at_most(&self) -> Option<u64> {
-        self.requests.iter().filter_map(|weighted| weighted.request.template.end()).min()
+        self.end
     }
 
-    fn sent_with(&self, request: &Request, fill: &Fill) -> Vec<u8> {
-        request.bytes(fill)
+    fn sent_with(&self, request: &wire::Request, fill: &Fill) -> Vec<u8> {
+        request.of::<Request>().bytes(fill)
     }
 
-    fn session(&self, _origin: &Origin, established: &Established) -> RawSession {
-        RawSession::new(Arc::clone(&self.rules), &established.fill)
+    fn session(&self, _origin: &Origin, established: &Established) -> Box<dyn Session> {
+        Box::new(RawSession::new(Arc::clone(&self.rules), &established.fill))
     }
 
     fn spoken(&self, established: &Established) -> String {

@@ -1,8 +1,10 @@
 //! What is always true of a session, whatever a server sends: for the fuzz target and the properties.
 
+use std::sync::Arc;
+
 use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Protocol, Session};
 
-use super::{Raw, RawDialogue};
+use super::Raw;
 
 /// Framings that differ in kind.
 pub const FRAMINGS: [&[(&str, &str)]; 14] = [
@@ -26,7 +28,7 @@ pub const FRAMINGS: [&[(&str, &str)]; 14] = [
 ///
 /// # Panics
 /// Where they are wrong.
-pub fn dialogue(scheme: &str, options: &[(&str, &str)]) -> RawDialogue {
+pub fn dialogue(scheme: &str, options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
     let mut asked =
         Asked { urls: vec![AskedUrl { url: format!("{scheme}://127.0.0.1:7"), weight: 1.0 }], ..Asked::default() };
     asked.options.insert("send".into(), vec!["{counter u8}{counter}\r\n".into()]);
@@ -39,13 +41,13 @@ pub fn dialogue(scheme: &str, options: &[(&str, &str)]) -> RawDialogue {
 /// What came of a conversation in which the server sends these pieces and closes: each end (with fault, code and
 /// payload), the messages nobody asked for, and whether it broke. Requests take the room there is at first, and before
 /// each piece where `again`.
-fn heard(dialogue: &RawDialogue, pieces: &[&[u8]], again: bool) -> Vec<String> {
+fn heard(dialogue: &Arc<dyn Dialogue>, pieces: &[&[u8]], again: bool) -> Vec<String> {
     let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
     let (mut out, mut done, mut told, mut next) = (Out::default(), Done::default(), Vec::new(), 0);
     let mut replies = 0;
     session.open(&mut out);
     let request = &dialogue.requests()[0].request;
-    let mut fill = |session: &mut super::RawSession, out: &mut Out| {
+    let mut fill = |session: &mut Box<dyn Session>, out: &mut Out| {
         while session.room() > 0 && next < 50 {
             let fill = Fill { number: u64::from(next), ..Fill::default() };
             let _ = session.submit(ExchangeId(next), request, &fill, out);
@@ -75,7 +77,7 @@ fn heard(dialogue: &RawDialogue, pieces: &[&[u8]], again: bool) -> Vec<String> {
 }
 
 /// Bytes nobody asked for are added up: they are told of as they come, in as many pieces.
-fn tell(done: &mut Done<super::Request>, told: &mut Vec<String>) {
+fn tell(done: &mut Done, told: &mut Vec<String>) {
     for event in done.events.drain(..) {
         match event {
             Event::Ended(e) => told.push(format!("{} {:?} {} {}", e.id.0, e.fault, e.code, e.payload)),
@@ -96,7 +98,7 @@ fn tell(done: &mut Done<super::Request>, told: &mut Vec<String>) {
 ///
 /// # Panics
 /// Where it does.
-pub fn check(dialogue: &RawDialogue, bytes: &[u8], cuts: &[u8]) {
+pub fn check(dialogue: &Arc<dyn Dialogue>, bytes: &[u8], cuts: &[u8]) {
     let mut pieces = Vec::new();
     let mut rest = bytes;
     for cut in cuts {

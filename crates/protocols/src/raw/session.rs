@@ -49,7 +49,7 @@ pub struct RawSession {
 }
 
 /// What is to be sent, and what happened.
-type Told<'a> = (&'a mut Out, &'a mut Done<Request>);
+type Told<'a> = (&'a mut Out, &'a mut Done);
 
 const UNASKED: Broken = Broken("unsolicited bytes");
 
@@ -86,7 +86,7 @@ impl RawSession {
     }
 
     /// True where a message that came is one that is replied to, or known by the rules of replies.
-    fn prompted(&mut self, message: &[u8], size: u64, done: &mut Done<Request>) -> Result<bool, Broken> {
+    fn prompted(&mut self, message: &[u8], size: u64, done: &mut Done) -> Result<bool, Broken> {
         let Some(talk) = &mut self.talk else { return Ok(false) };
         let heard = talk.hear(&self.rules.beside, message)?;
         if heard != Heard::Unknown {
@@ -97,7 +97,7 @@ impl RawSession {
 
     /// A message that belongs to no request.
     #[cold]
-    fn unasked(&mut self, message: &[u8], size: u64, done: &mut Done<Request>) -> Result<(), Broken> {
+    fn unasked(&mut self, message: &[u8], size: u64, done: &mut Done) -> Result<(), Broken> {
         let bytes = u32::try_from(size).unwrap_or(u32::MAX);
         if self.rules.matched.is_some() && self.rules.beside.listens() && self.prompted(message, size, done)? {
             return Ok(());
@@ -172,7 +172,7 @@ impl RawSession {
     }
 
     /// Tells of the first byte of an answer that goes on in another piece.
-    fn more_to_come(&mut self, first: bool, done: &mut Done<Request>) {
+    fn more_to_come(&mut self, first: bool, done: &mut Done) {
         // Where there are replies it is known at its end only whether it is an answer.
         let first = first && !self.rules.beside.listens();
         if let (true, None, Some(flight)) = (first, self.rules.matched, self.flights.front()) {
@@ -191,16 +191,13 @@ fn take_flight(flights: &mut VecDeque<Flight>, rules: &Rules, beginning: &[u8]) 
 }
 
 impl Session for RawSession {
-    type Request = Request;
-    const SLOTS: bool = true;
-    const COUNTS: bool = true;
-
     fn open(&mut self, out: &mut Out) {
         self.introduce(out);
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+        let request = request.of::<Request>();
         if self.room() == 0 {
             return Err(Full);
         }
@@ -232,7 +229,7 @@ impl Session for RawSession {
     }
 
     #[inline]
-    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         let read = self.read(bytes, (out, done));
         if read.is_err() && self.state != State::Refused {
             self.state = State::Over;
@@ -240,7 +237,7 @@ impl Session for RawSession {
         read
     }
 
-    fn closed(&mut self, done: &mut Done<Request>) {
+    fn closed(&mut self, done: &mut Done) {
         // An answer without a byte is none: a server that fell over closes just so.
         if matches!(self.rules.end, End::Close) && self.pieces.is_some() {
             // What ends with the connection is awaited, and nothing more is said.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Belongs, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Out, Protocol, Weighted,
+    Asked, Belongs, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Out, Protocol, Session, Weighted,
 };
 
 use super::options::{self, Checks, Door, Wishes};
@@ -18,8 +18,6 @@ use crate::url_overrides;
 pub struct Redis;
 
 impl Protocol for Redis {
-    type Dialogue = RedisDialogue;
-
     fn name(&self) -> &'static str {
         "redis"
     }
@@ -43,8 +41,9 @@ impl Protocol for Redis {
         Ok(())
     }
 
-    fn prepare(&self, asked: &Asked) -> Result<RedisDialogue, Complaint> {
+    fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
         let (mut doors, mut requests, mut names) = (Vec::<Door>::new(), Vec::new(), Names::default());
+        let mut end: Option<u64> = None;
         let wishes = Wishes::read(asked)?;
         let mut others = Vec::new();
         for (index, url) in asked.urls.iter().enumerate() {
@@ -62,8 +61,9 @@ impl Protocol for Redis {
             }
             for (weight, mut request) in commands {
                 request.checks = u16::try_from(checks).map_err(|_| too_many())?;
+                end = [end, request.end()].into_iter().flatten().min();
                 names.add(&asked.name(index).map_or_else(|| request.kind(), str::to_owned));
-                requests.push(Weighted { request, origin, weight: weight * url.weight });
+                requests.push(Weighted { request: wire::Request::new(request), origin, weight: weight * url.weight });
             }
         }
         if requests.is_empty() {
@@ -77,7 +77,7 @@ impl Protocol for Redis {
         let looks = checks.iter().any(|checks| !checks.are_none());
         let (words, kept) = (Words::default(), Budget::default());
         let rules = Rules { openings, checks, looks, pipeline, words, kept };
-        Ok(RedisDialogue { requests, names, origins, before, after, resp3, rules: Arc::new(rules) })
+        Ok(Arc::new(RedisDialogue { requests, names, end, origins, before, after, resp3, rules: Arc::new(rules) }))
     }
 }
 
@@ -149,20 +149,19 @@ impl Opening {
 /// Everything a run will say to Redis.
 #[derive(Debug)]
 pub struct RedisDialogue {
-    requests: Vec<Weighted<Request>>,
+    requests: Vec<Weighted>,
     names: Names,
     origins: Vec<Origin>,
-    before: Vec<Request>,
-    after: Vec<Request>,
+    /// After how many requests their data is at its end.
+    end: Option<u64>,
+    before: Vec<wire::Request>,
+    after: Vec<wire::Request>,
     resp3: bool,
     rules: Arc<Rules>,
 }
 
 impl Dialogue for RedisDialogue {
-    type Request = Request;
-    type Session = RedisSession;
-
-    fn requests(&self) -> &[Weighted<Request>] {
+    fn requests(&self) -> &[Weighted] {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {
@@ -172,17 +171,20 @@ impl Dialogue for RedisDialogue {
         &self.names
     }
     fn requests_at_most(&self) -> Option<u64> {
-        self.requests.iter().filter_map(|weighted| weighted.request.end()).min()
+        self.end
     }
-    fn before(&self) -> &[Request] {
+    fn before(&self) -> &[wire::Request] {
         &self.before
     }
-    fn after(&self) -> &[Request] {
+    fn after(&self) -> &[wire::Request] {
         &self.after
     }
     /// A transaction is one connection's.
     fn belongs(&self, _origin: &Origin) -> Belongs {
         Belongs::ForIteration
+    }
+    fn has_slots(&self) -> bool {
+        true
     }
     fn exchanges_per_connection(&self) -> u32 {
         self.rules.pipeline
@@ -190,22 +192,24 @@ impl Dialogue for RedisDialogue {
     fn exchanges_per_user(&self) -> u32 {
         self.rules.pipeline
     }
-    fn says_no_trace(&self, _request: &Request) -> bool {
+    fn says_no_trace(&self, _request: &wire::Request) -> bool {
         true
     }
-    fn sent(&self, request: &Request) -> Vec<u8> {
+    fn sent(&self, request: &wire::Request) -> Vec<u8> {
         self.sent_with(request, &Fill::default())
     }
-    fn sent_with(&self, request: &Request, fill: &Fill) -> Vec<u8> {
+    fn sent_with(&self, request: &wire::Request, fill: &Fill) -> Vec<u8> {
+        let request = request.of::<Request>();
         let mut out = Out::default();
         request.append(fill, &mut out);
         out.bytes().to_vec()
     }
-    fn named(&self, request: &Request) -> String {
+    fn named(&self, request: &wire::Request) -> String {
+        let request = request.of::<Request>();
         request.named()
     }
-    fn session(&self, origin: &Origin, _established: &Established) -> RedisSession {
-        RedisSession::new(Arc::clone(&self.rules), origin.bound)
+    fn session(&self, origin: &Origin, _established: &Established) -> Box<dyn Session> {
+        Box::new(RedisSession::new(Arc::clone(&self.rules), origin.bound))
     }
     fn spoken(&self, _established: &Established) -> String {
         if self.resp3 { "RESP3" } else { "RESP2" }.to_owned()

@@ -64,9 +64,9 @@ pub struct Wishes {
     /// RESP3 is asked for.
     pub resp3: bool,
     /// Sent once before the run.
-    pub before: Vec<Request>,
+    pub before: Vec<wire::Request>,
     /// Sent once after it.
-    pub after: Vec<Request>,
+    pub after: Vec<wire::Request>,
     /// What decides about replies.
     pub checks: Checks,
 }
@@ -115,7 +115,8 @@ impl Wishes {
         if commands.is_empty() {
             commands.push((1.0, Request::compile("PING", "--command")?));
         }
-        let (before, after) = before_after::compiled(asked, Request::compile)?;
+        let (before, after) =
+            before_after::compiled(asked, |text, place| Request::compile(text, place).map(wire::Request::new))?;
         Ok(Wishes {
             commands,
             pipeline: asked.value("pipeline").map_or(Ok(1), pipeline)?,

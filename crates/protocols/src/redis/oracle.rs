@@ -1,12 +1,14 @@
 //! What must hold for any bytes at all as replies: the same outcome wherever they are cut. Called by the property tests and
 //! by the fuzz target; panics where something does not hold.
 
+use std::sync::Arc;
+
 use wire::{
     Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Out, Protocol,
-    ServerSession, Session,
+    ServerSession,
 };
 
-use super::{Redis, RedisDialogue, RedisServer, reply};
+use super::{Redis, RedisServer, reply};
 use crate::capture::Taken;
 
 /// Holds the client half against these bytes as replies, also cut at `at`.
@@ -55,7 +57,7 @@ pub fn asking(bytes: &[u8], at: usize) {
     assert_eq!(heard(bytes.chunks(1)), whole);
 }
 
-fn dialogue(options: &[(&str, &str)]) -> RedisDialogue {
+fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
     let url = AskedUrl { url: "redis://h".to_owned(), weight: 1.0 };
     let options = options.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect();
     Redis
@@ -64,7 +66,10 @@ fn dialogue(options: &[(&str, &str)]) -> RedisDialogue {
 }
 
 /// What pieces of replies come to, with as many exchanges in flight as there was room for at first.
-fn played<'a>(dialogue: &RedisDialogue, mut pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<String>, Option<Broken>) {
+fn played<'a>(
+    dialogue: &Arc<dyn Dialogue>,
+    mut pieces: impl Iterator<Item = &'a [u8]>,
+) -> (Vec<String>, Option<Broken>) {
     let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
     let (mut out, mut done) = (Out::default(), Done::default());
     session.open(&mut out);
@@ -76,7 +81,7 @@ fn played<'a>(dialogue: &RedisDialogue, mut pieces: impl Iterator<Item = &'a [u8
     done.example_kept(FaultKind::BrokenProtocol);
     let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err());
     // How much of an answer too many there is depends on the pieces.
-    let told = |event: &Event<_>| match event {
+    let told = |event: &Event| match event {
         Event::FirstByte(_) => None,
         Event::Stray(_) => Some("stray".to_owned()),
         Event::Learnt(id, lesson) => Some(format!("{} {:?}", id.0, lesson.downcast_ref::<Taken>())),

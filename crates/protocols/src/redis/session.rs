@@ -15,7 +15,6 @@ use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Session as _};
 use super::codec::{self, Head, LINE_BOUND};
 use super::dialogue::{Rules, Step};
 use super::options::Checks;
-use super::request::Request;
 use super::words::{NIL, OK};
 use crate::http1::watch::Watch;
 use crate::kept::Kept;
@@ -145,7 +144,7 @@ impl RedisSession {
     }
 
     /// What is kept of replies in case the next one does not hold the expected text.
-    fn captures(&self, done: &Done<Request>) -> bool {
+    fn captures(&self, done: &Done) -> bool {
         if !self.rules.looks || self.marks & PUSHED != 0 {
             return false;
         }
@@ -173,13 +172,7 @@ impl RedisSession {
 
     /// Reads on; `at` is what was read of `bytes`, `from` where the reply under way begins in them.
     #[inline]
-    fn advance(
-        &mut self,
-        bytes: &[u8],
-        at: &mut usize,
-        from: &mut usize,
-        done: &mut Done<Request>,
-    ) -> Result<(), Broken> {
+    fn advance(&mut self, bytes: &[u8], at: &mut usize, from: &mut usize, done: &mut Done) -> Result<(), Broken> {
         while *at < bytes.len() {
             let rest = &bytes[*at..];
             if self.bytes > 0 {
@@ -363,13 +356,7 @@ impl RedisSession {
 
     /// A whole reply is there; it began at `from` and ends at `at`.
     #[inline]
-    fn reply_over(
-        &mut self,
-        bytes: &[u8],
-        at: usize,
-        from: &mut usize,
-        done: &mut Done<Request>,
-    ) -> Result<(), Broken> {
+    fn reply_over(&mut self, bytes: &[u8], at: usize, from: &mut usize, done: &mut Done) -> Result<(), Broken> {
         if self.marks & PUSHED != 0 {
             self.marks &= !PUSHED;
             self.push_over(done);
@@ -433,7 +420,7 @@ impl RedisSession {
 
     /// The oldest exchange is over.
     #[inline]
-    fn end(&mut self, done: &mut Done<Request>) {
+    fn end(&mut self, done: &mut Done) {
         let ended = self.first;
         let id = ended.id;
         let nothing = self.marks & NOTHING != 0;
@@ -466,7 +453,7 @@ impl RedisSession {
     }
 
     #[cold]
-    fn end_silently(&mut self, id: u32, done: &mut Done<Request>) {
+    fn end_silently(&mut self, id: u32, done: &mut Done) {
         if let Some(rare) = &mut self.rare {
             (rare.watch, _) = (Watch::default(), rare.kept.clear());
             (rare.whole, rare.lost) = (Kept::default(), false);
@@ -479,7 +466,7 @@ impl RedisSession {
 
     /// The conversation is broken: the oldest exchange is over with what came of its reply.
     #[cold]
-    fn break_off(&mut self, fresh: &[u8], done: &mut Done<Request>) {
+    fn break_off(&mut self, fresh: &[u8], done: &mut Done) {
         if self.opening() || self.in_flight == 0 || self.marks & REFUSES != 0 {
             if self.rare().kept.is_empty() {
                 self.capture(fresh);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use url::Url;
 use wire::{Asked, Complaint, Follow, Found, OptionSpec, Origin, Page, Takes, Text};
 
-use crate::http1::request::{self, HeaderWish, Recipe, Request, Rules};
+use crate::http1::request::{self, HeaderWish, Recipe, Rules};
 use crate::kept::Kept;
 use crate::percent::host;
 use crate::verify::coding::Coding;
@@ -156,7 +156,7 @@ impl PageRule {
         PageRule { at_once: wish.at_once, name, may_fail: wish.may_fail, checks, allowed }
     }
 
-    fn page(&self) -> Page<Request> {
+    fn page(&self) -> Page {
         let Self { at_once, name, may_fail, .. } = *self;
         Page { at_once, name, may_fail, found: 0, elsewhere: 0, beyond: 0, cut: false, next: Box::new(|| None) }
     }
@@ -199,13 +199,13 @@ impl Body {
 }
 
 /// What is to be fetched after this response to a request of `recipe`, found when it is asked for.
-pub fn found(body: Body, rule: &PageRule, recipe: Recipe, rules: &Arc<Rules>) -> Found<Request> {
+pub fn found(body: Body, rule: &PageRule, recipe: Recipe, rules: &Arc<Rules>) -> Found {
     let (rule, rules) = (rule.clone(), Arc::clone(rules));
     Box::new(move || page(&body, &rule, &recipe, rules))
 }
 
 /// A resource that leads elsewhere, and is not followed there.
-pub fn elsewhere() -> Found<Request> {
+pub fn elsewhere() -> Found {
     Box::new(|| Page {
         at_once: 0,
         name: 0,
@@ -218,7 +218,7 @@ pub fn elsewhere() -> Found<Request> {
     })
 }
 
-fn page(body: &Body, rule: &PageRule, recipe: &Recipe, rules: Arc<Rules>) -> Page<Request> {
+fn page(body: &Body, rule: &PageRule, recipe: &Recipe, rules: Arc<Rules>) -> Page {
     let Ok(plain) = body.coding.decode(&body.kept, &rules.kept) else {
         return Page { cut: true, ..rule.page() };
     };
@@ -249,7 +249,7 @@ fn basis(page: &Recipe, checks: u16) -> Recipe {
 }
 
 /// The request of one of them.
-fn of_resource(basis: &Recipe, url: Url, rules: &Rules) -> Option<Follow<Request>> {
+fn of_resource(basis: &Recipe, url: Url, rules: &Rules) -> Option<Follow> {
     let mut recipe = basis.clone();
     if let Some(referer) = referer(&basis.url, &url) {
         recipe.headers.push(HeaderWish::Set("Referer".to_owned(), format!(" {referer}")));
@@ -262,7 +262,7 @@ fn of_resource(basis: &Recipe, url: Url, rules: &Rules) -> Option<Follow<Request
     let follows = rules.checks(recipe.checks).redirects > 0 || rules.cache.is_some();
     // Only redirects are made from a recipe, and whoever keeps answers looks into it.
     let request = if follows { request::encode(&Arc::new(recipe)) } else { request::encode_listed(&recipe, u32::MAX) };
-    Some(Follow { origin, request })
+    Some(Follow { origin, request: wire::Request::new(request) })
 }
 
 /// What browsers say of where they come from: all of it to the same origin, the origin to others, nothing where TLS is left.

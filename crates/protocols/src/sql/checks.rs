@@ -80,7 +80,7 @@ impl Looking {
     ///
     /// # Errors
     /// What could not be found.
-    pub fn end<R>(&self, (id, random): (ExchangeId, u64), checks: &Checks, done: &mut Done<R>) -> Result<(), String> {
+    pub fn end(&self, (id, random): (ExchangeId, u64), checks: &Checks, done: &mut Done) -> Result<(), String> {
         if self.lost {
             return Err(format!("the rows were not checked: {}", crate::kept::NO_ROOM));
         }

@@ -5,7 +5,7 @@ use wire::{Broken, Done, Ended, Event, FaultKind};
 use super::asked::Whose;
 use super::close;
 use super::codec::{CLOSE, PING, PONG};
-use super::request::{Message, put_frame};
+use super::request::put_frame;
 use super::session::{Rare, Stage, Told, WebSocketSession};
 
 /// Answers to pings that may wait for the server to read them.
@@ -40,7 +40,7 @@ impl WebSocketSession {
     }
 
     /// The server closed with a code: nobody answers what is in flight. Its words stay, for who asks why nothing is taken.
-    fn closed_by(&mut self, code: u16, reason: &[u8], done: &mut Done<Message>) {
+    fn closed_by(&mut self, code: u16, reason: &[u8], done: &mut Done) {
         let words = close::words(code, reason);
         let words = words.as_bytes();
         self.closed_with = code;

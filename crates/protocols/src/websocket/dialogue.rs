@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use url::{Host, Url};
 use wire::{
-    Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Weighted,
+    Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Session,
+    Weighted,
 };
 
 use super::close;
@@ -29,8 +30,6 @@ const ALPN: &[&[u8]] = &[b"http/1.1"];
 pub struct WebSocket;
 
 impl Protocol for WebSocket {
-    type Dialogue = WebSocketDialogue;
-
     fn name(&self) -> &'static str {
         "websocket"
     }
@@ -58,7 +57,7 @@ impl Protocol for WebSocket {
         steps::OF_ONE_URL
     }
 
-    fn prepare(&self, asked: &Asked) -> Result<WebSocketDialogue, Complaint> {
+    fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
         if asked.steps {
             return of_steps(asked);
         }
@@ -98,18 +97,20 @@ impl Protocol for WebSocket {
         let slots = requests.iter().any(|weighted| weighted.request.has_slots());
         let counts = requests.iter().any(|weighted| weighted.request.is_numbered());
         let rules = Arc::new(Rules::new(wishes, upgrades, expect, beside.counting(counts)));
-        Ok(WebSocketDialogue { requests, names, origins, silent, rules, slots, end })
+        let requests = requests.into_iter().map(Weighted::erased).collect();
+        Ok(Arc::new(WebSocketDialogue { requests, names, origins, silent, rules, slots, end }))
     }
 }
 
 /// The steps of a flow.
-fn of_steps(asked: &Asked) -> Result<WebSocketDialogue, Complaint> {
+fn of_steps(asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
     let wishes = Wishes::read(asked)?;
     let Steps { requests, names, origins, upgrades, each, end } = Steps::read(asked)?;
     let beside = Beside::read(asked, |_, _, _| Ok(Message::new(Template::fixed(Vec::new()), false, 0)))?;
     let rules = Rules::new(Wishes { push: true, ..wishes }, upgrades, Expect::Nothing, beside);
     let rules = Arc::new(Rules { steps: each, ..rules });
-    Ok(WebSocketDialogue { requests, names, origins, silent: false, rules, slots: true, end })
+    let requests = requests.into_iter().map(Weighted::erased).collect();
+    Ok(Arc::new(WebSocketDialogue { requests, names, origins, silent: false, rules, slots: true, end }))
 }
 
 /// Options of single URLs are those of steps.
@@ -144,7 +145,7 @@ fn message(content: &Content, wishes: &Wishes, expected: Option<&str>) -> Result
 /// Everything a run will say in WebSocket.
 #[derive(Debug)]
 pub struct WebSocketDialogue {
-    requests: Vec<Weighted<Message>>,
+    requests: Vec<Weighted>,
     names: Names,
     origins: Vec<Origin>,
     silent: bool,
@@ -155,10 +156,7 @@ pub struct WebSocketDialogue {
 }
 
 impl Dialogue for WebSocketDialogue {
-    type Request = Message;
-    type Session = WebSocketSession;
-
-    fn requests(&self) -> &[Weighted<Message>] {
+    fn requests(&self) -> &[Weighted] {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {
@@ -180,27 +178,31 @@ impl Dialogue for WebSocketDialogue {
     fn has_slots(&self) -> bool {
         self.slots
     }
+    fn counts_messages(&self) -> bool {
+        true
+    }
     fn requests_at_most(&self) -> Option<u64> {
         self.end
     }
-    fn awaited(&self, request: &Message) -> Option<String> {
+    fn awaited(&self, request: &wire::Request) -> Option<String> {
+        let request = request.of::<Message>();
         self.rules.steps.get(request.key as usize)?.awaited.clone()
     }
     fn by_order(&self) -> Option<ByOrder> {
         (!self.silent && self.rules.pairs_by_order()).then_some(ByOrder::Messages)
     }
     /// The message alone: frame and mask say nothing to people.
-    fn sent(&self, request: &Message) -> Vec<u8> {
+    fn sent(&self, request: &wire::Request) -> Vec<u8> {
         self.sent_with(request, &Fill::default())
     }
-    fn sent_with(&self, request: &Message, fill: &Fill) -> Vec<u8> {
-        request.payload(fill)
+    fn sent_with(&self, request: &wire::Request, fill: &Fill) -> Vec<u8> {
+        request.of::<Message>().payload(fill)
     }
     fn readable(&self, _established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
         Some([transcript::readable(sent, Sender::Client), transcript::readable(received, Sender::Server)])
     }
-    fn session(&self, origin: &Origin, established: &Established) -> WebSocketSession {
-        WebSocketSession::new(Arc::clone(&self.rules), origin.bound, established)
+    fn session(&self, origin: &Origin, established: &Established) -> Box<dyn Session> {
+        Box::new(WebSocketSession::new(Arc::clone(&self.rules), origin.bound, established))
     }
     fn spoken(&self, _established: &Established) -> String {
         "WebSocket".to_owned()

@@ -3,7 +3,6 @@
 use wire::{Broken, Done, Out};
 
 use super::own::Own;
-use super::request::Message;
 use super::rules::Rules;
 use super::session::{EXCERPT_BOUND, Rare, Stage, Told, WebSocketSession};
 use crate::beside::{Heard, Talk};
@@ -14,7 +13,7 @@ pub fn prompted(
     rules: &Rules,
     own: Option<&mut Own>,
     (size, content): (u64, &[u8]),
-    done: &mut Done<Message>,
+    done: &mut Done,
 ) -> Result<bool, Broken> {
     if !rules.beside.listens() {
         return Ok(false);

@@ -1,9 +1,7 @@
 //! What must hold of any bytes, for the fuzz targets and the properties: the same in two pieces as in one, an end for no
 //! more messages than were sent, and nothing after the end.
 
-use wire::{
-    Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Protocol, ServerSession, Session,
-};
+use wire::{Asked, AskedUrl, Done, Established, Event, ExchangeId, Fill, Out, Protocol, ServerSession};
 
 use super::upgrade::{accept, key};
 use super::{WebSocket, WebSocketServer};

@@ -85,7 +85,7 @@ impl Rare {
 }
 
 /// What is to be sent, and what happened.
-pub(super) type Told<'a> = (&'a mut Out, &'a mut Done<Message>);
+pub(super) type Told<'a> = (&'a mut Out, &'a mut Done);
 
 impl WebSocketSession {
     pub(super) fn new(rules: Arc<Rules>, path: u32, established: &Established) -> WebSocketSession {
@@ -270,7 +270,7 @@ impl WebSocketSession {
         Ok(())
     }
 
-    fn read(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Message>) -> Result<(), Broken> {
+    fn read(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         let mut at = 0;
         while at < bytes.len() {
             let rest = &bytes[at..];
@@ -308,10 +308,6 @@ const UNASKED: Broken =
     Broken("an unsolicited message; if the server pushes messages, add --push to count them separately");
 
 impl Session for WebSocketSession {
-    type Request = Message;
-    const SLOTS: bool = true;
-    const COUNTS: bool = true;
-
     fn open(&mut self, out: &mut Out) {
         self.open_with(&Fill::default(), out);
     }
@@ -327,7 +323,8 @@ impl Session for WebSocketSession {
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &Message, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+        let request = request.of::<Message>();
         if self.room() == 0 {
             return Err(Full);
         }
@@ -370,7 +367,7 @@ impl Session for WebSocketSession {
     }
 
     #[inline]
-    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done<Message>) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         if bytes.is_empty() {
             self.tell_step(done);
         }
@@ -381,7 +378,7 @@ impl Session for WebSocketSession {
         read
     }
 
-    fn closed(&mut self, _done: &mut Done<Message>) {
+    fn closed(&mut self, _done: &mut Done) {
         self.stage = Stage::Over;
     }
 

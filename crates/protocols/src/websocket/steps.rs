@@ -237,7 +237,7 @@ impl Awaiting {
     }
 
     /// What the step came to with this message.
-    fn end(self, steps: &[Step], message: &[u8], done: &mut Done<Message>) {
+    fn end(self, steps: &[Step], message: &[u8], done: &mut Done) {
         let step = &steps[self.step];
         let missing = self.expected.as_deref().filter(|text| memmem::find(message, text).is_none());
         let (mut fault, mut why) = (None, Cow::Borrowed(""));
@@ -305,7 +305,7 @@ impl WebSocketSession {
 
     /// What ends a step was there before it.
     #[cold]
-    pub(super) fn tell_step(&mut self, done: &mut Done<Message>) {
+    pub(super) fn tell_step(&mut self, done: &mut Done) {
         let WebSocketSession { rules, own, .. } = self;
         let Some(inbox) = own.as_deref_mut().map(|own| &mut own.inbox) else { return };
         let (Some(there), Some(awaiting)) = (inbox.there.take(), inbox.awaiting.take()) else { return };
@@ -323,7 +323,7 @@ impl WebSocketSession {
     }
 
     /// A message came: for the step that awaits it, or for one behind.
-    pub(super) fn hear_step(&mut self, size: u64, content: &[u8], done: &mut Done<Message>) {
+    pub(super) fn hear_step(&mut self, size: u64, content: &[u8], done: &mut Done) {
         let WebSocketSession { rules, own, .. } = self;
         let Some(inbox) = own.as_deref_mut().map(|own| &mut own.inbox) else { return };
         if let Some(awaiting) = inbox.awaiting.take_if(|awaiting| awaiting.is_for(&rules.steps, content)) {

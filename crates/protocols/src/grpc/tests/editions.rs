@@ -42,7 +42,7 @@ fn features_of_a_file_decide_how_messages_are_written() {
         &[0x30, 2],
         &[0x3a, 1, b't'],
     ];
-    assert_eq!(made.requests()[0].request.body[5..], expected.concat());
+    assert_eq!(made.requests()[0].request.of::<Request>().body[5..], expected.concat());
 }
 
 #[test]

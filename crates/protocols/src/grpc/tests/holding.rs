@@ -43,7 +43,7 @@ fn begin(talk: &mut Talk, step: usize) -> (Sent, Vec<String>) {
 /// What bytes of the server come to, in words.
 fn hear(talk: &mut Talk, bytes: &[u8]) -> Vec<String> {
     talk.hear(bytes).expect("good bytes");
-    let word = |event: Event<Request>| match event {
+    let word = |event: Event| match event {
         Event::Ended(ended) => Some(match ended.fault {
             None => format!("ends {} {}", ended.code, ended.payload),
             Some(kind) => {

@@ -12,10 +12,12 @@ mod serving;
 mod slots;
 mod statuses;
 
+use std::sync::Arc;
+
 use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Protocol, Session};
 
 use super::framing;
-use super::{Grpc, GrpcDialogue, GrpcSession, Request};
+use super::{Grpc, Request};
 use crate::http2::frames::{self, FrameHead};
 use crate::http2::hpack::literal;
 
@@ -35,20 +37,20 @@ fn asked(url: &str, options: &[(&str, &str)]) -> Asked {
     asked
 }
 
-fn dialogue(url: &str, options: &[(&str, &str)]) -> GrpcDialogue {
+fn dialogue(url: &str, options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
     Grpc.prepare(&asked(url, options)).expect("a good plan")
 }
 
 /// A conversation under way, and what became of it.
 struct Talk {
-    dialogue: GrpcDialogue,
-    session: GrpcSession,
+    dialogue: Arc<dyn Dialogue>,
+    session: Box<dyn Session>,
     out: Out,
-    done: Done<Request>,
+    done: Done,
 }
 
 impl Talk {
-    fn new(dialogue: GrpcDialogue) -> Talk {
+    fn new(dialogue: Arc<dyn Dialogue>) -> Talk {
         let origin = dialogue.origins()[0].clone();
         let mut session = dialogue.session(&origin, &Established::default());
         let mut out = Out::default();
@@ -93,7 +95,7 @@ impl Talk {
 
     /// The events so far, as texts.
     fn events(&mut self) -> Vec<String> {
-        let text = |event: Event<Request>| {
+        let text = |event: Event| {
             Some(match event {
                 Event::FirstByte(id) => format!("first {}", id.0),
                 Event::Message(id, size) => format!("message {} {size}", id.0),

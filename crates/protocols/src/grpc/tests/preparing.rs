@@ -111,7 +111,7 @@ fn imports_are_found_beside_the_file_and_on_the_path() {
         ("data", "{\"big\": \"300\"}"),
     ];
     let made = dialogue("grpc://[::1]/p.S.Do", &options);
-    assert_eq!(&*made.requests()[0].request.body, [0, 0, 0, 0, 3, 8, 0xac, 2]);
+    assert_eq!(&*made.requests()[0].request.of::<Request>().body, [0, 0, 0, 0, 3, 8, 0xac, 2]);
     let origin = &made.origins()[0];
     assert_eq!((origin.host.as_str(), origin.port, origin.tls), ("::1", 50_051, false));
 }
@@ -122,7 +122,7 @@ fn health_needs_no_file() {
     asked.options.remove("proto");
     assert!(Grpc.inquire(&asked).expect("nothing wrong").is_none(), "nothing to ask");
     let made = Grpc.prepare(&asked).expect("a good plan");
-    assert_eq!(&*made.requests()[0].request.body, [0, 0, 0, 0, 3, 10, 1, b'x']);
+    assert_eq!(&*made.requests()[0].request.of::<Request>().body, [0, 0, 0, 0, 3, 10, 1, b'x']);
     assert_eq!((made.origins()[0].port, made.origins()[0].tls), (443, true));
 }
 
@@ -132,7 +132,7 @@ fn a_url_may_have_messages_of_its_own() {
     two.urls.push(AskedUrl { url: BIDI.into(), weight: 3.0 });
     two.own = vec![Default::default(), [("data".to_owned(), vec!["{\"count\": 1}".to_owned()])].into()];
     let made = Grpc.prepare(&two).expect("a good plan");
-    let bodies: Vec<&[u8]> = made.requests().iter().map(|r| &*r.request.body).collect();
+    let bodies: Vec<&[u8]> = made.requests().iter().map(|r| &*r.request.of::<Request>().body).collect();
     assert_eq!(bodies, [&[0, 0, 0, 0, 0][..], &[0, 0, 0, 0, 2, 16, 1]]);
     two.own[1] = [("streams".to_owned(), vec!["2".to_owned()])].into();
     let said = Grpc.prepare(&two).expect_err("a complaint").to_string();

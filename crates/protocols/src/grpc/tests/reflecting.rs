@@ -134,5 +134,5 @@ fn an_inquiry_keeps_its_answer_and_a_plan_is_made_of_it() {
     asked.learnt.push(talk.dialogue.learnt().expect("an answer"));
     assert!(Grpc.inquire(&asked).expect("nothing wrong").is_none(), "nothing more to ask");
     let made = Grpc.prepare(&asked).expect("a good plan");
-    assert_eq!(&*made.requests()[0].request.body, [0, 0, 0, 0, 3, 10, 1, b'x']);
+    assert_eq!(&*made.requests()[0].request.of::<Request>().body, [0, 0, 0, 0, 3, 10, 1, b'x']);
 }

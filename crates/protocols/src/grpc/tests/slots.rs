@@ -2,7 +2,7 @@
 
 use prost_reflect::prost::Message as _;
 use prost_reflect::{DynamicMessage, MessageDescriptor};
-use wire::{Dialogue, Established, ExchangeId, Fill, Out, Protocol, Session};
+use wire::{Established, ExchangeId, Fill, Out, Protocol};
 
 use super::super::json::{self, Message};
 use super::super::schema::Schema;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use wire::{Broken, Done, Event};
 
 use super::super::body::Part;
-use super::super::request::Request;
 use super::{Http1Session, State};
 
 const UNASKED: Broken = Broken("unsolicited bytes");
@@ -32,7 +31,7 @@ impl Http1Session {
     /// Bytes while nothing is asked: an answer too many, but for what a server says that gives an idle connection up
     /// (RFC 9110 15.5.9).
     #[cold]
-    pub(super) fn unasked(&mut self, bytes: &[u8], done: &mut Done<Request>) -> Broken {
+    pub(super) fn unasked(&mut self, bytes: &[u8], done: &mut Done) -> Broken {
         self.state = State::Over;
         if !bytes.starts_with(b"HTTP/1.1 408") && !bytes.starts_with(b"HTTP/1.0 408") {
             done.push(Event::Stray(u32::try_from(bytes.len()).unwrap_or(u32::MAX)));

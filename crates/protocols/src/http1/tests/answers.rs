@@ -1,7 +1,7 @@
 //! A table of answers and what becomes of each: whole, cut in two at every position, in three at every pair of
 //! positions, byte by byte, and with the connection closed at every position.
 
-use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out, Session};
+use wire::{Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out};
 
 use super::{Outcome, dialogue, play};
 

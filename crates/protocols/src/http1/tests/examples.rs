@@ -1,6 +1,6 @@
 //! What is kept of an answer that was a failure.
 
-use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out, Session};
+use wire::{Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out};
 
 use super::dialogue;
 

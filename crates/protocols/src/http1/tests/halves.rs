@@ -1,9 +1,7 @@
 //! The two halves against each other, with the bytes cut anywhere in both directions.
 
 use proptest::prelude::*;
-use wire::{
-    Ask, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Reply, ServerSession, Session, Shape,
-};
+use wire::{Ask, Done, Established, Event, ExchangeId, Fill, Origin, Out, Reply, ServerSession, Shape};
 
 use super::dialogue;
 use crate::http1::Http1Server;

@@ -11,15 +11,17 @@ mod server;
 mod slots;
 mod withheld;
 
+use std::sync::Arc;
+
 use wire::{
     Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out, Protocol,
     Session,
 };
 
-use super::{Http1, Http1Dialogue, Http1Session, Request};
+use super::{Http1, Request};
 
 /// A run of one URL with options given as `name=value`; a switch has no `=`.
-fn dialogue(url: &str, options: &[&str]) -> Http1Dialogue {
+fn dialogue(url: &str, options: &[&str]) -> Arc<dyn Dialogue> {
     Http1.prepare(&asked(&[url], options)).expect("a good plan")
 }
 
@@ -45,7 +47,7 @@ struct Outcome {
 }
 
 /// Sends one request and plays the pieces of the answer; `close` ends the connection after them.
-fn play(dialogue: &Http1Dialogue, pieces: &[&[u8]], close: bool) -> Outcome {
+fn play(dialogue: &Arc<dyn Dialogue>, pieces: &[&[u8]], close: bool) -> Outcome {
     let mut session = dialogue.session(&Origin::default(), &Established::default());
     let (mut out, mut done) = (Out::default(), Done::default());
     session.submit(ExchangeId(3), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
@@ -56,11 +58,11 @@ fn play(dialogue: &Http1Dialogue, pieces: &[&[u8]], close: bool) -> Outcome {
 }
 
 fn feed(
-    session: &mut Http1Session,
-    dialogue: &Http1Dialogue,
+    session: &mut Box<dyn Session>,
+    dialogue: &Arc<dyn Dialogue>,
     pieces: &[&[u8]],
     close: bool,
-    done: &mut Done<Request>,
+    done: &mut Done,
 ) -> Outcome {
     let mut out = Out::default();
     let mut broken = None;
@@ -87,7 +89,7 @@ fn feed(
 }
 
 /// At most one first byte, before the one end.
-fn assert_order(done: &Done<Request>) {
+fn assert_order(done: &Done) {
     let kinds: Vec<u8> = done
         .events
         .iter()

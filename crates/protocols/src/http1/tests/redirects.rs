@@ -1,17 +1,18 @@
 //! Where redirects lead, and with what.
 
-use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Follow, Origin, Out, Session};
+use std::sync::Arc;
 
-use super::{Request, dialogue};
-use crate::http1::Http1Dialogue;
+use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Follow, Origin, Out};
+
+use super::dialogue;
 
 /// Answers a request with a redirect, in two pieces cut at `cut`; what becomes of it.
 fn hop(
-    dialogue: &Http1Dialogue,
-    request: &Request,
+    dialogue: &Arc<dyn Dialogue>,
+    request: &wire::Request,
     answer: &str,
     cut: usize,
-) -> (Option<FaultKind>, Option<Box<Follow<Request>>>) {
+) -> (Option<FaultKind>, Option<Box<Follow>>) {
     let (mut out, mut done) = (Out::default(), Done::default());
     let mut session = dialogue.session(&Origin::default(), &Established::default());
     session.submit(ExchangeId(3), request, &Fill::default(), &mut out).expect("room");

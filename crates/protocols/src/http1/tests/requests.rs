@@ -3,10 +3,9 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use wire::{Asked, Dialogue, Established, Exception, ExchangeId, Fill, Origin, Out, Protocol, Proxies, Proxy, Session};
+use wire::{Asked, Dialogue, Established, Exception, ExchangeId, Fill, Origin, Out, Protocol, Proxies, Proxy};
 
 use super::{Http1, asked, dialogue};
-use crate::http1::{Http1Dialogue, Http1Session};
 
 fn sent(url: &str, options: &[&str]) -> String {
     let dialogue = dialogue(url, options);
@@ -221,7 +220,7 @@ fn of_many_urls_each_keeps_its_target_and_says_what_it_says_alone() {
     let urls = ["http://h/a?b=c", "http://h/", "http://g:81/a", "http://me:pw@h/d"];
     for options in [&["header=A: b"][..], &["data=small"], &[&large], &["request-target=*", "method=OPTIONS"]] {
         let many = Http1.prepare(&asked(&urls, options)).expect("a good plan");
-        let put = |dialogue: &Http1Dialogue, n: usize| {
+        let put = |dialogue: &Arc<dyn Dialogue>, n: usize| {
             let (mut out, request) = (Out::default(), &dialogue.requests()[n].request);
             let mut session = dialogue.session(&Origin::default(), &Established::default());
             session.submit(ExchangeId(0), request, &Fill::default(), &mut out).expect("room");
@@ -233,10 +232,10 @@ fn of_many_urls_each_keeps_its_target_and_says_what_it_says_alone() {
             assert_eq!(put(&many, n), alone.sent(&alone.requests()[0].request));
             assert_eq!(many.sent(&many.requests()[n].request), put(&alone, 0));
         }
-        let common = |n: usize| many.requests()[n].request.common.as_ref().expect("many");
+        let common = |n: usize| many.requests()[n].request.of::<super::Request>().common.as_ref().expect("many");
         assert!(std::sync::Arc::ptr_eq(common(0), common(1)), "{options:?}");
         assert!(common(0) != common(2) && common(0) != common(3), "another host, another password");
-        assert!(many.requests()[0].request.bytes.len() <= "GET /a?b=c".len() + 1, "{options:?}");
+        assert!(many.requests()[0].request.of::<super::Request>().bytes.len() <= "GET /a?b=c".len() + 1, "{options:?}");
     }
 }
 
@@ -347,5 +346,5 @@ fn a_proxy_is_told_the_whole_url_and_who_asks() {
 
 #[test]
 fn a_session_is_small() {
-    assert!(size_of::<Http1Session>() <= 56, "{}", size_of::<Http1Session>());
+    assert!(size_of::<crate::http1::Http1Session>() <= 56, "{}", size_of::<crate::http1::Http1Session>());
 }

@@ -1,9 +1,11 @@
 //! Requests with slots: what is sent, and that its head is true of it.
 
 use proptest::prelude::*;
-use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out, Protocol, Session};
+use std::sync::Arc;
 
-use super::{Http1, Http1Dialogue, asked, dialogue};
+use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out, Protocol};
+
+use super::{Http1, asked, dialogue};
 
 fn fill(number: u64) -> Fill<'static> {
     Fill {
@@ -18,7 +20,7 @@ fn fill(number: u64) -> Fill<'static> {
 }
 
 /// What a session really sends.
-fn sent(dialogue: &Http1Dialogue, fill: &Fill) -> String {
+fn sent(dialogue: &Arc<dyn Dialogue>, fill: &Fill) -> String {
     let (mut out, request) = (Out::default(), &dialogue.requests()[0].request);
     let mut session = dialogue.session(&Origin::default(), &Established::default());
     session.submit(ExchangeId(0), request, fill, &mut out).expect("room");
@@ -61,7 +63,7 @@ fn the_length_said_is_the_length_sent() {
 #[test]
 fn a_request_without_slots_is_what_it_was() {
     let plain = dialogue("http://h/a", &["data={\"a\":{\"b\":1}}"]);
-    assert!(!plain.has_slots() && plain.requests()[0].request.slots.is_none());
+    assert!(!plain.has_slots() && plain.requests()[0].request.of::<super::Request>().slots.is_none());
     let off = dialogue("http://h/{uuid}", &["data={counter}", "no-slots"]);
     assert!(!off.has_slots());
     let text = sent(&off, &fill(1));
@@ -170,7 +172,7 @@ fn urls_stay_urls_and_header_lines_stay_lines() {
 /// What a body must hold may repeat what was sent: a number, and by its name any value.
 #[test]
 fn what_is_expected_of_a_body_is_filled_like_its_request() {
-    let verdict = |dialogue: &Http1Dialogue, fill: &Fill, body: &str| {
+    let verdict = |dialogue: &Arc<dyn Dialogue>, fill: &Fill, body: &str| {
         let (mut out, mut done) = (Out::default(), Done::default());
         let mut session = dialogue.session(&Origin::default(), &Established::default());
         session.submit(ExchangeId(0), &dialogue.requests()[0].request, fill, &mut out).expect("room");

@@ -1,9 +1,11 @@
 //! Bodies that wait for `100 Continue`: when they leave, when they never do, and what their connection is good for then.
 
 use measure::Nanos;
+use std::sync::Arc;
+
 use wire::{Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, Sent, Session};
 
-use super::{Http1, Http1Dialogue, Http1Session, Request, asked, dialogue};
+use super::{Http1, asked, dialogue};
 
 const ID: ExchangeId = ExchangeId(3);
 const GO_ON: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
@@ -12,14 +14,14 @@ const TOO_LARGE: &[u8] = b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r
 
 /// One exchange under way.
 struct Talk {
-    session: Http1Session,
+    session: Box<dyn Session>,
     out: Out,
-    done: Done<Request>,
+    done: Done,
 }
 
 impl Talk {
     /// The request was submitted; also what left at once.
-    fn begin(dialogue: &Http1Dialogue, fill: &Fill) -> (Talk, String, Sent) {
+    fn begin(dialogue: &Arc<dyn Dialogue>, fill: &Fill) -> (Talk, String, Sent) {
         let (mut session, mut out) = (dialogue.session(&Origin::default(), &Established::default()), Out::default());
         let sent = session.submit(ID, &dialogue.requests()[0].request, fill, &mut out).expect("room");
         let mut talk = Talk { session, out, done: Done::default() };
@@ -41,7 +43,7 @@ impl Talk {
 
     /// What is told, in words.
     fn told(&mut self) -> Vec<String> {
-        let said = |event: &Event<Request>| match event {
+        let said = |event: &Event| match event {
             Event::FirstByte(_) => "first byte".to_owned(),
             Event::Declined(_) => "declined".to_owned(),
             Event::Ended(e) => format!("{} {:?} {}", e.code, e.fault, e.why),
@@ -51,7 +53,7 @@ impl Talk {
     }
 }
 
-fn expecting(more: &[&str]) -> Http1Dialogue {
+fn expecting(more: &[&str]) -> Arc<dyn Dialogue> {
     dialogue("http://h/", &[&["expect-continue", "data=hello"], more].concat())
 }
 

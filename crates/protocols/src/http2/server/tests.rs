@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{Dialogue, Ended, Event, ExchangeId, Fill, Reply, ServerSession, Session, Shape};
+use wire::{Ended, Event, ExchangeId, Fill, Reply, ServerSession, Shape};
 
 use super::*;
 use crate::http2::frames::{FrameHead, HEAD, PREFACE, code};

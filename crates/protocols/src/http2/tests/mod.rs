@@ -10,21 +10,22 @@ mod going;
 mod requests;
 mod slots;
 
+use std::sync::Arc;
+
 use wire::{
     Asked, AskedUrl, Dialogue, Done, Ended, Established, Event, ExchangeId, Fill, Origin, Out, Protocol, Session,
 };
 
 use super::frames::{self, FrameHead, HEAD, code};
 use super::hpack;
-use crate::http::{Http, HttpDialogue, HttpSession};
-use crate::http1::Request;
+use crate::http::Http;
 
 /// A run in HTTP/2 with options given as `name=value`.
-pub fn dialogue(options: &[&str]) -> HttpDialogue {
+pub fn dialogue(options: &[&str]) -> Arc<dyn Dialogue> {
     dialogue_of(&["http://h/"], options)
 }
 
-pub fn dialogue_of(urls: &[&str], options: &[&str]) -> HttpDialogue {
+pub fn dialogue_of(urls: &[&str], options: &[&str]) -> Arc<dyn Dialogue> {
     let mut asked = Asked { seed: 7, ..Asked::default() };
     asked.urls = urls.iter().map(|u| AskedUrl { url: (*u).to_owned(), weight: 1.0 }).collect();
     let alone = ["no-keepalive", "header=Connection: close"].iter().any(|option| options.contains(option));
@@ -38,10 +39,10 @@ pub fn dialogue_of(urls: &[&str], options: &[&str]) -> HttpDialogue {
 
 /// A conversation under way.
 pub struct Talk {
-    pub dialogue: HttpDialogue,
-    pub session: HttpSession,
+    pub dialogue: Arc<dyn Dialogue>,
+    pub session: Box<dyn Session>,
     pub out: Out,
-    pub done: Done<Request>,
+    pub done: Done,
     pub broken: Option<&'static str>,
 }
 
@@ -56,7 +57,7 @@ impl Talk {
         talk
     }
 
-    pub fn of(dialogue: HttpDialogue) -> Talk {
+    pub fn of(dialogue: Arc<dyn Dialogue>) -> Talk {
         let session = dialogue.session(&Origin::default(), &Established::default());
         let mut talk = Talk { dialogue, session, out: Out::default(), done: Done::default(), broken: None };
         talk.session.open(&mut talk.out);
@@ -82,8 +83,8 @@ impl Talk {
 
     /// What the server said of ends since the last time; what came of it is forgotten.
     pub fn words(&mut self) -> Vec<String> {
-        let events: Vec<Event<Request>> = self.done.events.drain(..).collect();
-        let word = |event: &Event<Request>| match event {
+        let events: Vec<Event> = self.done.events.drain(..).collect();
+        let word = |event: &Event| match event {
             Event::Word(word) => Some(self.dialogue.code_name(*word)),
             _ => None,
         };
@@ -111,7 +112,7 @@ impl Talk {
     }
 }
 
-pub fn in_words(event: &Event<Request>) -> String {
+pub fn in_words(event: &Event) -> String {
     match event {
         Event::FirstByte(id) => format!("first {}", id.0),
         Event::Refused(id) => format!("refused {}", id.0),

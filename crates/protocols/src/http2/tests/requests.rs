@@ -171,7 +171,9 @@ fn paths_of_many_urls_are_said_whatever_peers_remember_of_them() {
             assert_eq!((&lines, round), (alone, round), "{}", all[at]);
         }
     }
-    let two = |at: usize| dialogue.requests()[at].request.two.as_ref().expect("prepared").clone();
+    let two = |at: usize| {
+        dialogue.requests()[at].request.of::<crate::http1::Request>().two.as_ref().expect("prepared").clone()
+    };
     assert!(Arc::ptr_eq(&two(299), &two(298)) && Arc::ptr_eq(&two(299), &two(303)), "what is the same is there once");
     assert!(!Arc::ptr_eq(&two(0), &two(299)) && Arc::ptr_eq(&two(0), &two(302)), "a path that is remembered");
     assert!(!Arc::ptr_eq(&two(300), &two(299)), "another scheme");

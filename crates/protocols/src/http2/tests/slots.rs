@@ -1,6 +1,6 @@
 //! Requests with slots in HTTP/2: what a decoder reads is what was filled.
 
-use wire::{Dialogue, Event, ExchangeId, Fill, Session};
+use wire::{Event, ExchangeId, Fill};
 
 use super::super::frames::{self, FrameHead, HEAD, setting};
 use super::super::hpack::Decoder;

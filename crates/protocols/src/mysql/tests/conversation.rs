@@ -1,8 +1,9 @@
 //! Whole conversations on scripted bytes, cut at every position, closed at every position, and answers that are wrong.
 
-use wire::{Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Session};
+use std::sync::Arc;
 
-use super::super::MysqlDialogue;
+use wire::{Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Out};
+
 use super::super::oracle::{CAPABILITIES, Cut, Outcome, dialogue, greeting, packet, played};
 
 /// Concatenated packets, numbered from 1 on.
@@ -36,7 +37,7 @@ fn prepared(id: u8, columns: u8, parameters: u8) -> Vec<u8> {
 
 /// The same comes of these turns however they are cut.
 #[track_caller]
-fn always(dialogue: &MysqlDialogue, turns: &[Vec<u8>]) -> Outcome {
+fn always(dialogue: &Arc<dyn Dialogue>, turns: &[Vec<u8>]) -> Outcome {
     let whole = played(dialogue, turns, 0, Cut::Nowhere);
     assert_eq!(played(dialogue, turns, 0, Cut::Everywhere), whole);
     for (turn, bytes) in turns.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Logging in: each way of authentication, TLS behind the greeting, and refusals.
 
-use wire::{Broken, Dialogue};
+use wire::Broken;
 
 use super::super::auth;
 use super::super::oracle::{CAPABILITIES, Cut, Outcome, URL, dialogue, greeting, packet, played};

@@ -8,12 +8,14 @@ mod properties;
 mod server;
 mod slots;
 
-use wire::{Asked, AskedUrl, Complaint, Protocol};
+use std::sync::Arc;
 
-use super::{Mysql, MysqlDialogue};
+use wire::{Asked, AskedUrl, Complaint, Dialogue, Protocol};
+
+use super::Mysql;
 
 /// A dialogue with these options.
-pub fn prepared(url: &str, options: &[(&str, &str)]) -> Result<MysqlDialogue, Complaint> {
+pub fn prepared(url: &str, options: &[(&str, &str)]) -> Result<Arc<dyn Dialogue>, Complaint> {
     let mut asked = Asked { urls: vec![AskedUrl { url: url.to_owned(), weight: 1.0 }], ..Asked::default() };
     for (name, value) in options {
         asked.options.entry((*name).to_owned()).or_default().push((*value).to_owned());

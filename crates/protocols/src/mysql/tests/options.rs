@@ -1,7 +1,5 @@
 //! What the user asks for, and what is said to mistakes.
 
-use wire::Dialogue;
-
 use super::prepared;
 
 const URL: &str = "mysql://u:p%40ss@127.0.0.1:3307/d";

@@ -1,6 +1,6 @@
 //! Both halves against each other.
 
-use wire::{Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Reply, ServerSession, Session, Shape};
+use wire::{Done, Established, Event, ExchangeId, Fill, Out, Reply, ServerSession, Shape};
 
 use super::super::{MysqlServer, oracle};
 

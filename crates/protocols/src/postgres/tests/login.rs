@@ -3,7 +3,7 @@
 use super::*;
 
 /// What a server says on the way, and what is said in return.
-fn logged_in(dialogue: &PostgresDialogue, server: &[u8]) -> (Vec<u8>, Result<(), Broken>, PostgresSession) {
+fn logged_in(dialogue: &Arc<dyn Dialogue>, server: &[u8]) -> (Vec<u8>, Result<(), Broken>, Box<dyn Session>) {
     let (mut session, _) = begun(dialogue);
     let (mut out, mut done) = (Out::default(), Done::default());
     let outcome = server.chunks(1).try_for_each(|piece| session.receive(piece, &mut out, &mut done));

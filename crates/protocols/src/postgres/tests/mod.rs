@@ -5,16 +5,18 @@ mod login;
 mod properties;
 mod statements;
 
+use std::sync::Arc;
+
 use wire::{
     Asked, AskedUrl, Broken, Complaint, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Out, Protocol,
     Session,
 };
 
+use super::Postgres;
 use super::oracle::WELCOME;
-use super::{Postgres, PostgresDialogue, PostgresSession, Request};
 
 /// A run with options given as `name=value`; a switch has no `=`.
-fn prepared(url: &str, options: &[&str]) -> Result<PostgresDialogue, Complaint> {
+fn prepared(url: &str, options: &[&str]) -> Result<Arc<dyn Dialogue>, Complaint> {
     let url = AskedUrl { url: url.to_owned(), weight: 1.0 };
     let mut asked = Asked { urls: vec![url], ..Asked::default() };
     for option in options {
@@ -24,12 +26,12 @@ fn prepared(url: &str, options: &[&str]) -> Result<PostgresDialogue, Complaint> 
     Postgres.prepare(&asked)
 }
 
-fn dialogue(options: &[&str]) -> PostgresDialogue {
+fn dialogue(options: &[&str]) -> Arc<dyn Dialogue> {
     prepared("postgres://me:pw@h/db", options).expect("a good plan")
 }
 
 /// A session, and what it says first.
-fn begun(dialogue: &PostgresDialogue) -> (PostgresSession, Vec<u8>) {
+fn begun(dialogue: &Arc<dyn Dialogue>) -> (Box<dyn Session>, Vec<u8>) {
     let mut session = dialogue.session(&dialogue.origins()[0], &Established { seed: 42, ..Established::default() });
     let mut out = Out::default();
     session.open(&mut out);
@@ -37,14 +39,14 @@ fn begun(dialogue: &PostgresDialogue) -> (PostgresSession, Vec<u8>) {
 }
 
 /// A session that was let in.
-fn entered(dialogue: &PostgresDialogue) -> PostgresSession {
+fn entered(dialogue: &Arc<dyn Dialogue>) -> Box<dyn Session> {
     let (mut session, _) = begun(dialogue);
     session.receive(WELCOME, &mut Out::default(), &mut Done::default()).expect("a welcome");
     session
 }
 
 /// Submits the first request; what is sent.
-fn submit(dialogue: &PostgresDialogue, session: &mut PostgresSession, fill: &Fill) -> Vec<u8> {
+fn submit(dialogue: &Arc<dyn Dialogue>, session: &mut Box<dyn Session>, fill: &Fill) -> Vec<u8> {
     let mut out = Out::default();
     session.submit(ExchangeId(7), &dialogue.requests()[0].request, fill, &mut out).expect("room");
     out.bytes().to_vec()
@@ -61,8 +63,8 @@ fn messages(all: &[(u8, &str)]) -> Vec<u8> {
 }
 
 /// What is told of events, without first bytes, which depend on the pieces.
-fn told(done: &Done<Request>, dialogue: &PostgresDialogue) -> Vec<String> {
-    let one = |event: &Event<Request>| {
+fn told(done: &Done, dialogue: &Arc<dyn Dialogue>) -> Vec<String> {
+    let one = |event: &Event| {
         Some(match event {
             Event::FirstByte(_) => return None,
             Event::Ended(e) => {

@@ -4,15 +4,15 @@ use super::*;
 
 /// A session that is opened, and all that it said.
 struct Line<'a> {
-    dialogue: &'a RawDialogue,
-    session: RawSession,
+    dialogue: &'a Arc<dyn Dialogue>,
+    session: Box<dyn Session>,
     out: Out,
-    done: Done<Request>,
+    done: Done,
     replies: u32,
 }
 
 impl<'a> Line<'a> {
-    fn new(dialogue: &'a RawDialogue) -> Line<'a> {
+    fn new(dialogue: &'a Arc<dyn Dialogue>) -> Line<'a> {
         let fill = Fill { number: 7, user: 4, ..Fill::default() };
         let established = Established { fill, ..Established::default() };
         let mut session = dialogue.session(&dialogue.origins()[0], &established);

@@ -130,7 +130,6 @@ fn options() {
 
 #[test]
 fn every_way_to_write_a_request() {
-    use wire::Dialogue;
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("request");
     std::fs::write(&file, "f{user}\\n").unwrap();

@@ -4,10 +4,11 @@ mod beside;
 mod complaints;
 
 use proptest::prelude::*;
+use std::sync::Arc;
+
 use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Out, Sent, Session};
 
 use super::oracle::{FRAMINGS, check, dialogue};
-use super::{RawDialogue, RawSession, Request};
 
 /// A conversation: options, requests sent first, what the server says, and what comes of it (closed at the end).
 struct Talk {
@@ -159,7 +160,7 @@ const TALKS: &[Talk] = &[
 ];
 
 /// Submits so many requests, then hands over the pieces, and closes unless it broke.
-fn talk(dialogue: &RawDialogue, sent: u32, pieces: &[&[u8]]) -> Vec<String> {
+fn talk(dialogue: &Arc<dyn Dialogue>, sent: u32, pieces: &[&[u8]]) -> Vec<String> {
     let mut session = session(dialogue);
     let (mut out, mut done) = (Out::default(), Done::default());
     for number in 0..sent {
@@ -179,16 +180,16 @@ fn talk(dialogue: &RawDialogue, sent: u32, pieces: &[&[u8]]) -> Vec<String> {
     told
 }
 
-fn session(dialogue: &RawDialogue) -> RawSession {
+fn session(dialogue: &Arc<dyn Dialogue>) -> Box<dyn Session> {
     dialogue.session(&dialogue.origins()[0], &Established::default())
 }
 
-fn submit(dialogue: &RawDialogue, session: &mut RawSession, number: u32, out: &mut Out) -> Sent {
+fn submit(dialogue: &Arc<dyn Dialogue>, session: &mut Box<dyn Session>, number: u32, out: &mut Out) -> Sent {
     let fill = Fill { number: u64::from(number), ..Fill::default() };
     session.submit(ExchangeId(number), &dialogue.requests()[0].request, &fill, out).expect("there is room")
 }
 
-fn events(done: &mut Done<Request>) -> Vec<String> {
+fn events(done: &mut Done) -> Vec<String> {
     let line = |event| match event {
         Event::Ended(e) => {
             let fault = e.fault.map_or("-".to_owned(), |fault| format!("{fault:?}"));
@@ -327,7 +328,7 @@ fn an_endless_answer_holds_little_memory() {
 
 #[test]
 fn an_idle_session_is_small() {
-    assert!(size_of::<RawSession>() <= 64, "{}", size_of::<RawSession>());
+    assert!(size_of::<crate::raw::RawSession>() <= 64, "{}", size_of::<crate::raw::RawSession>());
 }
 
 proptest! {

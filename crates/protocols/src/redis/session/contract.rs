@@ -10,9 +10,6 @@ use super::{
 use crate::http1::watch::Watch;
 
 impl Session for RedisSession {
-    type Request = Request;
-    const SLOTS: bool = true;
-
     fn open(&mut self, out: &mut Out) {
         if let Some(opening) = self.rules.openings.get(self.bound as usize) {
             out.put(&opening.bytes);
@@ -20,7 +17,8 @@ impl Session for RedisSession {
     }
 
     #[inline]
-    fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+        let request = request.of::<Request>();
         if self.room() == 0 {
             return Err(Full);
         }
@@ -43,7 +41,7 @@ impl Session for RedisSession {
     }
 
     #[inline]
-    fn receive(&mut self, bytes: &[u8], _out: &mut Out, done: &mut Done<Request>) -> Result<(), Broken> {
+    fn receive(&mut self, bytes: &[u8], _out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         if self.marks & OVER != 0 {
             return Err(UNASKED);
         }
@@ -120,7 +118,7 @@ impl RedisSession {
 
     /// The reply goes on in another piece.
     #[cold]
-    fn more_to_come(&mut self, fresh: &[u8], done: &mut Done<Request>) {
+    fn more_to_come(&mut self, fresh: &[u8], done: &mut Done) {
         let of_exchange =
             self.in_flight > 0 && !self.opening() && self.marks & PUSHED == 0 && self.first.id < FORGOTTEN;
         if of_exchange && self.marks & BEGUN == 0 {
@@ -134,7 +132,7 @@ impl RedisSession {
 
     /// A push message is over: what came before it of the exchange stays.
     #[cold]
-    pub(super) fn push_over(&mut self, done: &mut Done<Request>) {
+    pub(super) fn push_over(&mut self, done: &mut Done) {
         let mut before = Before::default();
         if let Some(rare) = &mut self.rare {
             before = if self.marks & CONTINUED != 0 { rare.before } else { before };
@@ -150,7 +148,7 @@ impl RedisSession {
 
     /// A reply of an exchange that has more of them.
     #[cold]
-    pub(super) fn one_of_several(&mut self, fresh: &[u8], done: &Done<Request>) {
+    pub(super) fn one_of_several(&mut self, fresh: &[u8], done: &Done) {
         if self.captures(done) {
             self.capture(fresh);
         }

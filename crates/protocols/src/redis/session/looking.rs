@@ -7,7 +7,6 @@ use wire::{Done, Ended, Event, ExchangeId, FaultKind};
 
 use super::super::options::Checks;
 use super::super::reply;
-use super::super::request::Request;
 use super::{EXCERPT_BOUND, Pending, RedisSession};
 use crate::capture::{self, Answer, Taken};
 use crate::verify;
@@ -28,13 +27,7 @@ fn taken(checks: &Checks, whole: &[u8], (lost, of): (bool, Pending)) -> Result<T
 impl RedisSession {
     /// As [`Self::end`], for an error or where something is looked for.
     #[cold]
-    pub(super) fn end_closely(
-        &mut self,
-        ended: Pending,
-        (code, erred): (u32, bool),
-        payload: u64,
-        done: &mut Done<Request>,
-    ) {
+    pub(super) fn end_closely(&mut self, ended: Pending, (code, erred): (u32, bool), payload: u64, done: &mut Done) {
         let (rules, id) = (Arc::clone(&self.rules), ExchangeId(ended.id));
         let checks = &rules.checks[usize::from(ended.checks)];
         let rare = self.rare();

@@ -242,5 +242,9 @@ fn words_nobody_knows_have_codes_up_to_a_bound() {
 
 #[test]
 fn an_idle_connection_is_small() {
-    assert!(std::mem::size_of::<RedisSession>() <= 112, "{}", std::mem::size_of::<RedisSession>());
+    assert!(
+        std::mem::size_of::<crate::redis::RedisSession>() <= 112,
+        "{}",
+        std::mem::size_of::<crate::redis::RedisSession>()
+    );
 }

@@ -7,15 +7,17 @@ mod opening;
 mod properties;
 mod urls;
 
+use std::sync::Arc;
+
 use wire::{
     Asked, AskedUrl, Broken, Complaint, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Out, Protocol,
     Session,
 };
 
-use super::{Redis, RedisDialogue, RedisSession, Request};
+use super::Redis;
 
 /// A run with options given as `name=value`.
-fn prepared(url: &str, options: &[&str]) -> Result<RedisDialogue, Complaint> {
+fn prepared(url: &str, options: &[&str]) -> Result<Arc<dyn Dialogue>, Complaint> {
     let url = AskedUrl { url: url.to_owned(), weight: 1.0 };
     let mut asked = Asked { urls: vec![url], ..Asked::default() };
     for option in options {
@@ -25,12 +27,12 @@ fn prepared(url: &str, options: &[&str]) -> Result<RedisDialogue, Complaint> {
     Redis.prepare(&asked)
 }
 
-fn dialogue(url: &str, options: &[&str]) -> RedisDialogue {
+fn dialogue(url: &str, options: &[&str]) -> Arc<dyn Dialogue> {
     prepared(url, options).expect("a good plan")
 }
 
 /// A session, and what it says first.
-fn begun(dialogue: &RedisDialogue) -> (RedisSession, Vec<u8>) {
+fn begun(dialogue: &Arc<dyn Dialogue>) -> (Box<dyn Session>, Vec<u8>) {
     let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
     let mut out = Out::default();
     session.open(&mut out);
@@ -38,14 +40,14 @@ fn begun(dialogue: &RedisDialogue) -> (RedisSession, Vec<u8>) {
 }
 
 /// Submits the first request.
-fn submit(dialogue: &RedisDialogue, session: &mut RedisSession, id: u32) -> bool {
+fn submit(dialogue: &Arc<dyn Dialogue>, session: &mut Box<dyn Session>, id: u32) -> bool {
     let request = &dialogue.requests()[0].request;
     session.submit(ExchangeId(id), request, &Fill::default(), &mut Out::default()).is_ok()
 }
 
 /// What is told of events, without first bytes, which depend on the pieces, and without what a broken reply's example holds.
-fn told(done: &Done<Request>, dialogue: &RedisDialogue) -> Vec<String> {
-    let one = |event: &Event<Request>| {
+fn told(done: &Done, dialogue: &Arc<dyn Dialogue>) -> Vec<String> {
+    let one = |event: &Event| {
         Some(match event {
             Event::FirstByte(_) => return None,
             Event::Ended(e) => {
@@ -69,7 +71,7 @@ fn told(done: &Done<Request>, dialogue: &RedisDialogue) -> Vec<String> {
 }
 
 /// Submits `requests` exchanges and plays the pieces: what is told, and why it broke.
-fn play(dialogue: &RedisDialogue, requests: u32, pieces: &[&[u8]]) -> (Vec<String>, Option<&'static str>) {
+fn play(dialogue: &Arc<dyn Dialogue>, requests: u32, pieces: &[&[u8]]) -> (Vec<String>, Option<&'static str>) {
     let (mut session, _) = begun(dialogue);
     let (mut out, mut done) = (Out::default(), Done::default());
     assert!((0..requests).all(|id| submit(dialogue, &mut session, id)));

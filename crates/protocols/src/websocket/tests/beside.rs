@@ -1,11 +1,16 @@
 //! What a connection says beside its messages, wherever the frames of the server are cut.
 
+use std::sync::Arc;
+
 use wire::FaultKind;
 
 use super::*;
 
+/// Messages by the first byte of their frames.
+type Frames = Vec<(u8, Vec<u8>)>;
+
 /// A session whose upgrade was accepted: what it said in doing so.
-fn accepted(dialogue: &WebSocketDialogue) -> (WebSocketSession, Vec<(u8, Vec<u8>)>) {
+fn accepted(dialogue: &Arc<dyn Dialogue>) -> (Box<dyn Session>, Frames) {
     let fill = Fill { number: 7, user: 4, ..Fill::default() };
     let established = Established { seed: SEED, fill, ..Established::default() };
     let mut session = dialogue.session(&dialogue.origins()[0], &established);
@@ -15,7 +20,7 @@ fn accepted(dialogue: &WebSocketDialogue) -> (WebSocketSession, Vec<(u8, Vec<u8>
 }
 
 /// Pays what is owed: what was said.
-fn pay(session: &mut WebSocketSession) -> Vec<(u8, Vec<u8>)> {
+fn pay(session: &mut Box<dyn Session>) -> Frames {
     let mut out = Out::default();
     session.pay(0, &mut out);
     unmasked(out.bytes())
@@ -125,7 +130,7 @@ fn what_is_expected_of_an_answer_is_filled_like_its_message() {
         }
         let id = |number: u64| {
             let fill = Fill { number, random: number + 1, sequence: number + 1, ..Fill::default() };
-            let sent = String::from_utf8(dialogue.requests()[0].request.payload(&fill)).expect("text");
+            let sent = String::from_utf8(dialogue.requests()[0].request.of::<Message>().payload(&fill)).expect("text");
             assert!(sent.starts_with(&format!("42{}[\"ask\",\"", number + 1)) && sent.ends_with("\"]"), "{sent}");
             sent.split('"').nth(3).expect("the id").to_owned()
         };

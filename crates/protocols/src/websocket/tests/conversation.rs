@@ -264,7 +264,7 @@ fn pings_whose_answers_nobody_reads_are_bounded() {
     let pings = frame(0x89, b"").repeat(1000);
     let mut session = opened(&dialogue, "");
     let mut out = Out::default();
-    let mut hear = |session: &mut WebSocketSession| session.receive(&pings, &mut out, &mut Done::default());
+    let mut hear = |session: &mut Box<dyn Session>| session.receive(&pings, &mut out, &mut Done::default());
     for _ in 0..100 {
         hear(&mut session).expect("they leave");
         assert_eq!(session.replies(), 1000);

@@ -1,7 +1,7 @@
 //! The two halves against each other, with the bytes cut anywhere in both directions.
 
 use proptest::prelude::*;
-use wire::{Ask, Reply, ServerSession, Session, Shape};
+use wire::{Ask, Reply, ServerSession, Shape};
 
 use super::*;
 use crate::websocket::WebSocketServer;

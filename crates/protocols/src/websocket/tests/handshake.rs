@@ -1,6 +1,6 @@
 //! The upgrade: what is asked for, and every answer that is no consent.
 
-use wire::{FaultKind, Session};
+use wire::FaultKind;
 
 use super::*;
 

@@ -10,16 +10,18 @@ mod plan;
 mod server;
 mod steps;
 
+use std::sync::Arc;
+
 use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Protocol, Session};
 
 use super::upgrade::{accept, key};
-use super::{Message, WebSocket, WebSocketDialogue, WebSocketSession};
+use super::{Message, WebSocket};
 
 /// The seed of the sessions here.
 const SEED: u64 = 77;
 
 /// A run of one URL with options given as `name=value`; a switch has no `=`.
-fn dialogue(options: &[&str]) -> WebSocketDialogue {
+fn dialogue(options: &[&str]) -> Arc<dyn Dialogue> {
     WebSocket.prepare(&asked(&["ws://h:9/chat?x=1"], options)).expect("a good plan")
 }
 
@@ -34,7 +36,7 @@ fn asked(urls: &[&str], options: &[&str]) -> Asked {
 }
 
 /// A session of the first URL, its upgrade sent.
-fn session(dialogue: &WebSocketDialogue) -> WebSocketSession {
+fn session(dialogue: &Arc<dyn Dialogue>) -> Box<dyn Session> {
     let established = Established { seed: SEED, ..Established::default() };
     let mut session = dialogue.session(&dialogue.origins()[0], &established);
     session.open(&mut Out::default());
@@ -50,7 +52,7 @@ fn consent(more: &str) -> Vec<u8> {
 }
 
 /// An open session.
-fn opened(dialogue: &WebSocketDialogue, more: &str) -> WebSocketSession {
+fn opened(dialogue: &Arc<dyn Dialogue>, more: &str) -> Box<dyn Session> {
     let mut session = session(dialogue);
     session.receive(&consent(more), &mut Out::default(), &mut Done::default()).expect("consent");
     assert!(!session.opening() && session.room() > 0);
@@ -58,7 +60,7 @@ fn opened(dialogue: &WebSocketDialogue, more: &str) -> WebSocketSession {
 }
 
 /// Sends the first message as exchange `id`; what left.
-fn submit(session: &mut WebSocketSession, dialogue: &WebSocketDialogue, id: u32) -> Vec<u8> {
+fn submit(session: &mut Box<dyn Session>, dialogue: &Arc<dyn Dialogue>, id: u32) -> Vec<u8> {
     let mut out = Out::default();
     let request = &dialogue.requests()[0].request;
     session.submit(ExchangeId(id), request, &Fill::default(), &mut out).expect("room");
@@ -79,7 +81,7 @@ struct Heard {
 }
 
 /// Feeds pieces to a session.
-fn feed(session: &mut WebSocketSession, pieces: &[&[u8]]) -> Heard {
+fn feed(session: &mut Box<dyn Session>, pieces: &[&[u8]]) -> Heard {
     let (mut out, mut done) = (Out::default(), Done::default());
     let mut broken = None;
     for piece in pieces {
@@ -93,7 +95,7 @@ fn feed(session: &mut WebSocketSession, pieces: &[&[u8]]) -> Heard {
 }
 
 /// An event in words. First bytes are left out: they may come or not, as the pieces fall.
-fn said(event: &Event<Message>) -> Option<String> {
+fn said(event: &Event) -> Option<String> {
     Some(match event {
         Event::FirstByte(_) => return None,
         Event::Ended(e) => {

@@ -1,6 +1,6 @@
 //! What options come to, and the sentence for each mistake.
 
-use wire::{Dialogue, Protocol};
+use wire::Protocol;
 
 use super::*;
 
@@ -21,8 +21,11 @@ fn messages() {
     ];
     for (options, expected) in table {
         let dialogue = dialogue(options);
-        let sent: Vec<(u8, Vec<u8>)> =
-            dialogue.requests().iter().map(|r| (r.request.first(), dialogue.sent(&r.request))).collect();
+        let sent: Vec<(u8, Vec<u8>)> = dialogue
+            .requests()
+            .iter()
+            .map(|r| (r.request.of::<Message>().first(), dialogue.sent(&r.request)))
+            .collect();
         let expected: Vec<(u8, Vec<u8>)> = expected.iter().map(|(first, text)| (*first, text.to_vec())).collect();
         assert_eq!(sent, expected, "{options:?}");
         assert!(!dialogue.silent());
@@ -110,7 +113,7 @@ fn slots_among_braces_that_are_none() {
     ];
     for (text, expected) in table {
         let dialogue = dialogue(&[&format!("data={text}")]);
-        let said = dialogue.requests()[0].request.payload(&fill);
+        let said = dialogue.requests()[0].request.of::<Message>().payload(&fill);
         assert_eq!(String::from_utf8_lossy(&said), expected, "{text}");
     }
     let (url, options) = ("ws://h/{env PATH | hex}", &["header=X-Path: {env PATH}", "header=X-Q: {q}"]);
@@ -122,7 +125,10 @@ fn slots_among_braces_that_are_none() {
     let off = WebSocket
         .prepare(&asked(&["ws://h/{user}"], &["data={counter}", "header=X: {user}", "no-slots"]))
         .expect("braces");
-    assert_eq!((off.requests()[0].request.payload(&fill), off.has_slots()), (b"{counter}".to_vec(), false));
+    assert_eq!(
+        (off.requests()[0].request.of::<Message>().payload(&fill), off.has_slots()),
+        (b"{counter}".to_vec(), false)
+    );
     let complaint = WebSocket.prepare(&asked(&["ws://h/"], &["data={countr}"])).expect_err("a mistake").to_string();
     assert!(complaint.starts_with("--data: "), "{complaint}");
 }

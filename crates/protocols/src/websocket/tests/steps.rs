@@ -1,12 +1,14 @@
 //! Steps of a flow: what is said and awaited, what waits for its step, and what is taken out of it.
 
+use std::sync::Arc;
+
 use wire::{Belongs, Event, FaultKind, Memory, Sent, Values};
 
 use super::*;
 use crate::capture::Taken;
 
 /// A session of steps, its upgrade agreed to.
-fn steps(options: &[&[&str]]) -> (WebSocketDialogue, WebSocketSession) {
+fn steps(options: &[&[&str]]) -> (Arc<dyn Dialogue>, Box<dyn Session>) {
     let mut asked = asked(&vec!["ws://h:9/chat?t={token}"; options.len()], &[]);
     asked.steps = true;
     asked.variables = vec!["token".to_owned(), "mine".to_owned()].into();
@@ -28,7 +30,7 @@ fn said(text: &str) -> Vec<u8> {
 }
 
 /// Begins a step; what it came to where that is known.
-fn begin(dialogue: &WebSocketDialogue, session: &mut WebSocketSession, step: usize) -> (Sent, Vec<String>) {
+fn begin(dialogue: &Arc<dyn Dialogue>, session: &mut Box<dyn Session>, step: usize) -> (Sent, Vec<String>) {
     let mut values = Values::default();
     values.set(0, b"abc");
     let fill = Fill { values: &values, ..Fill::default() };
@@ -40,10 +42,10 @@ fn begin(dialogue: &WebSocketDialogue, session: &mut WebSocketSession, step: usi
 }
 
 /// What bytes of the server come to, in words.
-fn hear(session: &mut WebSocketSession, bytes: &[u8]) -> Vec<String> {
+fn hear(session: &mut Box<dyn Session>, bytes: &[u8]) -> Vec<String> {
     let mut done = Done::default();
     session.receive(bytes, &mut Out::default(), &mut done).expect("good bytes");
-    let word = |event: Event<Message>| match event {
+    let word = |event: Event| match event {
         Event::Ended(ended) => match ended.fault {
             None => format!("{} ends with {}", ended.id.0, ended.payload),
             Some(kind) => format!("{} fails: {kind:?} {}", ended.id.0, ended.why),
