@@ -3,11 +3,12 @@
 
 #![no_main]
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use protocols::raw::{std::sync::Arc<dyn wire::Dialogue>, oracle};
+use protocols::raw::oracle;
+use wire::Dialogue;
 
-static DIALOGUES: LazyLock<Vec<std::sync::Arc<dyn wire::Dialogue>>> =
+static DIALOGUES: LazyLock<Vec<Arc<dyn Dialogue>>> =
     LazyLock::new(|| oracle::FRAMINGS.iter().map(|framing| oracle::dialogue("tcp", framing)).collect());
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
