@@ -186,7 +186,12 @@ impl Flow {
         }
         let player = &mut self.players[user as usize];
         if player.dropped && player.flying == 0 {
-            (player.dropped, player.batch, player.at) = (false, 0, program.ops.len() as u32);
+            (player.dropped, player.batch) = (false, 0);
+            // Who iterates goes through the rest without its requests; who leaves, or could not begin, is done.
+            player.only_waits = player.phase == Phase::Iterations && !player.leaves;
+            if !player.only_waits {
+                player.at = program.ops.len() as u32;
+            }
         }
     }
 
@@ -252,6 +257,9 @@ impl Flow {
             }
             let Some(op) = program.ops.get(player.at as usize) else { return self.over(user, at) };
             player.at += 1;
+            if player.only_waits && self.is_left_out(user, op) {
+                continue;
+            }
             match op {
                 Op::Send(request, _) => {
                     if let Some(wait) = self.waits_for_turn(user, *request, at) {
@@ -286,6 +294,19 @@ impl Flow {
             }
         }
         Act::Busy(self.players[user as usize].busy + 1)
+    }
+
+    /// What a user whose step failed leaves out on its way to the end of the iteration, which is no sooner than the plan says: all
+    /// but pauses and paces. Loops are not gone through again, and conditions do not hold.
+    fn is_left_out(&mut self, user: u32, op: &Op) -> bool {
+        match op {
+            Op::Unless(_, past) | Op::Once(past) | Op::Element(.., past) => self.players[user as usize].at = *past,
+            Op::Send(..) | Op::Batch(_) | Op::Again(..) | Op::Begin(_) | Op::Set(..) | Op::Call(..) | Op::Close(_) => {}
+            Op::Pause(_) | Op::Pace(_) | Op::End(_) | Op::Repeat(..) | Op::Choose(_) | Op::Goto(_) | Op::Return(_) => {
+                return false;
+            }
+        }
+        true
     }
 
     /// A loop may come to the same one again.
@@ -448,7 +469,7 @@ impl Flow {
         if !plays {
             return;
         }
-        if iterates && player.failed && player.at as usize >= self.program.ops.len() {
+        if iterates && player.failed && (player.only_waits || player.at as usize >= self.program.ops.len()) {
             return self.end(user, at);
         }
         for span in 0..self.program.spans {

@@ -466,3 +466,29 @@ fn what_checking_a_response_takes_is_no_time_of_the_next_one() {
         assert_eq!(slowest < 2 * MS.0, checks, "{slowest}");
     }
 }
+
+/// Users whose first step fails at once, in three seconds: so many requests.
+fn failing_users(steps: Vec<Step>, change: impl Fn(&mut plan::Plan)) -> u64 {
+    let missing = || |now: Nanos, _: &Ask<'_>| (now + Nanos(1), ReplyOwned::new(404, b""));
+    let scene = flowing(Scene::closed(3, Nanos::from_secs(3)), steps).with(change);
+    let played = scene.play(missing);
+    let sum = &played.sum;
+    assert_eq!((sum.due, sum.finished), (sum.failed + sum.censored, 0));
+    sum.due
+}
+
+#[test]
+fn a_failed_step_makes_no_iteration_begin_sooner_than_the_plan_says() {
+    let second = Step::Pace(SECOND);
+    // Three users, once a second for three seconds.
+    assert_eq!(failing_users(vec![send(0), second.clone()], |_| {}), 9);
+    assert_eq!(failing_users(vec![send(0), pause(300), second.clone()], |_| {}), 9);
+    assert_eq!(failing_users(vec![send(0), send(1), pause(1000), send(2)], |_| {}), 9);
+    assert_eq!(failing_users(vec![group(vec![send(0), send(1)]), pause(1000)], |_| {}), 9);
+    // What is checked fails as a status does.
+    let checked = |plan: &mut plan::Plan| {
+        plan.urls.make_mut()[0].options.insert("expect-status".into(), vec!["404".into()]);
+        plan.urls.make_mut()[0].options.insert("expect-body".into(), vec!["welcome".into()]);
+    };
+    assert_eq!(failing_users(vec![send(0), second], checked), 9);
+}

@@ -24,6 +24,8 @@ pub struct Player {
     pub dropped: bool,
     /// A step of this iteration failed.
     pub failed: bool,
+    /// It failed, and what is left of the iteration is to wait as long as its pauses say.
+    pub only_waits: bool,
     /// A request of this iteration was answered by somebody.
     pub sent: bool,
     /// So many in a row were not sent, for their user had the answers.
@@ -72,6 +74,7 @@ pub const NEW: Player = Player {
     batch_began: Nanos::ZERO,
     dropped: false,
     failed: false,
+    only_waits: false,
     sent: false,
     has_turn: false,
     recalled: 0,

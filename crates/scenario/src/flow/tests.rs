@@ -70,6 +70,38 @@ fn a_group_lasts_from_its_first_request_to_its_last_response_and_an_iteration_to
 }
 
 #[test]
+fn after_a_failed_step_the_pauses_and_the_pace_of_the_iteration_hold() {
+    let pause = |nanos| Step::Pause(Pause::Uniform { from: Nanos(nanos), to: Nanos(nanos) });
+    let group = |steps| Step::Group { name: "g".into(), steps };
+    let optional = Step::If { condition: "state == \"x\"".into(), steps: vec![pause(100)], otherwise: vec![] };
+    let looped = Step::Repeat { times: 5, steps: vec![send(0), pause(3), send(1)] };
+    let pauses = |steps, at: u64| {
+        let mut flow = flow(steps);
+        assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(0));
+        let (mut at, mut waited) = (at, Vec::new());
+        let mut act = wake(&mut flow, BAD, at);
+        while let Act::Pause(pause) = act {
+            waited.push(pause.0);
+            at += pause.0;
+            act = wake(&mut flow, News::Awake, at);
+        }
+        assert_eq!(act, Act::Done);
+        let iteration = told(&mut flow).pop().expect("an iteration that ended");
+        let slept: u64 = waited.iter().sum();
+        assert_eq!(iteration, (0, What::Ended { passed: false, lasted: Nanos(at), active: Nanos(at - slept) }));
+        waited
+    };
+    assert_eq!(pauses(vec![send(0), send(1), pause(7)], 1), [7]);
+    assert_eq!(pauses(vec![send(0), Step::Pace(Nanos(50))], 1), [49]);
+    assert_eq!(pauses(vec![send(0), pause(7), Step::Pace(Nanos(50)), send(1)], 1), [7, 42]);
+    assert_eq!(pauses(vec![send(0), Step::Pace(Nanos(50))], 60), [0; 0], "it took longer than the pace");
+    assert_eq!(pauses(vec![group(vec![send(0), pause(2)]), optional, pause(4)], 1), [2, 4]);
+    assert_eq!(pauses(vec![looped, pause(9)], 1), [3, 9], "the loop is not gone through again");
+    let batch = Step::Batch { at_most: 1, urls: vec![0, 1], on_failure: OnFailure::default(), own: Vec::new() };
+    assert_eq!(pauses(vec![batch, pause(6)], 1), [6]);
+}
+
+#[test]
 fn a_group_that_sent_nothing_was_none() {
     let group = |steps| Step::Group { name: "g".into(), steps };
     let mut flow = flow(vec![group(vec![]), send(0)]);
