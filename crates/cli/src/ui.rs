@@ -17,6 +17,12 @@ const LINK: Text = text("console: {link}", "控制台：{link}");
 const LOOK: Text = text("view only: {link}", "只读链接：{link}");
 const PASSWORD: Text = text("both links require the password", "两个链接都需要密码");
 const END: Text = text("Ctrl-C stops it and the runs started from it", "按 Ctrl-C 结束控制台及其启动的压测");
+/// The library of brunt before it kept its index in a file of its own.
+const EARLIER_FILE: &str = "library.sqlite";
+const EARLIER: Text = text(
+    "{file}: names, notes and tags given in an earlier brunt are still there; \"Console\" in docs/guide.md has the command that brings them over; delete the file then",
+    "{file}：旧版 brunt 中填写的名称、备注和标签仍在此文件中；docs/guide.md 的 “Console” 一节有迁移命令；迁移后请删除该文件",
+);
 
 /// Serves until SIGINT or SIGTERM.
 ///
@@ -32,6 +38,7 @@ pub fn serve(asked: Ui) -> Outcome {
         .or_else(usual)
         .ok_or_else(|| Complaint::new("--library", "there is no home directory to keep runs in; add --library DIR"))?;
     let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("brunt"));
+    let earlier = Some(library.join(EARLIER_FILE)).filter(|file| file.exists());
     let asks_password = asked.password.is_some();
     let console = Console::start(Settings {
         listen: asked.listen,
@@ -49,6 +56,9 @@ pub fn serve(asked: Ui) -> Outcome {
     said.push(lang.of(END).to_owned());
     // Whoever started us may not read: that is no reason to stop serving.
     let _ = writeln!(std::io::stdout(), "{}", said.join("\n"));
+    if let Some(file) = earlier {
+        let _ = writeln!(std::io::stderr(), "{}", lang.fill(EARLIER, &[("file", &file.display().to_string())]));
+    }
     if asked.open {
         open(&link);
     }

@@ -1,23 +1,23 @@
-//! The library: every run that is kept on this machine, in one folder: the records, and a small database of what there is to say of
-//! them. Records are the truth: what the database knows of figures is read from them.
+//! The library: every run that is kept on this machine, in one folder: the records, and an index of what there is to say of them.
+//! Records are the truth: what the index knows of figures is read from them, and runs that it misses are taken in again.
 //!
 //! The command line keeps its last few runs in a folder of its own. The library takes them over when it looks, by a second name of
 //! the same file where that can be, so that nothing is written twice; from then on a run stays until somebody deletes it.
 
+mod index;
 mod query;
-mod rows;
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
-use rusqlite::{Connection, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
 use crate::figures::Figures;
 use crate::problem::Problem;
+use index::{Index, Line};
 
 pub use query::{Page, Query};
 
@@ -49,7 +49,7 @@ pub enum State {
 }
 
 /// A run of the library.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Sorts by time within an origin.
     pub id: String,
@@ -71,7 +71,7 @@ pub struct Run {
 }
 
 /// What people may change of a run. What is not named stays.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Marks {
     pub name: Option<String>,
@@ -118,7 +118,7 @@ pub struct Library {
     base: PathBuf,
     /// Where the command line keeps its last runs.
     kept: Option<PathBuf>,
-    database: Mutex<Connection>,
+    index: Mutex<Index>,
 }
 
 impl Library {
@@ -130,13 +130,11 @@ impl Library {
         let made = |folder: &Path| DirBuilder::new().recursive(true).mode(0o700).create(folder);
         let folders = [base.to_owned(), base.join("records"), base.join("plans")];
         folders.iter().try_for_each(|folder| made(folder)).map_err(|error| format!("{}: {error}", base.display()))?;
-        let path = base.join("library.sqlite");
-        // SQLite makes its other files like this one.
-        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
-        file.map_err(|error| format!("{}: {error}", path.display()))?;
-        let opened = Connection::open(&path).and_then(|database| rows::prepare(&database).map(|()| database));
-        let database = opened.map_err(|error| format!("{} is not a brunt library ({error})", path.display()))?;
-        Ok(Library { base: base.to_owned(), kept, database: Mutex::new(database) })
+        let path = base.join("library.jsonl");
+        let index = Index::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let library = Library { base: base.to_owned(), kept, index: Mutex::new(index) };
+        library.take_in().map_err(|error| format!("{}: {error}", base.display()))?;
+        Ok(library)
     }
 
     /// Where the record of a run is.
@@ -154,26 +152,36 @@ impl Library {
         self.base.join("records").join(format!(".{id}.part"))
     }
 
-    fn database(&self) -> MutexGuard<'_, Connection> {
-        self.database.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn index(&self) -> MutexGuard<'_, Index> {
+        self.index.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// A new run, of which nothing is known yet.
+    /// A new run, of which nothing is known yet. One that is there stays as it is.
     ///
     /// # Errors
-    /// The database.
-    pub fn begin(&self, id: &str, origin: Origin, started_ms: u64) -> rusqlite::Result<()> {
-        self.database()
-            .prepare_cached("INSERT INTO run (id, origin, state, started_ms) VALUES (?1, ?2, ?3, ?4)")?
-            .execute(params![id, rows::word(&origin), rows::word(&State::Running), started_ms])
-            .map(drop)
+    /// The index.
+    pub fn begin(&self, id: &str, origin: Origin, started_ms: u64) -> io::Result<()> {
+        let run = Run {
+            id: id.to_owned(),
+            origin,
+            state: State::Running,
+            started_ms,
+            name: String::new(),
+            notes: String::new(),
+            favourite: false,
+            tags: Vec::new(),
+            bytes: 0,
+            figures: None,
+            fault: None,
+        };
+        self.index().add(&Line::Run(Box::new(run))).map(drop)
     }
 
     /// A run whose record is in its place: its figures are read from it, and how far it is.
     ///
     /// # Errors
-    /// The database. A record that cannot be read is told in the run's row.
-    pub fn index(&self, id: &str) -> rusqlite::Result<()> {
+    /// The index. A record that cannot be read is told as the run's fault.
+    pub fn read(&self, id: &str) -> io::Result<()> {
         let path = self.record(id);
         let goes = record::is_being_written(&path);
         let figures = if goes { beginning(&path) } else { Figures::of(&path) };
@@ -188,107 +196,94 @@ impl Library {
             Err(_) if goes => (None, None),
             Err(fault) => (None, Some(fault)),
         };
-        self.known(id, state, figures.as_ref(), fault.as_deref(), bytes)
+        self.known(id, state, figures, fault, bytes)
     }
 
     /// What is known of a run from now on.
     ///
     /// # Errors
-    /// The database.
+    /// The index.
     pub fn known(
         &self,
         id: &str,
         state: State,
-        figures: Option<&Figures>,
-        fault: Option<&str>,
+        figures: Option<Figures>,
+        fault: Option<String>,
         bytes: u64,
-    ) -> rusqlite::Result<()> {
-        let text = figures.and_then(|figures| serde_json::to_string(figures).ok());
-        let (started, target) = figures.map_or((None, None), |f| (Some(f.started_ms), Some(f.target.as_str())));
-        self.database()
-            .prepare_cached(
-                "UPDATE run SET state = ?2, figures = coalesce(?3, figures), fault = ?4, bytes = ?5,
-                 started_ms = coalesce(?6, started_ms), target = coalesce(?7, target) WHERE id = ?1",
-            )?
-            .execute(params![id, rows::word(&state), text, fault, bytes, started, target])
-            .map(drop)
+    ) -> io::Result<()> {
+        let figures = figures.map(Box::new);
+        self.index().add(&Line::Known { id: id.to_owned(), state, figures, fault, bytes }).map(drop)
     }
 
     /// A run by its name.
     ///
     /// # Errors
-    /// The database.
-    pub fn run(&self, id: &str) -> rusqlite::Result<Option<Run>> {
-        let sql = format!("SELECT {} FROM run WHERE id = ?1", rows::COLUMNS);
-        self.database().prepare_cached(&sql)?.query_row([id], rows::run).optional()
-    }
-
-    /// Runs of a state.
-    ///
-    /// # Errors
-    /// The database.
-    pub fn of_state(&self, state: State) -> rusqlite::Result<Vec<String>> {
-        let database = self.database();
-        let mut found = database.prepare_cached("SELECT id FROM run WHERE state = ?1 ORDER BY started_ms")?;
-        found.query_map([rows::word(&state)], |row| row.get(0))?.collect()
+    /// The index.
+    pub fn run(&self, id: &str) -> io::Result<Option<Run>> {
+        Ok(self.index().runs()?.get(id).cloned())
     }
 
     /// Those runs that fit, the latest first.
     ///
     /// # Errors
-    /// The database.
-    pub fn list(&self, query: &Query) -> rusqlite::Result<Page> {
-        query::list(&self.database(), query)
+    /// The index.
+    pub fn list(&self, query: &Query) -> io::Result<Page> {
+        Ok(query::list(self.index().runs()?, query))
     }
 
     /// Changes what people say of a run; false where there is none.
     ///
     /// # Errors
-    /// The database.
-    pub fn mark(&self, id: &str, marks: &Marks) -> rusqlite::Result<bool> {
-        let tags = marks.tags.as_ref().map(|tags| rows::tags_text(tags));
-        let changed = self
-            .database()
-            .prepare_cached(
-                "UPDATE run SET name = coalesce(?2, name), notes = coalesce(?3, notes), favourite = coalesce(?4, favourite),
-                 tags = coalesce(?5, tags) WHERE id = ?1",
-            )?
-            .execute(params![id, marks.name, marks.notes, marks.favourite, tags])?;
-        Ok(changed > 0)
+    /// The index.
+    pub fn mark(&self, id: &str, marks: &Marks) -> io::Result<bool> {
+        self.index().add(&Line::Marked(id.to_owned(), marks.clone()))
     }
 
     /// Deletes a run with its files, those of the command line too: it would come back otherwise.
     ///
     /// # Errors
-    /// The database.
-    pub fn delete(&self, id: &str) -> rusqlite::Result<bool> {
-        let deleted = self.database().execute("DELETE FROM run WHERE id = ?1", [id])?;
+    /// The index.
+    pub fn delete(&self, id: &str) -> io::Result<bool> {
         let kept = self.kept.as_ref().map(|kept| kept.join(format!("{id}{ENDING}")));
-        for path in [self.record(id), self.plan(id)].into_iter().chain(kept) {
+        for path in kept.into_iter().chain([self.record(id), self.plan(id)]) {
             // What is not there need not be deleted.
             let _ = std::fs::remove_file(path);
         }
-        Ok(deleted > 0)
+        self.index().add(&Line::Deleted(id.to_owned()))
+    }
+
+    /// Takes in the records that the index misses: it is new, was damaged or deleted. They are read when somebody looks.
+    fn take_in(&self) -> io::Result<()> {
+        for (id, _) in records(&self.base.join("records")) {
+            if self.run(&id)?.is_none() {
+                let origin = match id.split_once('-') {
+                    _ if self.plan(&id).exists() => Origin::Console,
+                    // The command line adds its process id, which is shorter than what is added here.
+                    Some((_, number)) if number.len() < 8 => Origin::CommandLine,
+                    _ => Origin::Dropped,
+                };
+                self.begin(&id, origin, moment(&id))?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes over what the command line keeps, and looks again at runs that went on when it was looked last; `ours` are those
     /// somebody else looks after.
     ///
     /// # Errors
-    /// The database.
-    pub fn refresh(&self, ours: &dyn Fn(&str) -> bool) -> rusqlite::Result<()> {
-        let names = self.kept.as_ref().and_then(|kept| std::fs::read_dir(kept).ok());
-        for entry in names.into_iter().flatten().flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if let Some(id) = name.strip_suffix(ENDING).filter(|id| is_id(id)) {
-                self.adopt(id, &entry.path())?;
-            }
+    /// The index.
+    pub fn refresh(&self, ours: &dyn Fn(&str) -> bool) -> io::Result<()> {
+        if let Some(kept) = &self.kept {
+            records(kept).try_for_each(|(id, path)| self.adopt(&id, &path))?;
         }
-        let over = |id: &String| !ours(id) && !record::is_being_written(&self.record(id));
-        self.of_state(State::Running)?.iter().filter(|id| over(id)).try_for_each(|id| self.index(id))
+        let going = |run: &&Run| run.state == State::Running;
+        let going: Vec<String> = self.index().runs()?.values().filter(going).map(|run| run.id.clone()).collect();
+        let over = |id: &&String| !ours(id) && !record::is_being_written(&self.record(id));
+        going.iter().filter(over).try_for_each(|id| self.read(id))
     }
 
-    fn adopt(&self, id: &str, kept: &Path) -> rusqlite::Result<()> {
+    fn adopt(&self, id: &str, kept: &Path) -> io::Result<()> {
         let place = self.record(id);
         // One that holds nothing yet is looked at again later.
         if place.exists() || !kept.metadata().is_ok_and(|data| data.len() > 0) {
@@ -299,16 +294,23 @@ impl Library {
         if linked.is_err() && (record::is_being_written(kept) || copied(kept, &place).is_err()) {
             return Ok(());
         }
-        let begun = id.split('-').next().and_then(|ms| ms.parse().ok()).unwrap_or(0);
-        match self.begin(id, Origin::CommandLine, begun) {
-            Ok(()) => self.index(id),
-            // Deleted from the database alone, or two consoles look at the same moment.
-            Err(rusqlite::Error::SqliteFailure(error, _)) if error.code == rusqlite::ErrorCode::ConstraintViolation => {
-                Ok(())
-            }
-            Err(error) => Err(error),
-        }
+        self.begin(id, Origin::CommandLine, moment(id))?;
+        self.read(id)
     }
+}
+
+/// The records of a folder, with the ids of their runs.
+fn records(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let id = name.strip_suffix(ENDING).filter(|id| is_id(id))?;
+        Some((id.to_owned(), entry.path()))
+    })
+}
+
+/// When a run began, as its id has it.
+fn moment(id: &str) -> u64 {
+    id.split('-').next().and_then(|ms| ms.parse().ok()).unwrap_or(0)
 }
 
 /// What a record that is being written says at its beginning.

@@ -51,12 +51,6 @@ impl IntoResponse for Problem {
     }
 }
 
-impl From<rusqlite::Error> for Problem {
-    fn from(error: rusqlite::Error) -> Problem {
-        Problem::machine(format!("the library cannot be used ({error})"))
-    }
-}
-
 impl From<std::io::Error> for Problem {
     fn from(error: std::io::Error) -> Problem {
         Problem::machine(error)

@@ -138,10 +138,10 @@ impl Runs {
 
     fn ended(&self, id: &str, code: Option<i32>, going: &Going) {
         let kept = self.library.record(id).metadata().is_ok_and(|data| data.len() > 0);
-        // A database that fails now is asked again when somebody looks.
+        // An index that fails now is asked again when somebody looks.
         let _ = match kept {
-            true => self.library.index(id),
-            false => self.library.known(id, State::Failed, None, Some(&sentence(going)), 0),
+            true => self.library.read(id),
+            false => self.library.known(id, State::Failed, None, Some(sentence(going)), 0),
         };
         *lock(&going.over) = Some(code);
         self.forget(id);

@@ -183,7 +183,7 @@ pub async fn upload(
         std::fs::rename(&path, app.library.record(&id))?;
         incoming.0 = None;
         app.library.begin(&id, Origin::Dropped, figures.started_ms)?;
-        app.library.index(&id)?;
+        app.library.read(&id)?;
         app.library.mark(&id, &marks)?;
         Ok((StatusCode::CREATED, Json(json!({ "id": id }))))
     })

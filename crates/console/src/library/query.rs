@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, ToSql};
 use serde::{Deserialize, Serialize};
 
-use super::{Run, is_id, rows};
+use super::index::Runs;
+use super::{Run, is_id};
 use crate::problem::Problem;
 
 /// What is looked for.
@@ -41,13 +41,13 @@ impl Query {
 }
 
 /// Where a page begins: behind the run of this moment and this name.
-fn place(after: &str) -> Option<(i64, &str)> {
+fn place(after: &str) -> Option<(u64, &str)> {
     let (ms, id) = after.split_once('.')?;
     Some((ms.parse().ok()?, is_id(id).then_some(id)?))
 }
 
-/// A text without what is only capital or small in it, in every language. SQLite's own `lower` knows ASCII.
-pub(super) fn folded(text: &str) -> String {
+/// A text without what is only capital or small in it, in every language.
+fn folded(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
@@ -74,70 +74,35 @@ pub struct Page {
     pub tags: BTreeMap<String, u64>,
 }
 
-/// Conditions and what they are filled with.
-#[derive(Default)]
-struct Where {
-    texts: Vec<String>,
-    values: Vec<Box<dyn ToSql>>,
-}
-
-impl Where {
-    fn and(&mut self, text: &str, values: impl IntoIterator<Item = Box<dyn ToSql>>) {
-        self.texts.push(format!("({text})"));
-        self.values.extend(values);
-    }
-
-    fn sql(&self) -> String {
-        if self.texts.is_empty() { "1".into() } else { self.texts.join(" AND ") }
-    }
-
-    fn values(&self) -> Vec<&dyn ToSql> {
-        self.values.iter().map(|value| &**value).collect()
-    }
-}
-
 /// Looks for runs.
-pub(super) fn list(database: &Connection, query: &Query) -> rusqlite::Result<Page> {
-    let mut fits = Where::default();
-    for word in query.q.split_whitespace().take(WORDS) {
-        let text = "instr(folded(name || char(10) || notes || tags || target || char(10) || id), ?)";
-        fits.and(text, [Box::new(folded(word)) as Box<dyn ToSql>]);
-    }
-    if let Some(tag) = &query.tag {
-        fits.and("instr(tags, char(10) || ? || char(10))", [Box::new(tag.clone()) as Box<dyn ToSql>]);
-    }
-    if query.favourite {
-        fits.and("favourite", []);
-    }
-    let count = format!("SELECT count(*) FROM run WHERE {}", fits.sql());
-    let total = database.prepare_cached(&count)?.query_row(&*fits.values(), |row| row.get(0))?;
+pub(super) fn list(runs: &Runs, query: &Query) -> Page {
+    let words: Vec<String> = query.q.split_whitespace().take(WORDS).map(folded).collect();
+    let has_words = |run: &Run| {
+        words.is_empty() || {
+            let text = searched(run);
+            words.iter().all(|word| text.contains(word))
+        }
+    };
+    let tagged = |run: &Run| query.tag.as_ref().is_none_or(|tag| run.tags.contains(tag));
+    let fits = |run: &&Run| (run.favourite || !query.favourite) && tagged(run) && has_words(run);
+    let mut found: Vec<&Run> = runs.values().filter(fits).collect();
+    let total = found.len() as u64;
+    found.sort_unstable_by(|a, b| (b.started_ms, &b.id).cmp(&(a.started_ms, &a.id)));
     if let Some((ms, id)) = query.after.as_deref().and_then(place) {
-        let values: [Box<dyn ToSql>; 2] = [Box::new(ms), Box::new(id.to_owned())];
-        fits.and("(started_ms, id) < (?, ?)", values);
+        found.retain(|run| (run.started_ms, &*run.id) < (ms, id));
     }
     let limit = query.limit.unwrap_or(LIMIT).clamp(1, MOST) as usize;
-    let sql = format!(
-        "SELECT {} FROM run WHERE {} ORDER BY started_ms DESC, id DESC LIMIT {}",
-        rows::COLUMNS,
-        fits.sql(),
-        limit + 1
-    );
-    let mut found = database.prepare_cached(&sql)?;
-    let mut runs: Vec<Run> = found.query_map(&*fits.values(), rows::run)?.collect::<rusqlite::Result<_>>()?;
-    let more = runs.len() > limit;
-    runs.truncate(limit);
-    let next = runs.last().filter(|_| more).map(|last| format!("{}.{}", last.started_ms, last.id));
-    let bytes = database.prepare_cached("SELECT coalesce(sum(bytes), 0) FROM run")?.query_row([], |row| row.get(0))?;
-    Ok(Page { runs, next, total, bytes, tags: tags(database)? })
+    let more = found.len() > limit;
+    found.truncate(limit);
+    let next = found.last().filter(|_| more).map(|last| format!("{}.{}", last.started_ms, last.id));
+    let mut tags = BTreeMap::new();
+    runs.values().flat_map(|run| &run.tags).for_each(|tag| *tags.entry(tag.clone()).or_default() += 1);
+    let bytes = runs.values().map(|run| run.bytes).sum();
+    Page { runs: found.into_iter().cloned().collect(), next, total, bytes, tags }
 }
 
-fn tags(database: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
-    let mut found = database.prepare_cached("SELECT tags, count(*) FROM run WHERE tags <> '' GROUP BY tags")?;
-    let rows = found.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, u64>(1)?)))?;
-    let mut all = BTreeMap::new();
-    for row in rows {
-        let (tags, runs) = row?;
-        tags.split('\n').filter(|tag| !tag.is_empty()).for_each(|tag| *all.entry(tag.to_owned()).or_default() += runs);
-    }
-    Ok(all)
+/// What words are looked for in.
+fn searched(run: &Run) -> String {
+    let target = run.figures.as_ref().map_or("", |figures| &figures.target);
+    folded(&[&run.name, &run.notes, &run.tags.join("\n"), target, &run.id].join("\n"))
 }

@@ -1,0 +1,209 @@
+//! The index of the library: a file of JSON lines, each of which tells one thing of a run. It is held in memory, and read on from
+//! where it was left, since several consoles may write to it.
+//!
+//! A line is written at once, under a lock. One that a dying process left torn is skipped, as is all that cannot be read: what
+//! is missing then is read from the records.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Marks, Run, State};
+use crate::figures::Figures;
+
+/// Version of the file; a later one is not touched.
+const VERSION: u32 = 1;
+/// So many lines that say nothing any more are borne before the file is written anew.
+pub(super) const STALE: usize = 1000;
+
+pub(super) type Runs = BTreeMap<String, Run>;
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Line {
+    /// The first line: version of the file.
+    BruntLibrary(u32),
+    /// All there is to say of a run.
+    Run(Box<Run>),
+    /// How far a run is. Figures that are not told stay as they were.
+    Known {
+        id: String,
+        state: State,
+        figures: Option<Box<Figures>>,
+        fault: Option<String>,
+        bytes: u64,
+    },
+    /// What people say of a run.
+    Marked(String, Marks),
+    Deleted(String),
+}
+
+pub(super) struct Index {
+    path: PathBuf,
+    /// Held open, so that no other file gets its number.
+    file: File,
+    /// Bytes and lines of it that are in `runs`.
+    read: u64,
+    lines: usize,
+    runs: Runs,
+}
+
+impl Index {
+    /// Opens the file, or makes it, for its owner alone.
+    ///
+    /// # Errors
+    /// It cannot be read or written, or a later brunt wrote it.
+    pub fn open(path: &Path) -> io::Result<Index> {
+        let file = opened(path)?;
+        let mut index = Index { path: path.to_owned(), file, read: 0, lines: 0, runs: Runs::new() };
+        index.locked(|index| match index.lines {
+            0 => index.append(&Line::BruntLibrary(VERSION)),
+            lines if lines > 2 * index.runs.len() + STALE => index.rewrite(),
+            _ => Ok(()),
+        })?;
+        Ok(index)
+    }
+
+    /// The runs by id, as the file has them now.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn runs(&mut self) -> io::Result<&Runs> {
+        self.catch_up().map_err(unusable)?;
+        Ok(&self.runs)
+    }
+
+    /// Adds a line where there is such a run (or none, for a new one); true where it was added.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
+    pub fn add(&mut self, line: &Line) -> io::Result<bool> {
+        self.locked(|index| {
+            let fits = match line {
+                Line::BruntLibrary(_) => false,
+                Line::Run(run) => !index.runs.contains_key(&run.id),
+                Line::Known { id, .. } | Line::Marked(id, _) | Line::Deleted(id) => index.runs.contains_key(id),
+            };
+            if fits {
+                index.append(line)?;
+            }
+            Ok(fits)
+        })
+    }
+
+    /// Does something while no other process writes, with all read that they have written.
+    fn locked<T>(&mut self, work: impl FnOnce(&mut Index) -> io::Result<T>) -> io::Result<T> {
+        let lock = |index: &mut Index| {
+            index.file.lock()?;
+            index.replaced()
+        };
+        // Another process may have put a new file in its place while this one waited.
+        while lock(self).map_err(unusable)? {}
+        let outcome = self.catch_up().and_then(|()| work(self));
+        let unlocked = self.file.unlock();
+        outcome.and_then(|done| unlocked.map(|()| done)).map_err(unusable)
+    }
+
+    /// Takes the file that is in its place now; true where it is another one (or was cut), which is to be read from its beginning.
+    fn replaced(&mut self) -> io::Result<bool> {
+        let (ours, theirs) = (self.file.metadata()?, self.path.metadata()?);
+        let other = (ours.dev(), ours.ino()) != (theirs.dev(), theirs.ino()) || ours.len() < self.read;
+        if other {
+            let file = opened(&self.path)?;
+            *self = Index { path: std::mem::take(&mut self.path), file, read: 0, lines: 0, runs: Runs::new() };
+        }
+        Ok(other)
+    }
+
+    /// Reads the whole lines that were added.
+    fn catch_up(&mut self) -> io::Result<()> {
+        self.replaced()?;
+        if self.file.metadata()?.len() == self.read {
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        self.file.seek(SeekFrom::Start(self.read))?;
+        self.file.read_to_end(&mut bytes)?;
+        for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
+            self.read += line.len() as u64;
+            self.lines += 1;
+            if let Ok(line) = serde_json::from_slice(line) {
+                self.apply(line)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, line: Line) -> io::Result<()> {
+        match line {
+            Line::BruntLibrary(version) if version > VERSION => {
+                return Err(io::Error::other(format!("it was written by a later brunt: version {version}")));
+            }
+            Line::BruntLibrary(_) => {}
+            Line::Run(run) => drop(self.runs.insert(run.id.clone(), *run)),
+            Line::Deleted(id) => drop(self.runs.remove(&id)),
+            Line::Known { id, state, figures, fault, bytes } => {
+                if let Some(run) = self.runs.get_mut(&id) {
+                    (run.state, run.fault, run.bytes) = (state, fault, bytes);
+                    if let Some(figures) = figures {
+                        run.started_ms = figures.started_ms;
+                        run.figures = Some(*figures);
+                    }
+                }
+            }
+            Line::Marked(id, marks) => {
+                if let Some(run) = self.runs.get_mut(&id) {
+                    run.name = marks.name.unwrap_or_else(|| std::mem::take(&mut run.name));
+                    run.notes = marks.notes.unwrap_or_else(|| std::mem::take(&mut run.notes));
+                    run.favourite = marks.favourite.unwrap_or(run.favourite);
+                    run.tags = marks.tags.unwrap_or_else(|| std::mem::take(&mut run.tags));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, line: &Line) -> io::Result<()> {
+        let mut text = Vec::new();
+        if self.file.metadata()?.len() > self.read {
+            // The end of a torn line.
+            text.push(b'\n');
+        }
+        write_line(&mut text, line)?;
+        self.file.write_all(&text)?;
+        self.catch_up()
+    }
+
+    /// Puts a file in its place that has one line for each run.
+    fn rewrite(&mut self) -> io::Result<()> {
+        let mut text = Vec::new();
+        write_line(&mut text, &Line::BruntLibrary(VERSION))?;
+        self.runs.values().try_for_each(|run| write_line(&mut text, &Line::Run(Box::new(run.clone()))))?;
+        let part = self.path.with_extension("part");
+        // Left behind by a process that died.
+        let _ = std::fs::remove_file(&part);
+        let mut file = opened(&part)?;
+        file.write_all(&text)?;
+        file.sync_all()?;
+        std::fs::rename(&part, &self.path)?;
+        self.catch_up()
+    }
+}
+
+fn unusable(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("the library cannot be used ({error})"))
+}
+
+fn opened(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)
+}
+
+fn write_line(to: &mut Vec<u8>, line: &Line) -> io::Result<()> {
+    serde_json::to_writer(&mut *to, line)?;
+    to.push(b'\n');
+    Ok(())
+}
