@@ -4,6 +4,7 @@
 //! on the side of hiding: what looks like a secret place in a body is hidden too. What is inside a body otherwise is not
 //! known to be secret and stays.
 
+mod json;
 mod names;
 mod places;
 mod redis;

@@ -4,7 +4,7 @@
 //! Each place is found once and serves twice: to hide what stands there, and to know it wherever else it turns up.
 
 use super::names::{is_doubtful, is_secret, is_secret_header};
-use super::{MASK, redis, sql};
+use super::{MASK, json, redis, sql};
 
 /// The secrets of a text, by where they stand.
 pub struct Spans<'a> {
@@ -35,14 +35,36 @@ impl<'a> Spans<'a> {
     /// Of any text: what was said, sent or received, an option, a command.
     pub fn of_text(text: &'a str) -> Spans<'a> {
         let mut spans = Spans::none(text);
-        spans.lines();
-        spans.urls();
-        spans.pairs();
-        spans.json();
-        spans.form_parts();
-        redis::replies(&mut spans, text);
-        sql::literals(&mut spans, text);
+        let mut from = 0;
+        for document in json::documents(text) {
+            spans.any(&text[from..document.start]);
+            spans.document(&text[document.clone()]);
+            from = document.end;
+        }
+        spans.any(&text[from..]);
         spans
+    }
+
+    /// A piece of text of any kind.
+    fn any(&mut self, text: &'a str) {
+        self.lines(text);
+        self.urls(text);
+        self.pairs(text);
+        self.json(text);
+        self.form_parts(text);
+        self.inputs(text);
+        redis::replies(self, text);
+        sql::literals(self, text);
+    }
+
+    /// A whole document of JSON, which stays one: values by their keys, and what stands in single texts.
+    fn document(&mut self, text: &'a str) {
+        self.json(text);
+        for inner in json::texts(text) {
+            self.urls(inner);
+            self.pairs(inner);
+            sql::literals(self, inner);
+        }
     }
 
     /// Of a URL whose scheme may be missing.
@@ -87,8 +109,8 @@ impl<'a> Spans<'a> {
     }
 
     /// Request lines and header lines.
-    fn lines(&mut self) {
-        for line in self.text.lines() {
+    fn lines(&mut self, text: &'a str) {
+        for line in text.lines() {
             if let Some(target) = request_target(line) {
                 self.url(target);
             } else {
@@ -138,15 +160,15 @@ impl<'a> Spans<'a> {
     }
 
     /// URLs anywhere in the text.
-    fn urls(&mut self) {
+    fn urls(&mut self, text: &'a str) {
         let mut from = 0;
-        while let Some(at) = self.text[from..].find("://").map(|at| from + at) {
-            let scheme = self.text[..at].bytes().rev().take_while(|b| b.is_ascii_alphanumeric() || b"+-.".contains(b));
+        while let Some(at) = text[from..].find("://").map(|at| from + at) {
+            let scheme = text[..at].bytes().rev().take_while(|b| b.is_ascii_alphanumeric() || b"+-.".contains(b));
             let start = at - scheme.count();
             let ends = |c: char| c.is_whitespace() || "\"'`<>".contains(c);
-            let end = self.text[at..].find(ends).map_or(self.text.len(), |n| at + n);
+            let end = text[at..].find(ends).map_or(text.len(), |n| at + n);
             if start < at {
-                self.url(&self.text[start..end]);
+                self.url(&text[start..end]);
             }
             from = end.max(at + 3);
         }
@@ -205,10 +227,10 @@ impl<'a> Spans<'a> {
     }
 
     /// `name=value` anywhere: forms, cookies, words of a command, columns of SQL.
-    fn pairs(&mut self) {
+    fn pairs(&mut self, text: &'a str) {
         let mut seen = 0;
-        for (at, _) in self.text.match_indices('=') {
-            let (before, after) = (&self.text[..at], &self.text[at + 1..]);
+        for (at, _) in text.match_indices('=') {
+            let (before, after) = (&text[..at], &text[at + 1..]);
             if at < seen || before.ends_with(['=', '!', '<', '>']) || after.starts_with('=') {
                 continue;
             }
@@ -237,9 +259,9 @@ impl<'a> Spans<'a> {
     }
 
     /// `"name": value` anywhere, also within a text of JSON (`\"name\": \"value\"`), with all values of a list.
-    fn json(&mut self) {
-        for (at, _) in self.text.match_indices(':') {
-            let before = self.text[..at].trim_end();
+    fn json(&mut self, text: &'a str) {
+        for (at, _) in text.match_indices(':') {
+            let before = text[..at].trim_end();
             let Some(quote) = before.chars().next_back().filter(|c| "\"'".contains(*c)) else { continue };
             let inner = before[..before.len() - 1].trim_end_matches('\\');
             let part = |b: &u8| b.is_ascii_alphanumeric() || b"_-.$ ".contains(b);
@@ -249,7 +271,7 @@ impl<'a> Spans<'a> {
             }
             // As many backslashes as before the quotes of the name: JSON within JSON.
             let mark = format!("{}{quote}", "\\".repeat(before.len() - 1 - inner.len()));
-            let value = self.text[at + 1..].trim_start();
+            let value = text[at + 1..].trim_start();
             match value.strip_prefix('[') {
                 Some(list) => {
                     let mut rest = list;
@@ -276,10 +298,23 @@ impl<'a> Spans<'a> {
         }
     }
 
+    /// Fields of HTML forms that hold a secret already: `<input name="csrf" value="…">`.
+    fn inputs(&mut self, text: &'a str) {
+        for (at, _) in text.match_indices("<input") {
+            let tag = beginning(&text[at..]);
+            let tag = &tag[..tag.find('>').unwrap_or(tag.len())];
+            if let (Some(name), Some(value)) = (attribute(tag, "name"), attribute(tag, "value"))
+                && is_secret(name, value)
+            {
+                self.hide(value);
+            }
+        }
+    }
+
     /// Parts of forms as multipart/form-data has them.
-    fn form_parts(&mut self) {
-        for (at, _) in self.text.match_indices("name=\"") {
-            let rest = beginning(&self.text[at + 6..]);
+    fn form_parts(&mut self, text: &'a str) {
+        for (at, _) in text.match_indices("name=\"") {
+            let rest = beginning(&text[at + 6..]);
             let Some((name, rest)) = rest.split_once('"') else { continue };
             let Some((head, body)) = rest.split_once("\n\r\n").or_else(|| rest.split_once("\n\n")) else { continue };
             // Of this part, and not a later one.
@@ -289,6 +324,16 @@ impl<'a> Spans<'a> {
             let end = body.find("\r\n--").or_else(|| body.find("\n--")).unwrap_or(body.len());
             self.hide(&body[..end]);
         }
+    }
+}
+
+/// The value of an attribute of a tag.
+fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
+    let at = tag.match_indices(name).map(|(at, _)| at).find(|at| tag[..*at].ends_with(char::is_whitespace))?;
+    let value = tag[at + name.len()..].trim_start().strip_prefix('=')?.trim_start();
+    match value.chars().next()? {
+        quote @ ('"' | '\'') => value[1..].split(quote).next(),
+        _ => value.split(char::is_whitespace).next(),
     }
 }
 

@@ -26,7 +26,9 @@ fn keyword(text: &str, from: usize) -> Option<(usize, usize)> {
             bytes[at..].len() >= word.len() && bytes[at..at + word.len()].eq_ignore_ascii_case(word.as_bytes())
         })?;
         let end = at + word.len();
-        let alone = (at == 0 || !is_name(bytes[at - 1])) && bytes.get(end).is_none_or(|&b| !is_name(b));
+        // A quote right behind it ends a text that the word stands in (`"password":`, `type="password" name=`).
+        let goes_on = |b: &u8| is_name(*b) || b"'\"`\\".contains(b);
+        let alone = (at == 0 || !is_name(bytes[at - 1])) && !bytes.get(end).is_some_and(goes_on);
         alone.then_some((at, end))
     })
 }

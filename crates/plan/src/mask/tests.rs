@@ -92,6 +92,47 @@ fn options() {
 }
 
 #[test]
+fn documents_of_json_stay_whole() {
+    let table = [
+        (r#"{"name":"ann","password":"x"}"#, r#"{"name":"ann","password":"***"}"#),
+        (r#"{"name":"ann","password":"hunter2","next":"/a"}"#, r#"{"name":"ann","password":"***","next":"/a"}"#),
+        (r#"{"error":"Wrong password","code":7}"#, r#"{"error":"Wrong password","code":7}"#),
+        (r#"{"say":"reset the password by ","x":"y"}"#, r#"{"say":"reset the password by ","x":"y"}"#),
+        (r#"{"sql":"ALTER USER a IDENTIFIED BY 'pw'"}"#, r#"{"sql":"ALTER USER a IDENTIFIED BY '***'"}"#),
+        (r#"{"u":"http://h/?token=t1&a=b","p":1}"#, r#"{"u":"http://h/?token=***&a=b","p":1}"#),
+        (r#"[{"token":"abcdef1"},{"id":2}]"#, r#"[{"token":"***"},{"id":2}]"#),
+    ];
+    for (raw, shown) in table {
+        for (before, behind) in [("", ""), ("HTTP/1.1 200 OK\r\nA: b\r\n\r\n", ""), ("", "\nGET / HTTP/1.1\r\n\r\n")] {
+            let (mut raw, shown) = (format!("{before}{raw}{behind}"), format!("{before}{shown}{behind}"));
+            assert_eq!(exchange(&raw), shown);
+            Secrets::default().hide_all(&mut [&mut raw]);
+            assert_eq!(raw, shown);
+        }
+    }
+}
+
+#[test]
+fn pages_of_html_teach_nothing_but_their_secrets() {
+    let page = r#"<form><input type="password" name="pwd"><input name="user"><input type="hidden" name="csrf_token" value="a1b2c3d4"></form>"#;
+    let shown = page.replace("a1b2c3d4", MASK);
+    let (mut sent, mut received) = ("user=ann&name=x&csrf_token=a1b2c3d4".to_owned(), page.to_owned());
+    Secrets::default().hide_all(&mut [&mut sent, &mut received]);
+    assert_eq!((received, &*sent), (shown, "user=ann&name=x&csrf_token=***"));
+}
+
+proptest::proptest! {
+    /// Whatever the values are: the masked document is read as JSON, and differs in the secret alone.
+    #[test]
+    fn random_documents_stay_whole(name in "\\PC{0,12}", secret in "\\PC{1,20}", more in "[ -~]{0,30}") {
+        let document = serde_json::json!({"name": name, "password": secret, "about the password": more, "n": [1, {"x": more}]});
+        let shown = exchange(&document.to_string());
+        let read: serde_json::Value = serde_json::from_str(&shown).expect("still JSON");
+        proptest::prop_assert_eq!(read.as_object().map(|o| o.len()), Some(4));
+    }
+}
+
+#[test]
 fn literals_of_sql() {
     let table = [
         (

@@ -132,7 +132,9 @@ impl Secrets {
 
     fn add(&mut self, value: &str) {
         let slot = value.starts_with('{') && value.ends_with('}');
-        if value.trim().is_empty() || value == MASK || slot || is_slot(value) {
+        // Marks alone are what stands between words, wherever they were learnt.
+        let marks = !value.chars().any(char::is_alphanumeric);
+        if marks || value == MASK || slot || is_slot(value) {
             return;
         }
         let in_json = value.replace('\\', "\\\\").replace('"', "\\\"");
