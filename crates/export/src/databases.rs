@@ -1,12 +1,10 @@
 //! Requests of databases and of plain connections as OpenTelemetry describes them: what each asks, known from the plan, and its attributes
 //! by the semantic conventions of database clients.
 
-use opentelemetry_proto::tonic::common::v1::KeyValue;
 use record::{Span, Started};
 use ureq::http::Uri;
 
-use crate::described::number;
-use crate::otlp::text;
+use crate::messages::{KeyValue, number, text};
 
 /// What is told of a statement at most.
 const LONGEST: usize = 2000;

@@ -1,16 +1,15 @@
 //! A request as OpenTelemetry describes it: a client span with the attributes of its semantic conventions, and some of brunt's own.
 
-use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
-use opentelemetry_proto::tonic::trace::v1::span::{Event, SpanKind};
-use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
-use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span as Proto, Status};
 use prost::Message;
 use record::{FirstAnswer, Span, Started};
 use ureq::http::Uri;
 
 use crate::databases::{Prepared, prepared};
-use crate::otlp::{described, scope, text};
+use crate::messages::{
+    CLIENT, ERROR, Event, ExportTraceServiceRequest, INTERNAL, KeyValue, ResourceSpans, ScopeSpans, Span as Proto,
+    Status, UNSET, number, text,
+};
+use crate::otlp::{described, scope};
 
 /// Tells the span of opening a connection from that of its request.
 const CONNECT: u64 = 0x636f_6e6e_6563_7421;
@@ -56,9 +55,8 @@ impl Context {
     /// One export.
     pub fn export(&self, spans: &[Span], resource: &[(String, String)]) -> Vec<u8> {
         let all = spans.iter().flat_map(|span| [Some(self.request(span)), self.connection(span)]).flatten();
-        let scope = ScopeSpans { scope: Some(scope()), spans: all.collect(), ..ScopeSpans::default() };
-        let resource =
-            ResourceSpans { resource: Some(described(resource)), scope_spans: vec![scope], ..ResourceSpans::default() };
+        let scope = ScopeSpans { scope: Some(scope()), spans: all.collect() };
+        let resource = ResourceSpans { resource: Some(described(resource)), scope_spans: vec![scope] };
         ExportTraceServiceRequest { resource_spans: vec![resource] }.encode_to_vec()
     }
 
@@ -69,22 +67,22 @@ impl Context {
     /// From when it was due to its end.
     fn request(&self, span: &Span) -> Proto {
         let asked = self.asked(span);
-        let event = |at, name: &str| Event { time_unix_nano: self.unix(at), name: name.into(), ..Event::default() };
+        let event = |at, name: &str| Event { time_unix_nano: self.unix(at), name: name.into() };
         let first_byte = span.first_byte_ns.map(|at| event(at, "first byte"));
         let (code, message) = match &span.failure {
-            Some(failure) => (StatusCode::Error, format!("{} · {}", failure.kind, failure.phase)),
-            None => (StatusCode::Unset, String::new()),
+            Some(failure) => (ERROR, format!("{} · {}", failure.kind, failure.phase)),
+            None => (UNSET, String::new()),
         };
         Proto {
             trace_id: span.trace.to_be_bytes().to_vec(),
             span_id: span.span.to_be_bytes().to_vec(),
             flags: u32::from(span.sampled),
-            kind: SpanKind::Client as i32,
+            kind: CLIENT,
             start_time_unix_nano: self.unix(span.scheduled_ns),
             end_time_unix_nano: self.unix(span.ended_ns),
             attributes: self.attributes(span, &asked),
             events: [Some(event(span.written_ns, "sent")), first_byte].into_iter().flatten().collect(),
-            status: Some(Status { message, code: code as i32 }),
+            status: Some(Status { message, code }),
             name: asked.name,
             ..Proto::default()
         }
@@ -98,7 +96,7 @@ impl Context {
             parent_span_id: span.span.to_be_bytes().to_vec(),
             flags: u32::from(span.sampled),
             name: "connect".into(),
-            kind: SpanKind::Internal as i32,
+            kind: INTERNAL,
             start_time_unix_nano: self.unix(span.started_ns),
             end_time_unix_nano: self.unix(span.written_ns.min(span.ended_ns)),
             ..Proto::default()
@@ -194,15 +192,10 @@ struct Asked {
     of: Option<Prepared>,
 }
 
-/// An attribute that is a number.
-pub(crate) fn number(name: &str, value: i64) -> KeyValue {
-    let value = AnyValue { value: Some(any_value::Value::IntValue(value)) };
-    KeyValue { key: name.into(), value: Some(value), ..KeyValue::default() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::messages::Any;
 
     fn context(url: &str, name: &str) -> Context {
         let names = vec![name.to_owned()];
@@ -241,9 +234,8 @@ mod tests {
     fn of(span: &Proto, key: &str) -> Option<String> {
         let value = span.attributes.iter().find(|pair| pair.key == key)?.value.clone()?.value?;
         Some(match value {
-            any_value::Value::StringValue(text) => text,
-            any_value::Value::IntValue(number) => number.to_string(),
-            other => format!("{other:?}"),
+            Any::Text(text) => text,
+            Any::Int(number) => number.to_string(),
         })
     }
 
@@ -253,7 +245,7 @@ mod tests {
         let all = exported(&context("https://h/a?b={counter}", "POST /a"), Span { failure: Some(failure), ..span() });
         let [request, connection] = &all[..] else { panic!("{all:?}") };
         assert_eq!((request.start_time_unix_nano, request.end_time_unix_nano), (500_000, 10_000_000));
-        assert_eq!((&*request.name, request.kind, request.flags), ("POST /a", SpanKind::Client as i32, 1));
+        assert_eq!((&*request.name, request.kind, request.flags), ("POST /a", CLIENT, 1));
         assert_eq!((&*request.events[0].name, request.events[0].time_unix_nano), ("sent", 4_000_000));
         let told = ["http.request.method", "url.template", "http.response.status_code", "error.type", "server.port"];
         let told = told.map(|key| of(request, key).unwrap_or_default());
@@ -264,6 +256,15 @@ mod tests {
         assert_eq!((&connection.parent_span_id, &connection.trace_id), (&request.span_id, &request.trace_id));
         assert_ne!(connection.span_id, request.span_id);
         assert_eq!((connection.start_time_unix_nano, connection.end_time_unix_nano), (2_000_000, 4_000_000));
+    }
+
+    #[test]
+    fn spans_are_encoded_as_opentelemetry_encodes_them() {
+        let failure = record::Failure { kind: "wrong_status".into(), phase: "first_byte".into(), ..Default::default() };
+        let failed = Span { failure: Some(failure), first_byte_ns: Some(8_000_000), ..span() };
+        let context = context("https://h/a?b={counter}", "POST /a");
+        let export = context.export(&[failed, Span { span: 9, sampled: false, ..span() }], &[("a".into(), "b".into())]);
+        crate::tests::same_as(include_bytes!("golden/spans.bin"), &export);
     }
 
     #[test]

@@ -176,12 +176,12 @@ mod tests {
     use http_body_util::StreamBody;
     use hyper::body::Frame;
     use hyper::service::service_fn;
-    use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
     use prost::Message;
     use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
     use rustls::ServerConfig;
 
     use crate::collector::{Collector, Endpoint, Settings, Variable};
+    use crate::messages::ExportMetricsServiceRequest;
 
     type Heard = Arc<Mutex<Vec<(String, Option<String>, usize)>>>;
 

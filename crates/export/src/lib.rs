@@ -12,6 +12,7 @@ mod databases;
 mod described;
 mod figures;
 mod grpc;
+mod messages;
 mod otlp;
 mod protobuf;
 mod push;

@@ -3,61 +3,32 @@
 
 use std::borrow::Cow;
 
-use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue, any_value};
-use opentelemetry_proto::tonic::metrics::v1::exponential_histogram_data_point::Buckets;
-use opentelemetry_proto::tonic::metrics::v1::metric::Data;
-use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as Number;
-use opentelemetry_proto::tonic::metrics::v1::{
-    AggregationTemporality, ExponentialHistogram, ExponentialHistogramDataPoint, Gauge, Metric, NumberDataPoint,
-    ResourceMetrics, ScopeMetrics, Sum,
-};
-use opentelemetry_proto::tonic::resource::v1::Resource;
 use prost::Message;
 
 use crate::buckets::{Exponential, ZERO};
 use crate::catalogue::{Family, Kind, Point, Value, families};
 use crate::figures::Reading;
-
-const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
+use crate::messages::*;
 
 /// One export: everything there is to tell now.
 pub(crate) fn metrics(reading: &Reading, resource: &[(String, String)]) -> Vec<u8> {
     let times = Times { start: reading.now.began_unix_ns, now: reading.now.unix_ns };
     let all = families(reading);
     let told = all.iter().filter(|family| !family.points.is_empty());
-    let scope = ScopeMetrics {
-        scope: Some(scope()),
-        metrics: told.map(|family| metric(family, times)).collect(),
-        ..ScopeMetrics::default()
-    };
-    let resource = ResourceMetrics {
-        resource: Some(described(resource)),
-        scope_metrics: vec![scope],
-        ..ResourceMetrics::default()
-    };
+    let scope = ScopeMetrics { scope: Some(scope()), metrics: told.map(|family| metric(family, times)).collect() };
+    let resource = ResourceMetrics { resource: Some(described(resource)), scope_metrics: vec![scope] };
     ExportMetricsServiceRequest { resource_metrics: vec![resource] }.encode_to_vec()
 }
 
 /// Who tells it.
 pub(crate) fn scope() -> InstrumentationScope {
-    InstrumentationScope {
-        name: "brunt".into(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        ..InstrumentationScope::default()
-    }
+    InstrumentationScope { name: "brunt".into(), version: env!("CARGO_PKG_VERSION").into() }
 }
 
 /// What it is told of.
 pub(crate) fn described(attributes: &[(String, String)]) -> Resource {
     let attributes = attributes.iter().map(|(name, value)| text(name, value)).collect();
-    Resource { attributes, ..Resource::default() }
-}
-
-/// An attribute that is text.
-pub(crate) fn text(name: &str, value: &str) -> KeyValue {
-    let value = AnyValue { value: Some(any_value::Value::StringValue(value.into())) };
-    KeyValue { key: name.into(), value: Some(value), ..KeyValue::default() }
+    Resource { attributes }
 }
 
 /// Since when it was counted, and until when.
@@ -84,7 +55,6 @@ fn metric(family: &Family<'_>, times: Times) -> Metric {
         description: family.help.into(),
         unit: family.unit.into(),
         data: Some(data),
-        ..Metric::default()
     }
 }
 
@@ -95,8 +65,8 @@ fn attributes(point: &Point<'_>) -> Vec<KeyValue> {
 
 fn number(point: &Point<'_>, times: Times) -> Option<NumberDataPoint> {
     let value = match &point.value {
-        Value::Count(n) => Number::AsInt(i64::try_from(*n).unwrap_or(i64::MAX)),
-        Value::Real(real) => Number::AsDouble(*real),
+        Value::Count(n) => Number::Int(i64::try_from(*n).unwrap_or(i64::MAX)),
+        Value::Real(real) => Number::Double(*real),
         Value::Times(..) => return None,
     };
     Some(NumberDataPoint {
@@ -104,7 +74,6 @@ fn number(point: &Point<'_>, times: Times) -> Option<NumberDataPoint> {
         start_time_unix_nano: times.start,
         time_unix_nano: times.now,
         value: Some(value),
-        ..NumberDataPoint::default()
     })
 }
 
@@ -124,6 +93,5 @@ fn histogram(point: &Point<'_>, times: Times) -> Option<ExponentialHistogramData
         min: any.then(|| histogram.min() as f64 / 1e9),
         max: any.then(|| histogram.max() as f64 / 1e9),
         zero_threshold: ZERO,
-        ..ExponentialHistogramDataPoint::default()
     })
 }
