@@ -175,13 +175,6 @@ impl Bench {
         &self.guard
     }
 
-    /// From now on this is the plan that is shown and recorded: of another load, asked for in these words.
-    pub fn show_as(&mut self, intent: &Intent) {
-        self.setup.plan = Arc::new(intent.plan.clone());
-        self.setup.shown = intent.shown.clone();
-        self.setup.command = intent.command.clone();
-    }
-
     /// Runs a share of it, for another process.
     pub fn take_share(&self, assignment: Assignment) {
         Arc::clone(&self.prepared).take_share(&self.setup, assignment);

@@ -177,13 +177,8 @@ pub const PUBLIC_DECLINED: Text = text("not confirmed; nothing was sent", "未�
 pub const USERS: Text = text("{n} {n|user|users}", "{n} 个用户");
 /// Where the demo loads.
 pub const DEMO_BEGIN: Text = text(
-    "The built-in target runs as process {pid} at {url}. First, one second at full speed to find its limit:",
-    "内置被测服务运行在进程 {pid}，地址 {url}。先全速压测一秒，看能达到多少：",
-);
-/// What the demo found.
-pub const DEMO_REACHED: Text = text(
-    "It reached {rate}/s. Now {length} at half of that, so that the latency is the target's own, without queueing:",
-    "达到 {rate}/s。现在以其一半的速率运行 {length}，这样测得的延迟来自被测服务本身，而不是排队：",
+    "The built-in target runs as process {pid} at {url}. It takes 10 ms for each response; {length} at {rate}:",
+    "内置被测服务运行在进程 {pid}，地址 {url}，每个响应耗时 10 毫秒。现在以 {rate} 压测 {length}：",
 );
 /// What `brunt calibrate` found.
 pub const CALIBRATION: Text = text(
@@ -216,6 +211,11 @@ pub const DEMO_NEXT: Text = text(
     "接下来可以试试：\n  brunt http://localhost:8080/                          十个用户、十秒，压测您自己的服务\n  \
      brunt -r 200/s -d 30s --objective 'p99<50ms' URL      固定速率与指标：未达到时退出码为 10\n  \
      brunt report --format json -o demo.json               把本次压测输出为 JSON",
+);
+/// Behind a demo on a machine that was too busy.
+pub const DEMO_WORKED: Text = text(
+    "The demo itself worked (exit code 0): a run that is not trusted would end with 20.",
+    "演示本身运行成功（退出码 0）：不可信的压测会以 20 退出。",
 );
 /// The target's first line; a reader of it looks for the last word.
 pub const LISTENING: Text = text("listening on {address}", "监听地址 {address}");

@@ -7,7 +7,7 @@ use std::path::Path;
 use clap::ArgMatches;
 use measure::Nanos;
 use plan::mask::{self, Secrets};
-use plan::{Load, NetKind, Options, Plan, Trial, WeightedUrl, quantity};
+use plan::{Load, NetKind, Options, Plan, WeightedUrl, quantity};
 use report::formats::{self, FORMATS, Format};
 use report::{Lang, Objective};
 use wire::{Complaint, OptionSpec, Protocol, Takes};
@@ -98,12 +98,6 @@ impl Intent {
     /// The language it is shown in.
     pub fn lang(&self) -> Lang {
         self.presentation.language.unwrap_or_else(Lang::from_env)
-    }
-
-    /// From now on this is the load that is asked for, in these words.
-    pub fn try_next(&mut self, trial: &Trial, words: &[&str]) {
-        (self.plan, self.shown) = (trial.over(&self.plan), trial.over(&self.shown));
-        self.command = std::iter::once("brunt").chain(words.iter().copied()).map(String::from).collect();
     }
 
     /// True where a flag of this name was given, on the command line or below it.
