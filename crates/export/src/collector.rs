@@ -1,12 +1,13 @@
 //! A collector of OpenTelemetry that is spoken to by OTLP, over HTTP or gRPC: where it is, and how it is asked.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig};
-use ureq::{Agent, http};
+use hyper::Uri;
+use hyper::header::{HeaderName, HeaderValue};
+use wire::{Proxy, ProxyKind};
 
-use crate::grpc::{self, Grpc};
+use crate::grpc::Grpc;
+use crate::http::{Client, Place, trusting};
 
 /// So long an export may take in all unless it is said; a collector that stalls costs a moment of the figures, never the run.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -14,8 +15,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const PORT: u16 = 4318;
 /// The port of OTLP over gRPC.
 const GRPC_PORT: u16 = 4317;
-/// What of a refusal is read.
-const REFUSAL: u64 = 64 * 1024;
 
 /// What a variable says, and which: some have one for each signal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,6 +40,8 @@ pub struct Settings {
     pub attributes: Option<String>,
     /// `OTEL_SERVICE_NAME`.
     pub service: Option<String>,
+    /// What HTTP goes through, where the collector is on another machine; one of SOCKS is not used.
+    pub proxy: Option<Proxy>,
 }
 
 /// Where a collector is.
@@ -68,7 +69,7 @@ impl Endpoint {
             )
         };
         let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
-        let uri: http::Uri = whole.parse().map_err(|_| wrong())?;
+        let uri: Uri = whole.parse().map_err(|_| wrong())?;
         let (Some(scheme @ ("http" | "https" | "grpc" | "grpcs")), Some(authority)) =
             (uri.scheme_str(), uri.authority())
         else {
@@ -108,8 +109,14 @@ impl Endpoint {
     }
 
     /// Where a signal is sent.
-    fn url(&self, signal: &str) -> String {
-        if self.exact { self.base.clone() } else { format!("{}/v1/{signal}", self.base) }
+    fn path(&self, signal: &str) -> String {
+        let (_, rest) = self.base.split_once("://").unwrap_or_default();
+        let path = rest.find(['/', '?']).map_or("", |at| &rest[at..]);
+        match self.exact {
+            false => format!("{path}/v1/{signal}"),
+            true if path.starts_with('/') => path.to_owned(),
+            true => format!("/{path}"),
+        }
     }
 
     /// As it may be shown: without a name and a password.
@@ -150,14 +157,19 @@ fn unescaped(text: &str) -> Option<String> {
 /// A collector that may be there.
 #[derive(Clone)]
 pub struct Collector {
-    agent: Agent,
-    grpc: Option<Grpc>,
+    speaks: Speaks,
     endpoint: Endpoint,
     headers: Vec<(String, String)>,
     /// What all that is sent is told of.
     pub(crate) resource: Vec<(String, String)>,
     /// So long an export may take in all.
     patience: Duration,
+}
+
+#[derive(Clone)]
+enum Speaks {
+    Http(Client),
+    Grpc(Grpc),
 }
 
 impl Collector {
@@ -167,23 +179,10 @@ impl Collector {
     /// What is wrong with a setting, which it names.
     pub fn new(endpoint: Endpoint, settings: &Settings) -> Result<Collector, String> {
         let patience = settings.timeout.unwrap_or(PATIENCE);
-        let roots = match &settings.certificate {
-            None => RootCerts::WebPki,
-            Some(pem) => RootCerts::new_with_certs(&certificates(pem)?),
-        };
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let tls = TlsConfig::builder().root_certs(roots).unversioned_rustls_crypto_provider(provider).build();
-        let config = Agent::config_builder()
-            .timeout_global(Some(patience))
-            .http_status_as_error(false)
-            .user_agent(concat!("brunt/", env!("CARGO_PKG_VERSION")))
-            .max_redirects(0)
-            .tls_config(tls);
-        let config = if endpoint.local { config.proxy(None) } else { config };
         let said = settings.headers.clone().unwrap_or_default();
         let headers = pairs(&said.text).map_err(|trouble| format!("{} {trouble}", said.name))?;
         let whole = |(name, value): &(String, String)| {
-            http::HeaderName::try_from(name).is_ok() && http::HeaderValue::try_from(value).is_ok()
+            HeaderName::try_from(name).is_ok() && HeaderValue::try_from(value).is_ok()
         };
         if !headers.iter().all(whole) {
             return Err(format!("{} has an invalid header", said.name));
@@ -196,8 +195,10 @@ impl Collector {
             resource.push(("service.name".into(), service.unwrap_or_else(|| "brunt".into())));
         }
         resource.push(("service.version".into(), env!("CARGO_PKG_VERSION").into()));
-        let grpc = grpc(&endpoint, settings, &headers)?;
-        Ok(Collector { agent: config.build().into(), grpc, endpoint, headers, resource, patience })
+        let grpc = by_grpc(&endpoint, settings)?;
+        let client = Client::new(place(&endpoint, settings, grpc)?, patience);
+        let speaks = if grpc { Speaks::Grpc(Grpc(client)) } else { Speaks::Http(client) };
+        Ok(Collector { speaks, endpoint, headers, resource, patience })
     }
 
     /// As it may be shown.
@@ -212,53 +213,55 @@ impl Collector {
 
     /// Sends one export; the error says why it was not taken.
     pub(crate) fn send(&self, signal: &str, body: &[u8]) -> Result<(), String> {
-        if let Some(grpc) = &self.grpc {
-            let service = if signal == "traces" { "trace.v1.TraceService" } else { "metrics.v1.MetricsService" };
-            return grpc.call(&format!("/opentelemetry.proto.collector.{service}/Export"), body);
-        }
-        let mut request = self.agent.post(self.endpoint.url(signal));
-        for (name, value) in &self.headers {
-            request = request.header(name, value);
-        }
-        let response = request.header("Content-Type", "application/x-protobuf").send(body);
-        let mut response = response.map_err(|error| error.to_string())?;
-        let status = response.status();
-        // Read to its end, the connection serves the next export.
-        let said = response.body_mut().with_config().limit(REFUSAL).read_to_vec().unwrap_or_default();
-        if status.is_success() {
+        let headers = self.headers.iter().map(|(name, value)| (&**name, &**value));
+        let client = match &self.speaks {
+            Speaks::Http(client) => client,
+            Speaks::Grpc(grpc) => {
+                let service = if signal == "traces" { "trace.v1.TraceService" } else { "metrics.v1.MetricsService" };
+                let path = format!("/opentelemetry.proto.collector.{service}/Export");
+                return grpc.call(&path, &headers.collect::<Vec<_>>(), body);
+            }
+        };
+        let headers: Vec<_> = headers.chain([("content-type", "application/x-protobuf")]).collect();
+        let (head, rest) = client.post(&self.endpoint.path(signal), &headers, body.to_vec().into())?;
+        if head.status.is_success() {
             return Ok(());
         }
+        let said = rest.map(|rest| rest.to_bytes()).unwrap_or_default();
         let said: String = String::from_utf8_lossy(&said).chars().filter(|c| !c.is_control()).take(200).collect();
-        Err(format!("{status} {said}").trim_end().to_owned())
+        Err(format!("{} {said}", head.status).trim_end().to_owned())
     }
 }
 
-/// Where calls go, if the URL or `OTEL_EXPORTER_OTLP_PROTOCOL` asks for gRPC.
-fn grpc(endpoint: &Endpoint, settings: &Settings, headers: &[(String, String)]) -> Result<Option<Grpc>, String> {
-    let by_variable = match settings.protocol.as_ref().map(|said| (&*said.text, &*said.name)) {
-        None | Some(("http/protobuf", _)) => false,
-        Some(("grpc", _)) => true,
-        Some((other, name)) => return Err(format!("{name} is `{other}`; write grpc or http/protobuf")),
+/// Whether the URL or `OTEL_EXPORTER_OTLP_PROTOCOL` asks for gRPC.
+fn by_grpc(endpoint: &Endpoint, settings: &Settings) -> Result<bool, String> {
+    match settings.protocol.as_ref().map(|said| (&*said.text, &*said.name)) {
+        None | Some(("http/protobuf", _)) => Ok(endpoint.grpc),
+        Some(("grpc", _)) => Ok(true),
+        Some((other, name)) => Err(format!("{name} is `{other}`; write grpc or http/protobuf")),
+    }
+}
+
+/// Where requests go.
+fn place(endpoint: &Endpoint, settings: &Settings, two: bool) -> Result<Place, String> {
+    let uri: Uri = endpoint.bare().parse().map_err(|_| "is not the URL of a collector".to_owned())?;
+    let secure = uri.scheme_str() == Some("https");
+    let protocol: &[u8] = if two { b"h2" } else { b"http/1.1" };
+    let tls = trusting(settings.certificate.as_deref(), protocol)
+        .ok_or("OTEL_EXPORTER_OTLP_CERTIFICATE is a file without a certificate (PEM)")?;
+    let usual = match secure {
+        _ if two => GRPC_PORT,
+        true => 443,
+        false => 80,
     };
-    if !endpoint.grpc && !by_variable {
-        return Ok(None);
-    }
-    let uri: http::Uri = endpoint.bare().parse().map_err(|_| "is not the URL of a collector".to_owned())?;
-    let tls = uri.scheme_str() == Some("https");
-    let address = (uri.host().unwrap_or_default().trim_matches(['[', ']']), uri.port_u16().unwrap_or(GRPC_PORT));
-    let tls = tls.then(|| grpc::trusting(settings.certificate.as_deref())).transpose()?;
-    Ok(Some(Grpc::new(address, tls, headers, settings.timeout.unwrap_or(PATIENCE))))
-}
-
-fn certificates(pem: &[u8]) -> Result<Vec<Certificate<'static>>, String> {
-    let wrong = || "OTEL_EXPORTER_OTLP_CERTIFICATE is a file without a certificate (PEM)".to_owned();
-    let mut all = Vec::new();
-    for item in ureq::tls::parse_pem(pem) {
-        if let PemItem::Certificate(certificate) = item.map_err(|_| wrong())? {
-            all.push(certificate);
-        }
-    }
-    if all.is_empty() { Err(wrong()) } else { Ok(all) }
+    let through = |proxy: &&Proxy| proxy.kind == ProxyKind::Http && !endpoint.local && !two;
+    Ok(Place {
+        host: uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned(),
+        port: uri.port_u16().unwrap_or(usual),
+        tls: secure.then_some(tls),
+        proxy: settings.proxy.as_ref().filter(through).cloned(),
+        two,
+    })
 }
 
 #[cfg(test)]
@@ -280,9 +283,10 @@ mod tests {
         }
         let endpoint = Endpoint::parse("https://ann:secret@h/x").unwrap();
         assert_eq!(endpoint.shown(), "https://h/x");
-        let url = |read: Result<Endpoint, String>| read.unwrap().url("traces");
-        assert_eq!(url(Endpoint::parse("http://h:1/x/v1/metrics")), "http://h:1/x/v1/traces");
-        assert_eq!(url(Endpoint::exactly("http://h:1/here")), "http://h:1/here");
+        let path = |read: Result<Endpoint, String>| read.unwrap().path("traces");
+        assert_eq!(path(Endpoint::parse("http://h:1/x/v1/metrics")), "/x/v1/traces");
+        assert_eq!(path(Endpoint::exactly("http://h:1/here")), "/here");
+        assert_eq!(path(Endpoint::exactly("http://h:1")), "/");
         assert_eq!(Endpoint::exactly("grpcs://h:1").unwrap(), Endpoint::parse("grpcs://h:1").unwrap());
     }
 

@@ -1,8 +1,8 @@
 //! Requests of databases and of plain connections as OpenTelemetry describes them: what each asks, known from the plan, and its attributes
 //! by the semantic conventions of database clients.
 
+use hyper::Uri;
 use record::{Span, Started};
-use ureq::http::Uri;
 
 use crate::messages::{KeyValue, number, text};
 

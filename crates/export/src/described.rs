@@ -1,8 +1,8 @@
 //! A request as OpenTelemetry describes it: a client span with the attributes of its semantic conventions, and some of brunt's own.
 
+use hyper::Uri;
 use prost::Message;
 use record::{FirstAnswer, Span, Started};
-use ureq::http::Uri;
 
 use crate::databases::{Prepared, prepared};
 use crate::messages::{

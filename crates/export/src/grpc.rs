@@ -1,161 +1,31 @@
-//! OTLP over gRPC: unary calls on one HTTP/2 connection, which is opened again where it broke.
-//!
-//! Each thread that exports has a runtime and a connection of its own, which move only while a call is made.
+//! OTLP over gRPC: unary calls.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use hyper::HeaderMap;
 
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
-use hyper::client::conn::http2::{SendRequest, handshake};
-use hyper::{HeaderMap, Request, Response};
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
-use tokio::net::TcpStream;
-use tokio::runtime::{Builder, Runtime};
+use crate::http::{Answer, Client};
 
 /// A service that takes calls.
-pub(crate) struct Grpc {
-    host: String,
-    port: u16,
-    tls: Option<Arc<ClientConfig>>,
-    headers: Vec<(String, String)>,
-    patience: Duration,
-    running: Mutex<Option<Running>>,
-}
-
-struct Running {
-    runtime: Runtime,
-    /// The connection, as long as it stands.
-    sender: Option<SendRequest<Full<Bytes>>>,
-}
-
-/// A clone has a connection of its own.
-impl Clone for Grpc {
-    fn clone(&self) -> Grpc {
-        let (host, tls, headers) = (self.host.clone(), self.tls.clone(), self.headers.clone());
-        Grpc { host, port: self.port, tls, headers, patience: self.patience, running: Mutex::default() }
-    }
-}
-
-/// What TLS to a collector trusts: these authorities (PEM), or the public ones.
-pub(crate) fn trusting(certificate: Option<&[u8]>) -> Result<Arc<ClientConfig>, String> {
-    let mut roots = RootCertStore::empty();
-    match certificate {
-        None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
-        Some(pem) => {
-            for certificate in CertificateDer::pem_slice_iter(pem).flatten() {
-                roots.add(certificate).map_err(|why| why.to_string())?;
-            }
-        }
-    }
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let mut config = builder.map_err(|why| why.to_string())?.with_root_certificates(roots).with_no_client_auth();
-    config.alpn_protocols = vec![b"h2".to_vec()];
-    Ok(Arc::new(config))
-}
+#[derive(Clone)]
+pub(crate) struct Grpc(pub Client);
 
 impl Grpc {
-    /// At this address; nothing is connected yet. A call takes no longer than `patience`.
-    pub fn new(
-        (host, port): (&str, u16),
-        tls: Option<Arc<ClientConfig>>,
-        headers: &[(String, String)],
-        patience: Duration,
-    ) -> Grpc {
-        let headers = headers.iter().map(|(name, value)| (name.to_lowercase(), value.clone())).collect();
-        Grpc { host: host.to_owned(), port, tls, headers, patience, running: Mutex::default() }
-    }
-
     /// Calls a method with an encoded message; the error says why it was not taken.
-    pub fn call(&self, path: &str, message: &[u8]) -> Result<(), String> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if running.is_none() {
-            let runtime = Builder::new_current_thread().enable_all().build().map_err(|why| why.to_string())?;
-            *running = Some(Running { runtime, sender: None });
-        }
-        let Some(Running { runtime, sender }) = running.as_mut() else { return Ok(()) };
-        let whole = async { tokio::time::timeout(self.patience, self.once(sender, path, message)).await };
-        let outcome = runtime.block_on(whole).unwrap_or_else(|_| Err("no response in time".into()));
-        if outcome.is_err() {
-            *sender = None;
-        }
-        outcome
-    }
-
-    async fn once(
-        &self,
-        sender: &mut Option<SendRequest<Full<Bytes>>>,
-        path: &str,
-        message: &[u8],
-    ) -> Result<(), String> {
-        let stands = match sender {
-            Some(known) => known.ready().await.is_ok(),
-            None => false,
-        };
-        if !stands {
-            *sender = Some(self.connect().await?);
-        }
-        let Some(sender) = sender else { return Ok(()) };
-        let response = sender.send_request(self.request(path, message)?).await.map_err(said)?;
-        outcome(response).await
-    }
-
-    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, String> {
-        let stream = TcpStream::connect((&*self.host, self.port)).await.map_err(|why| why.to_string())?;
-        stream.set_nodelay(true).map_err(|why| why.to_string())?;
-        let Some(tls) = &self.tls else { return begun(TokioIo::new(stream)).await };
-        let name = ServerName::try_from(self.host.clone()).map_err(|why| why.to_string())?;
-        let stream = tokio_rustls::TlsConnector::from(Arc::clone(tls)).connect(name, stream).await;
-        begun(TokioIo::new(stream.map_err(|why| why.to_string())?)).await
-    }
-
-    fn request(&self, path: &str, message: &[u8]) -> Result<Request<Full<Bytes>>, String> {
-        let scheme = if self.tls.is_some() { "https" } else { "http" };
-        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
-        let mut request = Request::post(format!("{scheme}://{host}:{}{path}", self.port))
-            .header("content-type", "application/grpc")
-            .header("te", "trailers")
-            .header("user-agent", concat!("brunt/", env!("CARGO_PKG_VERSION")));
-        for (name, value) in &self.headers {
-            request = request.header(name, value);
-        }
+    pub fn call(&self, path: &str, headers: &[(&str, &str)], message: &[u8]) -> Result<(), String> {
         // Not compressed, and how long it is.
         let mut body = vec![0];
         body.extend((message.len() as u32).to_be_bytes());
         body.extend(message);
-        request.body(Full::new(body.into())).map_err(|why| why.to_string())
+        let own = [("content-type", "application/grpc"), ("te", "trailers")];
+        outcome(self.0.post(path, &[&own, headers].concat(), body.into())?)
     }
-}
-
-async fn begun<T>(io: T) -> Result<SendRequest<Full<Bytes>>, String>
-where
-    T: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
-{
-    let (sender, connection) = handshake(TokioExecutor::new(), io).await.map_err(said)?;
-    drop(tokio::spawn(connection));
-    Ok(sender)
-}
-
-/// The innermost reason says most.
-fn said(error: hyper::Error) -> String {
-    let mut why: &dyn std::error::Error = &error;
-    while let Some(inner) = why.source() {
-        why = inner;
-    }
-    why.to_string()
 }
 
 /// What a response comes to: its status is in its trailers, or in its head where it has no more.
-async fn outcome(response: Response<Incoming>) -> Result<(), String> {
-    let (head, body) = response.into_parts();
-    let whole = body.collect().await.map_err(said)?;
+fn outcome((head, rest): Answer) -> Result<(), String> {
+    let rest = rest?;
     let of = |name: &str| {
         let found = |map: &HeaderMap| map.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        found(&head.headers).or_else(|| whole.trailers().and_then(found))
+        found(&head.headers).or_else(|| rest.trailers().and_then(found))
     };
     match of("grpc-status").as_deref() {
         Some("0") => Ok(()),
@@ -172,13 +42,17 @@ async fn outcome(response: Response<Incoming>) -> Result<(), String> {
 mod tests {
     use std::convert::Infallible;
     use std::net::SocketAddr;
+    use std::sync::{Arc, Mutex};
 
-    use http_body_util::StreamBody;
-    use hyper::body::Frame;
+    use http_body_util::{BodyExt, StreamBody};
+    use hyper::body::{Bytes, Frame, Incoming};
     use hyper::service::service_fn;
+    use hyper::{Request, Response};
+    use hyper_util::rt::{TokioExecutor, TokioIo};
     use prost::Message;
     use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
     use rustls::ServerConfig;
+    use tokio::runtime::Builder;
 
     use crate::collector::{Collector, Endpoint, Settings, Variable};
     use crate::messages::ExportMetricsServiceRequest;

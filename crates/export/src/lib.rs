@@ -12,6 +12,7 @@ mod databases;
 mod described;
 mod figures;
 mod grpc;
+mod http;
 mod messages;
 mod otlp;
 mod protobuf;

@@ -7,6 +7,8 @@ use std::time::Duration;
 use export::{Endpoint, Settings, Variable};
 use wire::Complaint;
 
+use super::proxies;
+
 /// A collector, and how it is asked.
 type Place = (Endpoint, Settings);
 
@@ -40,8 +42,9 @@ pub fn read(text: &str, variables: &dyn Fn(&str) -> Option<String>) -> Result<Ot
             return Ok(None);
         }
         let told = Told { signal, variables };
-        let settings = told.settings()?;
+        let mut settings = told.settings()?;
         let endpoint = given.clone().map_or_else(|| told.endpoint(&settings), Ok)?;
+        settings.proxy = proxies::of_collector(&endpoint.shown(), variables)?;
         Ok(Some((endpoint, settings)))
     };
     Ok(Otlp { metrics: of("METRICS")?, traces: of("TRACES")? })
@@ -76,6 +79,7 @@ impl Told<'_> {
             certificate: self.variable("CERTIFICATE").map(read).transpose()?,
             attributes: plain("OTEL_RESOURCE_ATTRIBUTES"),
             service: plain("OTEL_SERVICE_NAME"),
+            proxy: None,
         })
     }
 
@@ -123,6 +127,18 @@ mod tests {
 
     fn at(url: &str) -> String {
         format!("{:?}", Endpoint::parse(url).expect("a URL"))
+    }
+
+    #[test]
+    fn a_proxy_of_the_environment_is_for_collectors_elsewhere() {
+        let proxies = [("http_proxy", "p:1"), ("https_proxy", "http://a:b@q:2"), ("no_proxy", "inside")];
+        let of = |url| {
+            let (_, settings) = with(url, &proxies).expect("right").metrics.expect("a place");
+            settings.proxy.map(|proxy| proxy.to_string())
+        };
+        assert_eq!(of("http://h:1").as_deref(), Some("http://p:1"));
+        assert_eq!(of("https://h").as_deref(), Some("http://q:2"));
+        assert_eq!([of("http://inside:1"), of("localhost")], [None, None]);
     }
 
     #[test]

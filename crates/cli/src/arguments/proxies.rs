@@ -45,6 +45,16 @@ pub fn read(
     }
 }
 
+/// The proxy of the environment for a collector at this URL.
+///
+/// # Errors
+/// The variable is wrong.
+pub fn of_collector(url: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Option<Proxy>, Complaint> {
+    let Proxies { clear, tls, .. } = of_environment(None, &[WeightedUrl::plain(url)], variable)?;
+    let used = if origin_of(url).tls { tls } else { clear };
+    used.map(|proxy| Proxy::parse(&proxy)).transpose().map_err(|trouble| Complaint::new("--otlp", trouble))
+}
+
 /// The URL of a proxy with all that is said of it.
 fn with_user(text: &str, user: Option<&str>) -> Result<String, String> {
     let mut proxy = Proxy::parse(text)?;
