@@ -2,9 +2,6 @@
 
 use std::io::{self, Write};
 
-use quick_xml::Writer;
-use quick_xml::events::{BytesDecl, BytesText, Event};
-
 use super::{Format, Style};
 use crate::exit::Exit;
 use crate::finding::Finding;
@@ -38,18 +35,13 @@ impl Format for Junit {
         let (name, cases) = (name(summary), cases(summary, style.lang));
         let failed = cases.iter().filter(|c| c.failure.is_some()).count().to_string();
         let (tests, time) = (cases.len().to_string(), format!("{:.3}", summary.elapsed.as_secs_f64()));
-        let mut to = Writer::new_with_indent(out, b' ', 2);
-        to.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-        let counts = [("tests", &*tests), ("failures", &*failed), ("errors", "0"), ("time", &*time)];
-        to.create_element("testsuites").with_attributes(counts).write_inner_content(|to| {
-            let suite = to.create_element("testsuite").with_attribute(("name", &*name)).with_attributes(counts);
-            suite.write_inner_content(|to| {
-                cases.iter().try_for_each(|case| write_case(to, &name, case))?;
-                by_name(to, summary, style.lang)
-            })?;
-            Ok(())
-        })?;
-        to.get_mut().write_all(b"\n")
+        let counts = format!("tests=\"{tests}\" failures=\"{failed}\" errors=\"0\" time=\"{time}\"");
+        let name = attribute(&name);
+        writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {counts}>")?;
+        writeln!(out, "  <testsuite name=\"{name}\" {counts}>")?;
+        cases.iter().try_for_each(|case| write_case(out, &name, case))?;
+        by_name(out, summary, style.lang)?;
+        writeln!(out, "  </testsuite>\n</testsuites>")
     }
 }
 
@@ -61,20 +53,37 @@ fn name(summary: &Summary) -> String {
     visible(&format!("brunt {url} ({load})"))
 }
 
-fn write_case(to: &mut Writer<&mut dyn Write>, suite: &str, case: &Case) -> io::Result<()> {
-    let element = to.create_element("testcase").with_attributes([("classname", suite), ("name", &*case.name)]);
-    element.write_inner_content(|to| {
-        if let Some(failure) = &case.failure {
-            to.create_element("failure").with_attribute(("message", &**failure)).write_empty()?;
+fn write_case(out: &mut dyn Write, suite: &str, case: &Case) -> io::Result<()> {
+    writeln!(out, "    <testcase classname=\"{suite}\" name=\"{}\">", attribute(&case.name))?;
+    if let Some(failure) = &case.failure {
+        writeln!(out, "      <failure message=\"{}\"/>", attribute(failure))?;
+    }
+    writeln!(out, "      <system-out>{}</system-out>\n    </testcase>", escaped(&case.said))
+}
+
+/// A text as XML has it in an attribute between double quotes, where a line end would be read as a blank.
+fn attribute(text: &str) -> String {
+    escaped(text).replace('\n', "&#10;").replace('\t', "&#9;")
+}
+
+/// A text as XML has it in an element.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&apos;"),
+            _ => out.push(c),
         }
-        to.create_element("system-out").write_text_content(BytesText::new(&case.said))?;
-        Ok(())
-    })?;
-    Ok(())
+    }
+    out
 }
 
 /// What each name comes to, where there are several, and each check.
-fn by_name(to: &mut Writer<&mut dyn Write>, summary: &Summary, lang: Lang) -> io::Result<()> {
+fn by_name(out: &mut dyn Write, summary: &Summary, lang: Lang) -> io::Result<()> {
     let mut lines = Vec::new();
     if summary.by_name().next().is_some() {
         lines.extend(crate::columns::table(&super::named::rows(summary, lang)));
@@ -86,7 +95,7 @@ fn by_name(to: &mut Writer<&mut dyn Write>, summary: &Summary, lang: Lang) -> io
         lines.extend(checks);
     }
     if !lines.is_empty() {
-        to.create_element("system-out").write_text_content(BytesText::new(&visible(&lines.join("\n"))))?;
+        writeln!(out, "    <system-out>{}</system-out>", escaped(&visible(&lines.join("\n"))))?;
     }
     Ok(())
 }
@@ -126,4 +135,38 @@ fn cases(summary: &Summary, lang: Lang) -> Vec<Case> {
 /// Without what acts on a screen, and what XML 1.0 cannot hold at all.
 fn visible(text: &str) -> String {
     measure::plain::text(text).replace(['\u{fffe}', '\u{ffff}', '\r'], "\u{fffd}")
+}
+
+#[cfg(test)]
+mod tests {
+    use quick_xml::events::Event;
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let text = "a'<&amp;\"]]>\n\tb\u{e9}";
+        let case = Case { name: text.into(), failure: Some(text.into()), said: text.into() };
+        let mut out = Vec::new();
+        write_case(&mut out, &attribute(text), &case).unwrap();
+        let xml = String::from_utf8(out).unwrap();
+        let (mut reader, mut read) = (quick_xml::Reader::from_str(&xml), Vec::new());
+        let mut said = String::new();
+        loop {
+            match reader.read_event().unwrap() {
+                Event::Start(element) | Event::Empty(element) => read.extend(element.attributes().map(|attribute| {
+                    let value = attribute.unwrap().normalized_value(quick_xml::XmlVersion::Implicit1_0);
+                    value.unwrap().into_owned()
+                })),
+                Event::Text(text) => said += &text.xml10_content(),
+                Event::GeneralRef(name) => {
+                    said += quick_xml::escape::unescape(&format!("&{};", &*name)).unwrap().as_ref()
+                }
+                Event::Eof => break,
+                _ => {}
+            }
+        }
+        assert_eq!(read, [text; 3]);
+        assert_eq!(said.trim(), text);
+    }
 }
