@@ -1,4 +1,4 @@
-//! Rules of this repository that no compiler knows: words that may not be left behind, and the length of files.
+//! Rules of this repository that no compiler knows: words that may not be left behind, and how a file begins.
 //!
 //! A plain search over the sources. Code behind a file's `#[cfg(test)]`, modules declared so, tests and examples may `unwrap`.
 //! Patterns are put together from halves so that this file does not find itself.
@@ -34,9 +34,6 @@ const BANS: [Ban; 8] = [
         in_tests: true,
     },
 ];
-
-/// The longest a source file may be, in lines.
-const LONGEST_FILE: usize = 500;
 
 /// Checks every source file; all complaints come together.
 pub fn check() -> Result<(), String> {
@@ -95,10 +92,6 @@ fn declared(line: &str) -> Option<&str> {
 /// What is wrong with one file.
 fn complaints(name: &str, text: &str, for_tests: bool) -> Vec<String> {
     let mut wrong = Vec::new();
-    let lines = text.lines().count();
-    if lines > LONGEST_FILE {
-        wrong.push(format!("{name}: {lines} lines; a file holds one idea in at most {LONGEST_FILE}"));
-    }
     if !text.starts_with("//!") && !text.starts_with("#!") && !name.ends_with("/tests.rs") {
         wrong.push(format!("{name}:1: begin with a `//!` header that says what the file is for"));
     }
@@ -143,7 +136,6 @@ mod tests {
             ("crates/a/src/tests.rs", ignored.to_owned(), 1),
             ("crates/a/src/lib.rs", format!("//! A.\n#[cfg(test)]\nmod tests;\n{unwrap}"), 1),
             ("crates/a/src/lib.rs", "fn a() {}\n".to_owned(), 1),
-            ("crates/a/src/lib.rs", format!("//! A.\n{}", "\n".repeat(LONGEST_FILE)), 1),
             ("crates/a/src/lib.rs", "//! A.\nfn a() {}\n".to_owned(), 0),
         ];
         for (name, text, expected) in cases {
