@@ -18,9 +18,7 @@ pub struct Daemon {
 
 /// Where a program is; none where it is not installed, and the test is left out.
 pub fn find(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let places = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin"), PathBuf::from("/usr/local/sbin")]);
-    let found = places.map(|place| place.join(program)).find(|program| program.is_file());
+    let found = programs::find(program);
     if found.is_none() {
         crate::skip(&format!("{program} is not installed (cargo xtask test installs it)"));
     }

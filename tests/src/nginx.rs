@@ -2,26 +2,20 @@
 
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 
 use tempfile::TempDir;
 
-use crate::program::until;
+use crate::program::DEADLINE;
 use crate::target::free_port;
 
 /// An nginx that runs; ended with the value.
 pub struct Nginx {
+    command: Command,
     child: Child,
     directory: TempDir,
     /// Where it listens.
     pub port: u16,
-}
-
-/// Where nginx is; none where it is not installed.
-pub fn find() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let places = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin"), PathBuf::from("/usr/local/sbin")]);
-    places.map(|place| place.join("nginx")).find(|program| program.is_file())
 }
 
 impl Nginx {
@@ -32,35 +26,25 @@ impl Nginx {
     /// # Panics
     /// Where it does not come up.
     pub fn start(http: &str, listen: &str, server: &str) -> Option<Nginx> {
-        let Some(program) = find() else {
-            crate::skip("nginx is not installed (cargo xtask test installs it)");
-            return None;
-        };
+        let program = crate::daemon::find("nginx")?;
         let directory = tempfile::tempdir().expect("a directory");
         let port = free_port();
-        let configuration = format!(
-            "daemon off;\nmaster_process off;\nworker_processes 1;\npid nginx.pid;\nerror_log error.log warn;\n\
-             events {{ worker_connections 1000; }}\n\
-             http {{\n  log_format counts \"$status $connection $ssl_session_reused\";\n  access_log access.log counts;\n\
-             \x20 client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5;\n\
-             \x20 keepalive_requests 1000000000;\n  keepalive_timeout 1h;\n  {http}\n\
-             \x20 server {{ listen 127.0.0.1:{port} {listen} backlog=1024; server_name localhost;\n  {server}\n  }}\n}}\n"
+        let http = format!(
+            "log_format counts \"$status $connection $ssl_session_reused\";\n  access_log access.log counts;\n  {http}\n\
+             \x20 server {{ listen 127.0.0.1:{port} {listen} backlog=1024; server_name localhost;\n  {server}\n  }}"
         );
-        std::fs::write(directory.path().join("nginx.conf"), configuration).expect("written");
-        let child = spawn(&program, &directory);
-        let mut nginx = Nginx { child, directory, port };
+        let mut command = programs::nginx::command(&program, directory.path(), 1000, &http).expect("written");
+        let child = command.spawn().expect("nginx starts");
+        let mut nginx = Nginx { command, child, directory, port };
         nginx.wait_until_up();
         Some(nginx)
     }
 
     fn wait_until_up(&mut self) {
-        let (port, child, log) = (self.port, &mut self.child, self.directory.path().join("error.log"));
-        until("nginx answers", || {
-            if let Ok(Some(status)) = child.try_wait() {
-                panic!("nginx ended with {status}: {}", std::fs::read_to_string(&log).unwrap_or_default());
-            }
-            TcpStream::connect(("127.0.0.1", port)).is_ok()
-        });
+        let answers = || TcpStream::connect(("127.0.0.1", self.port)).is_ok();
+        if let Err(why) = programs::wait_until_up(&mut self.child, DEADLINE, answers) {
+            panic!("nginx {why}: {}", std::fs::read_to_string(self.error_log()).unwrap_or_default());
+        }
     }
 
     /// Ends it at once: open connections are cut.
@@ -72,7 +56,7 @@ impl Nginx {
 
     /// Starts it again where it stood.
     pub fn start_again(&mut self) {
-        self.child = spawn(&find().expect("it was here a moment ago"), &self.directory);
+        self.child = self.command.spawn().expect("it was here a moment ago");
         self.wait_until_up();
     }
 
@@ -111,17 +95,6 @@ impl Nginx {
     pub fn secure_url(&self) -> String {
         format!("https://localhost:{}/", self.port)
     }
-}
-
-fn spawn(program: &PathBuf, directory: &TempDir) -> Child {
-    Command::new(program)
-        .arg("-p")
-        .arg(directory.path())
-        .args(["-c", "nginx.conf", "-e", "error.log"])
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("nginx starts")
 }
 
 impl Drop for Nginx {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A run that takes longer than this hangs.
-const DEADLINE: Duration = Duration::from_secs(100);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(100);
 
 /// The path of the program.
 ///

@@ -133,8 +133,7 @@ pub fn get(host: &str, path: &str) -> (String, Vec<u8>) {
 /// # Panics
 /// Where there is none.
 pub fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
+    programs::free_port().expect("a port")
 }
 
 /// A path in a directory, as text.

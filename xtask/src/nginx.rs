@@ -2,15 +2,17 @@
 //!
 //! Benchmarks run it without a log; accuracy runs with one. Its `stub_status` counts requests for all; it is read over a port of its own, and each reading is itself one request.
 
-use std::fs;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Child;
+use std::time::Duration;
 
 use crate::measure::{self, SERVER_CORE};
-use crate::places;
+use crate::places::{self, free_port};
+
+/// Connections it takes at once.
+const CONNECTIONS: u32 = 19_000;
 
 /// A running nginx, ended with the value.
 pub struct Nginx {
@@ -49,23 +51,14 @@ impl Nginx {
     pub fn start(setup: &Setup) -> Result<Self, String> {
         let program = places::find("nginx").ok_or("nginx is not here: apt-get install nginx")?;
         let folder = places::scratch("nginx")?;
-        let file: PathBuf = folder.join("nginx.conf");
-        fs::write(&file, configuration(setup)).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
-        let mut command = Command::new(program);
-        command.arg("-p").arg(&folder).arg("-c").arg(&file).stdin(Stdio::null());
+        let command = programs::nginx::command(&program, &folder, CONNECTIONS, &configuration(setup));
+        let mut command = command.map_err(|e| format!("cannot write to {}: {e}", folder.display()))?;
         measure::pin(&mut command, SERVER_CORE);
         let child = command.spawn().map_err(|e| format!("cannot start nginx: {e}"))?;
         let mut server = Self { child, port: setup.port, status_port: setup.status_port };
-        let began = Instant::now();
-        while server.counts().is_err() {
-            if let Ok(Some(status)) = server.child.try_wait() {
-                return Err(format!("nginx ended with {status}; see {}", folder.join("error.log").display()));
-            }
-            if began.elapsed() > Duration::from_secs(10) {
-                return Err("nginx does not answer".into());
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let status_port = server.status_port;
+        let up = programs::wait_until_up(&mut server.child, Duration::from_secs(10), || counts_at(status_port).is_ok());
+        up.map_err(|why| format!("nginx {why}; see {}", folder.join("error.log").display()))?;
         Ok(server)
     }
 
@@ -88,14 +81,18 @@ impl Nginx {
 
     /// Asks for its counts; the question itself is counted.
     pub fn counts(&self) -> Result<Counts, String> {
-        let told = |e: std::io::Error| format!("nginx does not tell its counts: {e}");
-        let mut stream = TcpStream::connect(("127.0.0.1", self.status_port)).map_err(told)?;
-        stream.set_read_timeout(Some(Duration::from_secs(10))).map_err(told)?;
-        stream.write_all(b"GET / HTTP/1.0\r\n\r\n").map_err(told)?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text).map_err(told)?;
-        read_counts(&text).ok_or_else(|| format!("nginx's counts cannot be read: {text}"))
+        counts_at(self.status_port)
     }
+}
+
+fn counts_at(port: u16) -> Result<Counts, String> {
+    let told = |e: std::io::Error| format!("nginx does not tell its counts: {e}");
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).map_err(told)?;
+    stream.set_read_timeout(Some(Duration::from_secs(10))).map_err(told)?;
+    stream.write_all(b"GET / HTTP/1.0\r\n\r\n").map_err(told)?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).map_err(told)?;
+    read_counts(&text).ok_or_else(|| format!("nginx's counts cannot be read: {text}"))
 }
 
 impl Drop for Nginx {
@@ -119,12 +116,10 @@ fn configuration(setup: &Setup) -> String {
         percent => (format!("split_clients $request_id $cut {{ {percent}% 1; * 0; }}"), "if ($cut) { return 444; }"),
     };
     format!(
-        "daemon off;\nmaster_process off;\nworker_processes 1;\npid nginx.pid;\nerror_log error.log crit;\n\
-         events {{ worker_connections 19000; }}\n\
-         http {{\n  {log}\n  {choice}\n  keepalive_requests 1000000000;\n  keepalive_timeout 1h;\n\
+        "{log}\n  {choice}\n\
          \x20 server {{ listen 127.0.0.1:{port} backlog=4096;\n\
          \x20   location / {{ {cut} default_type text/plain; return 200 \"x\"; }} }}\n\
-         \x20 server {{ listen 127.0.0.1:{status_port}; access_log off; location / {{ stub_status; }} }}\n}}\n"
+         \x20 server {{ listen 127.0.0.1:{status_port}; access_log off; location / {{ stub_status; }} }}"
     )
 }
 
@@ -135,12 +130,6 @@ fn read_counts(text: &str) -> Option<Counts> {
     let accepted = numbers.next()?.ok()?;
     let requests = numbers.nth(1)?.ok()?;
     Some(Counts { accepted, requests })
-}
-
-/// A port nobody listens on now.
-pub fn free_port() -> Result<u16, String> {
-    let told = |e| format!("no free port: {e}");
-    Ok(TcpListener::bind("127.0.0.1:0").map_err(told)?.local_addr().map_err(told)?.port())
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::measure::{self, GENERATOR_CORE, Invocation, Look, SERVER_CORE, Usage};
-use crate::{nginx, places, shell};
+use crate::{places, shell};
 
 /// The program given, or the one built here with optimisation; a failed build gives none.
 pub fn program(given: Option<PathBuf>) -> Result<Option<PathBuf>, String> {
@@ -44,7 +44,7 @@ pub struct Arrival {
 impl Target {
     /// Starts it with further options and waits until it answers.
     pub fn start(brunt: &Path, name: &str, options: &str) -> Result<Self, String> {
-        let port = nginx::free_port()?;
+        let port = places::free_port()?;
         let log = places::scratch("target")?.join(format!("{name}.arrivals"));
         let mut command = Command::new(brunt);
         command.args(["target", &format!("127.0.0.1:{port}"), "-w", "1", "--log-arrivals"]).arg(&log);
@@ -52,16 +52,9 @@ impl Target {
         measure::pin(&mut command, SERVER_CORE);
         let child = command.spawn().map_err(|e| format!("cannot start the target: {e}"))?;
         let mut target = Self { child, port, log };
-        let began = Instant::now();
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-            if let Ok(Some(status)) = target.child.try_wait() {
-                return Err(format!("the target ended with {status}"));
-            }
-            if began.elapsed() > Duration::from_secs(10) {
-                return Err("the target does not answer".into());
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let answers = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
+        let up = programs::wait_until_up(&mut target.child, Duration::from_secs(10), answers);
+        up.map_err(|why| format!("the target {why}"))?;
         Ok(target)
     }
 

@@ -35,9 +35,10 @@ pub fn scratch(name: &str) -> Result<PathBuf, String> {
 
 /// Finds a program on the path, where Debian keeps servers, and among the installed peers.
 pub fn find(program: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path)
-        .chain([PathBuf::from("/usr/sbin"), PathBuf::from("/sbin"), peers().join("bin")])
-        .map(|dir| dir.join(program))
-        .find(|file| file.is_file())
+    programs::find(program).or_else(|| Some(peers().join("bin").join(program)).filter(|file| file.is_file()))
+}
+
+/// A port nobody listens on now.
+pub fn free_port() -> Result<u16, String> {
+    programs::free_port().map_err(|e| format!("no free port: {e}"))
 }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use super::Settings;
 use crate::measure::{self, SERVER_CORE};
-use crate::nginx::free_port;
-use crate::{places, shell};
+use crate::places::{self, free_port};
+use crate::shell;
 
 /// A running server.
 pub(super) struct Server {
@@ -22,23 +22,22 @@ impl Server {
     /// Starts a program and waits until its port answers; None where it is not here.
     fn start(program: Option<PathBuf>, port: u16, line: &str) -> Result<Option<Server>, String> {
         let Some(program) = program else { return Ok(None) };
-        let mut command = Command::new(&program);
+        let mut command = Command::new(program);
+        command.args(line.split_whitespace());
+        Server::run(command, port).map(Some)
+    }
+
+    fn run(mut command: Command, port: u16) -> Result<Server, String> {
+        let program = shell::shown(&command);
         // Servers of the tests end with their standard input, so it stays open as long as the value lives.
-        command.args(line.split_whitespace()).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         measure::pin(&mut command, SERVER_CORE);
-        let child = command.spawn().map_err(|e| format!("cannot start {}: {e}", program.display()))?;
+        let child = command.spawn().map_err(|e| format!("cannot start {program}: {e}"))?;
         let mut server = Server { port, child };
-        let began = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            if let Ok(Some(status)) = server.child.try_wait() {
-                return Err(format!("{} ended with {status}", program.display()));
-            }
-            if began.elapsed() > Duration::from_secs(20) {
-                return Err(format!("{} does not answer", program.display()));
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Ok(Some(server))
+        let answers = || TcpStream::connect(("127.0.0.1", port)).is_ok();
+        let up = programs::wait_until_up(&mut server.child, Duration::from_secs(20), answers);
+        up.map_err(|why| format!("{program} {why}"))?;
+        Ok(server)
     }
 }
 
@@ -80,18 +79,11 @@ pub(super) fn nginx_h2(_: &Settings) -> Result<Option<Server>, String> {
 }
 
 fn nginx_with(http2: &str, locations: &str) -> Result<Option<Server>, String> {
-    let (port, folder) = (free_port()?, places::scratch("nginx")?);
-    let file = folder.join(format!("duel-{http2}.conf"));
-    let pid = folder.join("duel.pid");
-    let text = format!(
-        "worker_processes 1; worker_rlimit_nofile 20000; pid {}; error_log stderr; daemon off; master_process off;\n\
-         events {{ worker_connections 19000; }}\n\
-         http {{ access_log off; keepalive_requests 1000000000; keepalive_timeout 3600;\n\
-         server {{ listen 127.0.0.1:{port} {http2} backlog=20000; {locations} }} }}\n",
-        pid.display()
-    );
-    std::fs::write(&file, text).map_err(|e| format!("cannot write {}: {e}", file.display()))?;
-    Server::start(places::find("nginx"), port, &format!("-p {} -c {}", folder.display(), file.display()))
+    let Some(program) = places::find("nginx") else { return Ok(None) };
+    let (port, folder) = (free_port()?, places::scratch(&format!("nginx-duel{http2}"))?);
+    let http = format!("access_log off; server {{ listen 127.0.0.1:{port} {http2} backlog=20000; {locations} }}");
+    let command = programs::nginx::command(&program, &folder, 19_000, &http);
+    Server::run(command.map_err(|e| format!("cannot write to {}: {e}", folder.display()))?, port).map(Some)
 }
 
 /// The built-in target.

@@ -1,6 +1,6 @@
 //! The server of a case, and a run against it.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -80,8 +80,7 @@ impl Drop for Network {
 
 impl Server {
     pub fn start(case: &Case, brunt: &Path) -> Result<Server, String> {
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let port = free.map_err(|e| format!("no free port: {e}"))?.port();
+        let port = places::free_port()?;
         let log = places::scratch("lab-server")?.join(format!("{port}.log"));
         let network = Network::of(case)?;
         let mut line: Vec<String> = network.under();
