@@ -14,9 +14,11 @@ use wire::{Dialogue, Fill, Network, Origin, Place, Values};
 use crate::barrier::Barrier;
 use crate::books::Books;
 use crate::checked::Checked;
+use crate::connections::{self, Anew, Belongings, Connections, Heartbeats, Spinning};
 use crate::control::Heeding;
 use crate::filling::FillSource;
 use crate::flights::Flights;
+use crate::held::HeldConnections;
 use crate::limits::Limits;
 use crate::links::Links;
 use crate::lookup::Lookups;
@@ -25,8 +27,9 @@ use crate::message::Message;
 use crate::pool::{Group, Pools};
 use crate::source::{self, Bounds, Source};
 use crate::sources::{Sources, first_user};
+use crate::users;
 use crate::virtual_users::VirtualUsers;
-use crate::worker::{Anew, Belongings, CommonStart, Heartbeats, HeldConnections, Parts, Spinning, Worker};
+use crate::worker::{CommonStart, Parts, Worker};
 use crate::{Setup, Stop};
 
 /// So many arrivals of a run may wait for a connection (some hundred bytes each), and so many of each worker in any case.
@@ -159,9 +162,8 @@ impl WorkerBuilder<'_> {
 
     /// The load of this worker: that of the run, or of each scenario.
     fn sources(&self, limits: &Limits, seed: u64) -> Sources {
-        let rng = Rng::new(seed.wrapping_add(1));
         if self.setup.plan.scenarios.is_empty() {
-            return Sources::new(vec![self.source(limits, seed)], rng);
+            return Sources::new(vec![self.source(limits, seed)]);
         }
         let mut spans_before = 0;
         let mut all = Vec::new();
@@ -171,7 +173,7 @@ impl WorkerBuilder<'_> {
             all.extend(self.source_of((number, scenario), spans_before, seed, turns.clone()));
             spans_before += 1 + scenario.flow.groups().len() as u16;
         }
-        Sources::new(all, rng)
+        Sources::new(all)
     }
 
     /// By request: the turns of those that wait for some, shared by all steps of one name and bound in all scenarios. Empty where none does.
@@ -267,28 +269,34 @@ impl WorkerBuilder<'_> {
         let held = || HeldConnections::new(plan.hold, self.share.of, Arc::clone(&self.barriers[1]));
         let rows = self.rows();
         let tracing = traces(&*self.dialogue, plan.trace);
-        Worker::new(Parts {
+        let common_start = self.common_start(&limits, users);
+        let connections = Connections::new(connections::Parts {
             now,
-            source,
             links: links.leaving_from(self.sources.clone(), self.share.index as usize),
             pools: Pools::new(self.pools, self.share.index, self.groups()),
             lookups,
             flights: Flights::new(limits.timeout, now, self.fills(&limits, seed))
                 .timing_apart(&own_timeouts(plan), now),
-            common_start: self.common_start(&limits, users),
             memories: (self.dialogue.remembers() || plan.has_flows()).then(|| self.memories()),
             held: self.fixed.then(held),
             heartbeats: plan.heartbeat.map(|interval| Heartbeats::new(interval, limits.start)),
+            arrive: source.all_mut().iter_mut().map(|source| source.users().arrive()).collect(),
+            belongings: plan.has_flows().then(|| Belongings::of(&*self.dialogue, plan.flows().count())).flatten(),
+            anew: Anew::of(plan, &*self.dialogue),
             books: Books::new(&limits, rows, now, self.report)
                 .checking(self.checks.as_ref().map_or(0, |checks| checks.names().len()))
                 .tracing(tracing, plan.trace),
             checks: self.checks,
-            belongings: plan.has_flows().then(|| Belongings::of(&*self.dialogue, plan.flows().count())).flatten(),
-            anew: Anew::of(plan, &*self.dialogue),
-            heeding: Heeding::new(self.setup.control.clone()),
             spinning: self.spinning,
+            rng: Rng::new(seed.wrapping_add(1)),
             dialogue: self.dialogue,
             limits,
+        });
+        Worker::new(Parts {
+            users: users::Users::new(source),
+            connections,
+            common_start,
+            heeding: Heeding::new(self.setup.control.clone()),
         })
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use measure::{Clock, Nanos};
 use record::{Began, Changed, End, Ended, Example, Failure, Notice, RunEvent, Second, Subject, UsedValue};
 
+use crate::connections::EXAMPLES_BY_NAME;
 use crate::control::{Control, Stamped};
 use crate::early::DeadEnd;
 use crate::losses::{Losses, Open};
@@ -14,7 +15,6 @@ use crate::message::{Message, RawExample};
 use crate::stragglers::Awaited;
 use crate::tally::{Loss, OTHER, Snapshot, Sort, decode};
 use crate::traces;
-use crate::worker::EXAMPLES_BY_NAME;
 
 /// So soon a change is told.
 const LOOK: Duration = Duration::from_millis(50);

@@ -24,9 +24,9 @@ pub(crate) use self::kept::Kept;
 use self::kept::led;
 pub(crate) use self::kept::unix_ns;
 use self::naming::{describe, place_name};
+use crate::connections::fail_cut;
 use crate::filling::FillSource;
 use crate::links::{Arrived, CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, Cut, Links, Step};
-use crate::worker::fail_cut;
 use crate::{Setup, Stop, lookup};
 
 /// A server of TLS may close on whoever does not speak it without telling why.

@@ -39,7 +39,7 @@ pub(crate) struct Exchange {
     pub watched: bool,
     /// Redirects before it.
     pub hops: u8,
-    /// How it was sent: [`REUSED`], [`ONE_WAY`], [`HELD_BACK`]; and what follows where it fails ([`ON_FAILURE`]).
+    /// How it was sent: [`REUSED`], [`ONE_WAY`], [`HELD_BACK`], [`OF_PAGE`]; and what follows where it fails ([`ON_FAILURE`]).
     pub marks: u8,
     /// How often it was sent to a peer that did not touch it.
     pub resent: u8,
@@ -120,6 +120,9 @@ pub(crate) const REUSED: u8 = 1;
 pub(crate) const HELD_BACK: u8 = 4;
 /// Over once its bytes are written.
 pub(crate) const ONE_WAY: u8 = 2;
+
+/// A resource that a page names, or a redirect of one: nothing of it is checked.
+pub(crate) const OF_PAGE: u8 = 32;
 
 /// What follows where it fails, by its place among [`AFTER`].
 const ON_FAILURE: u8 = 3 * GO_ON;

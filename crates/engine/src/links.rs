@@ -444,6 +444,12 @@ impl<N: Network> Links<N> {
         }
     }
 
+    /// True where bytes were appended that no write took yet.
+    #[inline]
+    pub fn has_unsent(&self) -> bool {
+        !self.out.is_empty()
+    }
+
     /// One write for everything appended.
     #[inline]
     pub fn flush(&mut self) {

@@ -15,9 +15,9 @@ use crate::barrier::Barrier;
 use crate::builder::{WorkerBuilder, requests};
 use crate::checked::Checked;
 use crate::collector::Collector;
+use crate::connections::Spinning;
 use crate::lookup::Lookups;
 use crate::message::Message;
-use crate::worker::Spinning;
 use crate::{Setup, Stop};
 
 /// Runs the plan of `setup` with one worker on `net`, beginning at `start` on its clock.

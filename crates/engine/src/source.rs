@@ -159,10 +159,10 @@ impl Source {
 
     /// An arrival brings a user; None: there are as many as there may be.
     #[inline]
-    pub fn come(&mut self, now: Nanos) -> Option<u32> {
+    pub fn come(&mut self) -> Option<u32> {
         match self.bounds.most {
             Some(most) if self.users.alive() >= most => None,
-            _ => Some(self.users.come(now)),
+            _ => Some(self.users.come()),
         }
     }
 
@@ -412,9 +412,9 @@ mod tests {
     fn no_more_users_come_than_there_may_be_and_each_has_so_many_iterations() {
         let mut source = source(None, None);
         (source.bounds.most, source.bounds.each) = (Some(2), Some(3));
-        assert_eq!([1, 2, 3].map(|now| source.come(Nanos(now))), [Some(0), Some(1), None]);
-        source.users().end(0, Nanos(4));
-        assert_eq!((source.come(Nanos(9)), source.users().take_area(Nanos(10))), (Some(0), 1 + 2 + 2 + 5 + 2));
+        assert_eq!([(); 3].map(|()| source.come()), [Some(0), Some(1), None]);
+        source.users().end(0);
+        assert_eq!(source.come(), Some(0));
         let limits = limits();
         (0..9).for_each(|_| source.begins_another(1, &limits, Nanos(99)));
         let mut begins = |user| (source.has_another(user), source.begins_another(user, &limits, Nanos(100))).0;

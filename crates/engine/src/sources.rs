@@ -4,7 +4,6 @@
 //! without a table. A run of one load has one source, of the number 0, and its users the numbers they always had.
 
 use measure::Nanos;
-use measure::random::Rng;
 use plan::Change;
 use scenario::{Act, News};
 
@@ -42,14 +41,12 @@ pub(crate) fn first_user(scenario: usize) -> u32 {
 /// The load of one worker: all of its sources.
 pub(crate) struct Sources {
     all: Vec<Source>,
-    /// Draws what is random of pauses after attempts in vain.
-    rng: Rng,
 }
 
 impl Sources {
     /// One at least.
-    pub fn new(all: Vec<Source>, rng: Rng) -> Sources {
-        Sources { all, rng }
+    pub fn new(all: Vec<Source>) -> Sources {
+        Sources { all }
     }
 
     /// The source of a user.
@@ -158,26 +155,6 @@ impl Sources {
     #[inline]
     pub fn quotas_spent(&self, limits: &Limits, now: Nanos) -> bool {
         self.all.iter().all(|source| source.quota_spent(limits, now))
-    }
-
-    /// A connection of this user ([`NONE`]: of nobody's) was of use.
-    #[inline]
-    pub fn proved(&mut self, user: u32) {
-        match user {
-            NONE => self.all.iter_mut().for_each(|source| source.users().troubled().proved(NONE)),
-            user => self.of(user).users().troubled().proved(user),
-        }
-    }
-
-    /// A user's attempt to connect came to nothing: until when it has to wait.
-    pub fn set_back(&mut self, user: u32, now: Nanos) -> Nanos {
-        let Sources { all, rng } = self;
-        all[scenario_of(user)].users().troubled().set_back(user, now, rng)
-    }
-
-    /// Draws what is random of pauses after attempts in vain.
-    pub fn rng(&mut self) -> &mut Rng {
-        &mut self.rng
     }
 }
 

@@ -15,10 +15,10 @@ use crate::backend::Backend;
 use crate::barrier::Barrier;
 use crate::builder::{WorkerBuilder, requests};
 use crate::checked::Checked;
+use crate::connections::Spinning;
 use crate::message::Message;
 use crate::no_thread::no_thread;
 use crate::tables::Tables;
-use crate::worker::Spinning;
 use crate::{Setup, Stop, lookup};
 
 /// What they work with.

@@ -5,20 +5,7 @@ use load::Users;
 use measure::Nanos;
 use plan::Change;
 
-use crate::exchange::NONE;
-use crate::patience::Troubled;
 use crate::sources::within;
-
-/// One user.
-#[derive(Clone, Copy, Debug)]
-struct User {
-    /// It was started, or is to be.
-    running: bool,
-    /// The connection that is its own.
-    conn: u32,
-}
-
-const AWAY: User = User { running: false, conn: NONE };
 
 /// The users by their numbers.
 #[derive(Debug)]
@@ -27,14 +14,11 @@ pub(crate) struct VirtualUsers {
     profile: Option<Users>,
     /// What the numbers of all of them begin with: that of their scenario.
     base: u32,
-    all: Vec<User>,
+    /// Whether each was started, or is to be.
+    running: Vec<bool>,
     /// Of an open load: numbers that are free.
     free: Vec<u32>,
     alive: u32,
-    /// Until when they are in `area`.
-    since: Nanos,
-    /// User-nanoseconds that nobody asked for yet.
-    area: u64,
     /// So many may run.
     target: u32,
     next_change: Nanos,
@@ -42,8 +26,6 @@ pub(crate) struct VirtualUsers {
     starting: Vec<u32>,
     /// The first of them have been told to start.
     begun: bool,
-    /// Those whose last connection was of no use.
-    troubled: Troubled,
 }
 
 impl VirtualUsers {
@@ -53,16 +35,13 @@ impl VirtualUsers {
         VirtualUsers {
             profile,
             base,
-            all: vec![AWAY; peak],
+            running: vec![false; peak],
             free: Vec::new(),
             alive: 0,
-            since: Nanos::ZERO,
-            area: 0,
             target: 0,
             next_change: Nanos::MAX,
             starting: Vec::new(),
             begun: false,
-            troubled: Troubled::default(),
         }
     }
 
@@ -82,32 +61,18 @@ impl VirtualUsers {
         self.alive
     }
 
-    /// Time has passed until now; to be told before their number changes.
-    #[inline]
-    pub fn lapse(&mut self, now: Nanos) {
-        self.area += u64::from(self.alive) * (now - self.since).0;
-        self.since = now;
-    }
-
-    /// User-nanoseconds since this was last asked.
-    pub fn take_area(&mut self, now: Nanos) -> u64 {
-        self.lapse(now);
-        std::mem::take(&mut self.area)
-    }
-
     /// An arrival brings one.
     #[inline]
-    pub fn come(&mut self, now: Nanos) -> u32 {
-        self.lapse(now);
+    pub fn come(&mut self) -> u32 {
         self.alive += 1;
         let user = match self.free.pop() {
             Some(user) => user,
             None => {
-                self.all.push(AWAY);
-                (self.all.len() - 1) as u32
+                self.running.push(false);
+                (self.running.len() - 1) as u32
             }
         };
-        self.all[user as usize].running = true;
+        self.running[user as usize] = true;
         self.base | user
     }
 
@@ -131,10 +96,10 @@ impl VirtualUsers {
 
     /// Those from this one on who were about to start do not.
     fn start_none_from(&mut self, first: u32) {
-        let all = &mut self.all;
+        let running = &mut self.running;
         self.starting.retain(|user| {
             let starts = *user < first;
-            all[*user as usize].running &= starts;
+            running[*user as usize] &= starts;
             starts
         });
     }
@@ -151,17 +116,16 @@ impl VirtualUsers {
 
     /// Sets their number for a time since the start of the run.
     pub fn change(&mut self, since_start: Nanos, start: Nanos) {
-        self.lapse(start + since_start);
         let Some(profile) = &self.profile else { return };
         self.begun = true;
         self.target = profile.at(since_start);
         self.next_change = profile.next_change(since_start).map_or(Nanos::MAX, |t| start + t);
-        if self.all.len() < self.target as usize {
-            self.all.resize(self.target as usize, AWAY);
+        if self.running.len() < self.target as usize {
+            self.running.resize(self.target as usize, false);
         }
         self.start_none_from(self.target);
         for user in (0..self.target).rev() {
-            if !std::mem::replace(&mut self.all[user as usize].running, true) {
+            if !std::mem::replace(&mut self.running[user as usize], true) {
                 self.starting.push(user);
             }
         }
@@ -179,9 +143,8 @@ impl VirtualUsers {
     }
 
     /// The next one starts.
-    pub fn start(&mut self, now: Nanos) -> Option<u32> {
+    pub fn start(&mut self) -> Option<u32> {
         let user = self.starting.pop()?;
-        self.lapse(now);
         self.alive += 1;
         Some(self.base | user)
     }
@@ -197,50 +160,24 @@ impl VirtualUsers {
         self.arrive() || within(user) < self.target
     }
 
-    /// Its visit is over: the connection that was its own ([`NONE`]: it had none); None where it was over before.
+    /// Its visit is over; false where it was over before.
     #[inline]
-    pub fn end(&mut self, user: u32, now: Nanos) -> Option<u32> {
-        self.lapse(now);
+    pub fn end(&mut self, user: u32) -> bool {
         let user = within(user);
-        let ended = self.all.get_mut(user as usize)?;
-        if !std::mem::take(&mut ended.running) {
-            return None;
+        let ended = self.running.get_mut(user as usize).is_some_and(std::mem::take);
+        if ended {
+            self.alive -= 1;
+            if self.profile.is_none() {
+                self.free.push(user);
+            }
         }
-        self.alive -= 1;
-        if self.profile.is_none() {
-            self.free.push(user);
-        }
-        Some(self.all[user as usize].conn)
+        ended
     }
 
     /// The numbers of those that run.
     pub fn running(&self) -> Vec<u32> {
-        let all = self.all.iter().enumerate().filter(|(_, user)| user.running);
-        all.map(|(number, _)| self.base | number as u32).collect()
-    }
-
-    /// True of a user who was there and is done.
-    pub fn is_done(&self, user: u32) -> bool {
-        self.all.get(within(user) as usize).is_some_and(|user| !user.running)
-    }
-
-    /// The connection that is its own; [`NONE`]: it has none.
-    #[inline]
-    pub fn conn(&self, user: u32) -> u32 {
-        self.all.get(within(user) as usize).map_or(NONE, |user| user.conn)
-    }
-
-    /// Gives it a connection: the one it had. None: users have none of their own.
-    #[inline]
-    pub fn own(&mut self, user: u32, conn: u32) -> Option<u32> {
-        let user = self.all.get_mut(within(user) as usize)?;
-        Some(std::mem::replace(&mut user.conn, conn))
-    }
-
-    /// Those whose last connection was of no use.
-    #[inline]
-    pub fn troubled(&mut self) -> &mut Troubled {
-        &mut self.troubled
+        let running = self.running.iter().enumerate().filter(|(_, running)| **running);
+        running.map(|(number, _)| self.base | number as u32).collect()
     }
 }
 
@@ -259,11 +196,9 @@ mod tests {
     #[test]
     fn arrivals_bring_users_and_take_the_numbers_of_those_who_left() {
         let mut users = VirtualUsers::new(None, 0);
-        assert_eq!([0, 5, 10].map(|now| users.come(Nanos(now))), [0, 1, 2]);
-        let mut end = |user| users.end(user, Nanos(10));
-        assert_eq!((end(1), end(1), users.alive()), (Some(NONE), None, 2));
-        assert_eq!((users.take_area(Nanos(20)), users.take_area(Nanos(30))), (5 + 10 + 20, 20), "user-nanoseconds");
-        assert_eq!([users.come(Nanos(30)), users.come(Nanos(30))], [1, 3]);
+        assert_eq!([(); 3].map(|()| users.come()), [0, 1, 2]);
+        assert_eq!((users.end(1), users.end(1), users.alive()), (true, false, 2));
+        assert_eq!([users.come(), users.come()], [1, 3]);
         assert!(users.may_go_on(3) && users.next_change() == Nanos::MAX);
         users.begin_at(Nanos(5));
         assert_eq!(users.next_change(), Nanos::MAX, "no profile ever changes their number");
@@ -274,13 +209,11 @@ mod tests {
         let mut users = closed(3.0, 1.0);
         users.change(Nanos::ZERO, Nanos::ZERO);
         assert_eq!(users.alive(), 0, "nobody has started");
-        let started = [0, 10, 30, 40].map(|now| users.start(Nanos(now)));
-        assert_eq!((started, users.take_area(Nanos(50))), ([Some(0), Some(1), Some(2), None], 50 + 40 + 20));
+        assert_eq!([(); 4].map(|()| users.start()), [Some(0), Some(1), Some(2), None]);
         assert!(users.have_all_begun() && users.alive() == 3);
         users.change(Nanos::from_secs(10), Nanos::ZERO);
         assert!(users.may_go_on(0) && !users.may_go_on(1));
-        assert_eq!((users.end(2, Nanos::from_secs(10)), users.alive(), users.any_to_start()), (Some(NONE), 2, false));
-        assert!(users.is_done(2) && !users.is_done(1) && !users.is_done(77));
+        assert_eq!((users.end(2), users.alive(), users.any_to_start()), (true, 2, false));
     }
 
     #[test]
@@ -290,7 +223,7 @@ mod tests {
         users.replan(Nanos::ZERO, Change::Users(2), (Nanos::ZERO, Nanos(5)));
         assert_eq!(users.next_change(), Nanos(5), "the run has not begun");
         users.change(Nanos::ZERO, Nanos(5));
-        let start_all = |users: &mut VirtualUsers| while users.start(Nanos(5)).is_some() {};
+        let start_all = |users: &mut VirtualUsers| while users.start().is_some() {};
         start_all(&mut users);
         assert_eq!(users.alive(), 2);
         users.replan(Nanos(100), Change::Users(6), (Nanos(10), Nanos(5)));
@@ -310,17 +243,17 @@ mod tests {
         users.begin_at(Nanos(7));
         assert_eq!(users.next_change(), Nanos(7));
         users.change(Nanos::ZERO, Nanos::ZERO);
-        assert_eq!(users.start(Nanos(8)), Some(0));
+        assert_eq!(users.start(), Some(0));
         users.begin_no_more();
-        assert_eq!((users.start(Nanos(9)), users.running(), users.next_change()), (None, vec![0], Nanos::MAX));
+        assert_eq!((users.start(), users.running(), users.next_change()), (None, vec![0], Nanos::MAX));
     }
 
     #[test]
     fn who_is_retired_before_its_start_is_not_started() {
         let mut users = closed(4.0, 1.0);
         users.change(Nanos::ZERO, Nanos::ZERO);
-        assert_eq!(users.start(Nanos::ZERO), Some(0));
+        assert_eq!(users.start(), Some(0));
         users.change(Nanos::from_secs(10), Nanos::ZERO);
-        assert_eq!((users.start(Nanos::from_secs(10)), users.alive(), users.running()), (None, 1, vec![0]));
+        assert_eq!((users.start(), users.alive(), users.running()), (None, 1, vec![0]));
     }
 }

@@ -9,10 +9,10 @@ use plan::flow::{Flow, Known, OnFailure};
 use scenario::{Act, ENDLESS, News, Program};
 use wire::{Dialogue, FaultKind, Memory, Origin, Values};
 
+use crate::connections::origins_of;
 use crate::conversation::Pages;
 use crate::probe::{Way, beginning, probe_of};
 use crate::uses::{Used, used};
-use crate::worker::origins_of;
 use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop};
 
 pub use pages::{LeftOut, Resource};

@@ -44,6 +44,15 @@ impl<N: Network> Links<N> {
         if abort { self.net.abort(ConnId(conn)) } else { self.net.close(ConnId(conn)) }
     }
 
+    /// Closes what is left of all of them.
+    pub fn close_all(&mut self) {
+        for conn in 0..self.conns.len() {
+            if self.conns[conn].stage != Stage::Vacant {
+                self.net.close(ConnId(conn as u32));
+            }
+        }
+    }
+
     /// What the peer said of the connection's end, or what we can say of it.
     pub fn farewell(&self, conn: u32, why: Option<Errno>) -> String {
         let c = &self.conns[conn as usize];

@@ -19,11 +19,11 @@ use super::watched::{InStep, Watched};
 use crate::barrier::Barrier;
 use crate::builder::{WorkerBuilder, requests};
 use crate::collector::Collector;
+use crate::connections::Spinning;
 use crate::control::{Control, Stamped};
 use crate::lookup::Lookups;
 use crate::message::Message;
 use crate::run::worker_count;
-use crate::worker::Spinning;
 use crate::{Resolver, Setup, Stop};
 
 pub const SECOND: Nanos = Nanos::from_secs(1);

@@ -5,7 +5,7 @@ use net::sim::Delay;
 use plan::Arrivals;
 
 use super::harness::{Played, SECOND, Scene, US, after};
-use crate::worker::Spinning;
+use crate::connections::Spinning;
 
 /// A processor that wakes 30 µs late, and 20 µs more in the mean; a poll takes it a microsecond.
 fn sleepy(rate: f64, spinning: Spinning) -> Played {

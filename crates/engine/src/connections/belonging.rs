@@ -10,7 +10,7 @@ use wire::{Belongs, Dialogue, ExchangeId, FaultKind, Network, Phase};
 use crate::exchange::NONE;
 use crate::sources::{scenario_of, within};
 
-use super::Worker;
+use super::Connections;
 use super::failing::Cause;
 
 const LOST: &str = "the user's connection was closed before this step, and with it the state from earlier steps";
@@ -104,16 +104,16 @@ impl Belongings {
     }
 }
 
-impl<N: Network> Worker<N> {
+impl<N: Network> Connections<N> {
     /// Whose connections to this origin are.
     #[inline]
-    pub(super) fn belongs(&self, origin: u32) -> Belongs {
+    pub(crate) fn belongs(&self, origin: u32) -> Belongs {
         self.belongings.as_ref().map_or(Belongs::ToNobody, |belongings| belongings.belongs(origin))
     }
 
     /// When a request could have left on a connection that is its user's own: when it was due, unless that was busy then.
     #[inline]
-    pub(super) fn free_for(&mut self, id: ExchangeId, conn: u32) -> Nanos {
+    pub(crate) fn free_for(&mut self, id: ExchangeId, conn: u32) -> Nanos {
         let x = self.flights.get(id);
         if x.is_held_back() { self.stamp } else { x.intended.max(self.links.conn(conn).free_since) }
     }
@@ -121,7 +121,7 @@ impl<N: Network> Worker<N> {
     /// Finds the connection for a request to an origin where its user has one of its own, or opens that. False: it takes one that is
     /// free, which is then its own.
     #[cold]
-    pub(super) fn place_on_own(&mut self, id: ExchangeId, origin: u32) -> bool {
+    pub(crate) fn place_on_own(&mut self, id: ExchangeId, origin: u32) -> bool {
         let x = *self.flights.get(id);
         let Some(belongings) = &mut self.belongings else { return false };
         let belongs = belongings.belongs(origin);
@@ -157,7 +157,7 @@ impl<N: Network> Worker<N> {
 
     /// A request is submitted on a connection that is its user's from now on, where connections to that origin are anybody's.
     #[cold]
-    pub(super) fn takes_for_own(&mut self, user: u32, conn: u32) {
+    pub(crate) fn takes_for_own(&mut self, user: u32, conn: u32) {
         let origin = self.links.conn(conn).origin;
         let Some(own) = self.belongings.as_mut().and_then(|belongings| belongings.own(user, origin)) else { return };
         if *own != Own::None {
@@ -169,7 +169,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// A connection is gone. True where it was somebody's own, as connections to its origin are.
-    pub(super) fn own_is_gone(&mut self, conn: u32) -> bool {
+    pub(crate) fn own_is_gone(&mut self, conn: u32) -> bool {
         let c = self.links.conn(conn);
         let (user, origin, busy) = (c.user, c.origin, c.in_flight > 0);
         let Some(own) = self.belongings.as_mut().and_then(|belongings| belongings.own(user, origin)) else {
@@ -185,7 +185,7 @@ impl<N: Network> Worker<N> {
     /// A user's iteration is over: what it opened for itself is closed, and so is, where the iteration failed, what it had of others,
     /// for nobody knows what was left open on it. The rest goes to whoever comes.
     #[cold]
-    pub(super) fn lets_go_of_own(&mut self, user: u32, passed: bool) {
+    pub(crate) fn lets_go_of_own(&mut self, user: u32, passed: bool) {
         let Some(belongings) = &mut self.belongings else { return };
         let mut all = std::mem::take(&mut self.own_of_one);
         belongings.take(user, &mut all);
@@ -204,13 +204,13 @@ impl<N: Network> Worker<N> {
 
     /// What ends a request came before it was sent: it is over now.
     #[cold]
-    pub(super) fn was_there(&mut self, conn: u32) {
+    pub(crate) fn was_there(&mut self, conn: u32) {
         self.links.tell(conn);
         self.settle(conn, "");
     }
 
     /// Messages that nobody awaited are pushes, now that nobody can any more.
-    pub(super) fn count_unheard(&mut self, conn: u32) {
+    pub(crate) fn count_unheard(&mut self, conn: u32) {
         let unheard = self.links.session(conn).map_or(0, |session| session.unheard());
         self.books.counts().unsolicited += u64::from(unheard);
     }

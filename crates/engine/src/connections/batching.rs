@@ -8,7 +8,7 @@
 use measure::Nanos;
 use wire::Network;
 
-use super::Worker;
+use super::Connections;
 
 /// So long each second begins without waiting.
 const LISTENING: Nanos = Nanos::from_millis(20);
@@ -45,16 +45,16 @@ impl Batching {
     }
 }
 
-impl<N: Network> Worker<N> {
+impl<N: Network> Connections<N> {
     /// A second begins: nothing is waited for until its arrivals were heard.
-    pub(super) fn listen_again(&mut self) {
+    pub(crate) fn listen_again(&mut self) {
         self.links.net().wait_for_at_least(1);
         self.batching = Batching { from: self.stamp, until: self.stamp + LISTENING, ..Batching::NONE };
     }
 
     /// Once enough was heard, as many arrivals as come close enough are waited for together, while as many are in flight.
     #[inline]
-    pub(super) fn batch_arrivals(&mut self) {
+    pub(crate) fn batch_arrivals(&mut self) {
         if self.stamp >= self.batching.until {
             self.judge_batching();
         } else if self.books.in_flight() < self.batching.in_flight {

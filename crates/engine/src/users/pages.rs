@@ -10,10 +10,11 @@ use measure::Nanos;
 use scenario::News;
 use wire::{Follow, Found, Network, Page};
 
-use crate::exchange::{HELD_BACK, NONE};
-use crate::sources::scenario_of;
+use crate::connections::Connections;
+use crate::sources::within;
+use crate::want::{Made, Want, Wanted};
 
-use super::{Next, Worker};
+use super::Users;
 
 /// The pages of one worker's users.
 #[derive(Default)]
@@ -84,37 +85,45 @@ fn failed(news: News) -> bool {
     matches!(news, News::Ended { fault: Some(_), .. })
 }
 
-impl<N: Network> Worker<N> {
+impl Users {
+    /// Users of a flow load one page at a time, and none of those that a batch fetches.
+    pub(crate) fn loads_pages(&mut self, user: u32) -> bool {
+        let batch = self.source.of(user).flow().map(|flow| flow.batch(within(user)).is_some());
+        batch == Some(false)
+    }
+
     /// Looks into the pages that were heard, one after the other, and begins to fetch what they name.
     #[cold]
-    pub(super) fn read_pages(&mut self) {
+    pub(crate) fn read_pages<N: Network>(&mut self, c: &mut Connections<N>) {
         while let Some(Heard { user, at, within, news, found }) = self.pages.heard.pop_front() {
             let page = found();
             // What follows is late by what that took, and due as if it had taken nothing.
-            self.mark();
-            self.heard = at;
-            self.books.left_out(at < self.limits.window, u64::from(page.elsewhere), u64::from(page.beyond), page.cut);
+            c.mark();
+            c.heard = at;
+            c.books.left_out(at < c.limits.window, u64::from(page.elsewhere), u64::from(page.beyond), page.cut);
             if self.pages.has(user) {
-                self.resource_is_over(user, news, false);
+                self.resource_is_over(c, user, news, false);
             } else if page.found == 0 {
-                self.ask(user, at, news);
+                self.ask(c, user, at, news);
             } else {
                 let visit = Visit { page, ended: at, full: false, flying: 0, within, news, back_off: false };
                 self.pages.open.insert(user, visit);
-                self.fetch_on(user);
+                self.fetch_on(c, user);
             }
-            self.go_on_all();
-            self.links.flush();
+            self.go_on_all(c);
+            c.links.flush();
         }
     }
 
     /// A resource of a user's page ended.
     #[cold]
-    pub(super) fn resource_ended(&mut self, next: &Next) {
-        self.resource_is_over(next.user, next.news, next.back_off);
-    }
-
-    pub(super) fn resource_is_over(&mut self, user: u32, news: News, back_off: bool) {
+    pub(crate) fn resource_is_over<N: Network>(
+        &mut self,
+        c: &mut Connections<N>,
+        user: u32,
+        news: News,
+        back_off: bool,
+    ) {
         let Some(visit) = self.pages.open.get_mut(&user) else { return };
         visit.flying = visit.flying.saturating_sub(1);
         if failed(news) && !visit.page.may_fail {
@@ -123,11 +132,11 @@ impl<N: Network> Worker<N> {
                 visit.news = news;
             }
         }
-        self.fetch_on(user);
+        self.fetch_on(c, user);
     }
 
     /// As many are sent as may be under way; after the last the user goes on.
-    fn fetch_on(&mut self, user: u32) {
+    pub(crate) fn fetch_on<N: Network>(&mut self, c: &mut Connections<N>, user: u32) {
         while let Some(visit) = self.pages.open.get_mut(&user) {
             if visit.flying >= visit.page.at_once {
                 visit.full = true;
@@ -135,7 +144,7 @@ impl<N: Network> Worker<N> {
             }
             if let Some(follow) = (visit.page.next)() {
                 let (ended, name, held_back, within) = (visit.ended, visit.page.name, visit.full, visit.within);
-                if self.recalls && self.resource_is_there((user, name), ended, &follow.request) {
+                if c.recalls && self.resource_is_there(c, (user, name), ended, &follow.request) {
                     continue;
                 }
                 if let Some(visit) = self.pages.open.get_mut(&user) {
@@ -146,7 +155,7 @@ impl<N: Network> Worker<N> {
                     }
                 }
                 self.sends_in_flow(user, ended);
-                self.fetch((user, name), (ended, held_back), (within, follow));
+                self.fetch(c, (user, name), (ended, held_back), (within, follow));
                 continue;
             }
             if visit.flying > 0 {
@@ -154,20 +163,19 @@ impl<N: Network> Worker<N> {
             }
             let (news, back_off) = (visit.news, visit.back_off);
             self.pages.open.remove(&user);
-            return if back_off { self.user_backs_off(user, news) } else { self.ask(user, self.heard, news) };
+            return if back_off { self.user_backs_off(c, user, news) } else { self.ask(c, user, c.heard, news) };
         }
     }
 
     /// A resource is due: with its page, and held back where others had to end first.
-    fn fetch(&mut self, (user, name): (u32, u16), (due, held_back): (Nanos, bool), (within, follow): (Nanos, Follow)) {
-        let origin = self.pools.number_of(scenario_of(user), &follow.origin);
-        let id = self.new_exchange(due, NONE, name, user, 0);
-        if held_back {
-            let x = self.flights.get(id);
-            (x.written, x.marks) = (due, x.marks | HELD_BACK);
-        }
-        self.flights.takes_at_most(id, within);
-        self.flights.sends(id, follow.request);
-        self.place(id, origin);
+    pub(crate) fn fetch<N: Network>(
+        &mut self,
+        c: &mut Connections<N>,
+        (user, name): (u32, u16),
+        (due, held_back): (Nanos, bool),
+        (within, follow): (Nanos, Follow),
+    ) {
+        let request = Wanted::Made(Made { follow, name, hops: 0, within, of_page: true });
+        c.want(Want { user, due, request, on_failure: None, held_back });
     }
 }

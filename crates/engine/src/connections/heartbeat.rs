@@ -7,7 +7,7 @@
 use measure::Nanos;
 use wire::{FaultKind, Network};
 
-use super::Worker;
+use super::Connections;
 use crate::pool::Stage;
 
 /// Rounds an interval.
@@ -59,9 +59,9 @@ impl Heartbeats {
     }
 }
 
-impl<N: Network> Worker<N> {
+impl<N: Network> Connections<N> {
     /// Visits the connections whose turn has come.
-    pub(super) fn send_heartbeats(&mut self) {
+    pub(crate) fn send_heartbeats(&mut self) {
         let Some(mut beat) = self.heartbeats.take() else { return };
         let reaches = beat.reaches(self.links.slots(), self.stamp);
         while beat.cursor < reaches {
@@ -77,7 +77,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// A connection stands: its first heartbeat is due within an interval.
-    pub(super) fn first_heartbeat(&mut self, conn: u32) {
+    pub(crate) fn first_heartbeat(&mut self, conn: u32) {
         if let Some(beat) = &self.heartbeats {
             self.links.conn_mut(conn).since = self.stamp - beat.ahead(conn);
         }
@@ -104,7 +104,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// The peer answered.
-    pub(super) fn heartbeat_answered(&mut self, conn: u32) {
+    pub(crate) fn heartbeat_answered(&mut self, conn: u32) {
         if !self.links.conn(conn).proved {
             self.proved(conn);
         }
@@ -116,12 +116,12 @@ impl<N: Network> Worker<N> {
 
     /// The warm-up's heartbeats are in no figure, and neither are those before a common start.
     fn heartbeats_count(&self) -> bool {
-        self.stamp >= self.limits.window && self.common_start.is_none()
+        self.stamp >= self.limits.window && !self.before_start
     }
 
     /// Nobody answers a connection's heartbeat any more: how many it was (one, or none that counts). All that is known of
     /// its time is that it took at least so long.
-    pub(super) fn heartbeat_unanswered(&mut self, conn: u32) -> u64 {
+    pub(crate) fn heartbeat_unanswered(&mut self, conn: u32) -> u64 {
         let counts = self.take_heartbeat(conn);
         if counts {
             let waited = self.stamp - self.links.conn(conn).since;
@@ -133,6 +133,6 @@ impl<N: Network> Worker<N> {
     /// A connection's heartbeat is over, however it ended: true where there was one and it counts.
     fn take_heartbeat(&mut self, conn: u32) -> bool {
         let c = self.links.conn_mut(conn);
-        std::mem::take(&mut c.beating) && c.since >= self.limits.window && self.common_start.is_none()
+        std::mem::take(&mut c.beating) && c.since >= self.limits.window && !self.before_start
     }
 }

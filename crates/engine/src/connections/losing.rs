@@ -5,7 +5,9 @@ use wire::{Belongs, Ended, Errno, Event, ExchangeId, FaultKind, Network, Phase};
 use crate::exchange::{NONE, Standing};
 use crate::pool::Stage;
 
-use super::Worker;
+use crate::outcome::{Outcome, Unspoken};
+
+use super::Connections;
 use super::failing::Cause;
 use super::opening::kind_of;
 
@@ -23,16 +25,31 @@ pub(crate) fn fail_cut(events: &mut [Event], came: Box<[u8]>) {
     }
 }
 
-impl<N: Network> Worker<N> {
+impl<N: Network> Connections<N> {
+    /// A request is unfinished; nothing more can be said on a connection that others do not share.
+    pub fn cut_request(&mut self, id: ExchangeId) {
+        let x = self.flights.take(id);
+        self.books.unfinished(&x, &self.limits, self.stamp);
+        self.flights.forget(&x, id);
+        match x.state {
+            _ if x.conn == NONE => self.wait_no_more(id),
+            Standing::InFlight if self.links.cancel(x.conn, id) => {
+                self.links.conn_mut(x.conn).in_flight -= 1;
+                self.offer(x.conn);
+            }
+            _ => self.abandon(x.conn),
+        }
+    }
+
     /// The peer closed, or the connection never stood.
-    pub(super) fn lost(&mut self, conn: u32, why: Option<Errno>) {
+    pub(crate) fn lost(&mut self, conn: u32, why: Option<Errno>) {
         // Where TLS is spoken its own word for the end comes first: without it anybody on the way may have cut the rest.
         let cut = self.links.conn(conn).secure.is_some();
         self.ended_by_peer(conn, why, cut);
     }
 
-    /// As [`Worker::lost`]; `cut`: what ends with the connection may not be whole.
-    pub(super) fn ended_by_peer(&mut self, conn: u32, why: Option<Errno>, cut: bool) {
+    /// As [`Connections::lost`]; `cut`: what ends with the connection may not be whole.
+    pub(crate) fn ended_by_peer(&mut self, conn: u32, why: Option<Errno>, cut: bool) {
         self.mark();
         self.see_refusal(conn, why);
         if self.links.conn(conn).stage == Stage::Open && why.is_none() {
@@ -50,7 +67,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// The connection is of no more use: what is on it fails.
-    pub(super) fn break_off(&mut self, conn: u32, kind: FaultKind, errno: Option<Errno>, detail: &str) {
+    pub(crate) fn break_off(&mut self, conn: u32, kind: FaultKind, errno: Option<Errno>, detail: &str) {
         let c = self.links.conn(conn);
         let (stage, origin, user) = (c.stage, c.origin, c.user);
         let idle_user = user != NONE && c.in_flight == 0 && self.belongs(origin) == Belongs::ToNobody;
@@ -81,11 +98,10 @@ impl<N: Network> Worker<N> {
             return;
         }
         if idle_user {
-            self.user_lost_connection(user, stage == Stage::Open, in_vain);
+            self.outcomes.push(Outcome::Lost { user, stood: stage == Stage::Open, in_vain });
         }
         self.grow(origin);
         self.grow_others(origin);
-        self.go_on_without();
     }
 
     /// A connection did not come to stand. True where that has been the end of what its user wanted to say.
@@ -101,7 +117,7 @@ impl<N: Network> Worker<N> {
         self.discard(conn, true);
         self.consider_lookup(origin);
         if owner == NONE && user != NONE && self.users_speak() {
-            self.could_not_be_said(user, cause);
+            self.outcomes.push(Outcome::Unspoken { user, why: Unspoken::of(cause) });
             return true;
         }
         match owner {
@@ -142,7 +158,7 @@ impl<N: Network> Worker<N> {
 
     /// A connection nobody owned did not come to stand: those who wait go on waiting where others live; else the oldest
     /// fails. With the last attempt that was under way all of them do: nobody is left whom they could wait for.
-    pub(super) fn growth_failed(&mut self, origin: u32, cause: &Cause<'_>) {
+    pub(crate) fn growth_failed(&mut self, origin: u32, cause: &Cause<'_>) {
         self.pool_set_back(origin);
         self.opened_ahead_or_failed();
         let pool = self.pools.get_mut(origin);
@@ -155,7 +171,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// Where no connection lives and none is on its way, those who wait for one fail as the last one did.
-    pub(super) fn nobody_answers(&mut self, origin: u32, cause: &Cause<'_>) {
+    pub(crate) fn nobody_answers(&mut self, origin: u32, cause: &Cause<'_>) {
         let pooled = self.is_pooled(origin);
         let pool = self.pools.get_mut(origin);
         if pooled && pool.alive + pool.opening == 0 {
@@ -166,7 +182,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// The peer takes nothing more on a connection that is idle now. One that is part of the plan is lost with it.
-    pub(super) fn retire(&mut self, conn: u32) {
+    pub(crate) fn retire(&mut self, conn: u32) {
         let c = self.links.conn(conn);
         let (user, origin) = (c.user, c.origin);
         let lost = self.is_wanted(conn) && !self.closing;
@@ -184,12 +200,12 @@ impl<N: Network> Worker<N> {
         }
         self.let_go(conn);
         if lost && user != NONE {
-            self.user_lost_connection(user, true, in_vain);
+            self.outcomes.push(Outcome::Lost { user, stood: true, in_vain });
         }
     }
 
     /// Closes in order: the session says goodbye first.
-    pub(super) fn let_go(&mut self, conn: u32) {
+    pub(crate) fn let_go(&mut self, conn: u32) {
         let origin = self.links.conn(conn).origin;
         self.say_goodbye(conn);
         if self.pools.group(origin).open && !self.pools.get(origin).waiting.is_empty() {
@@ -198,7 +214,7 @@ impl<N: Network> Worker<N> {
         self.grow_others(origin);
     }
 
-    pub(super) fn say_goodbye(&mut self, conn: u32) {
+    pub(crate) fn say_goodbye(&mut self, conn: u32) {
         self.links.say_goodbye(conn);
         self.discard(conn, false);
     }
@@ -214,7 +230,7 @@ impl<N: Network> Worker<N> {
         }
         self.count_unheard(conn);
         if !self.own_is_gone(conn) {
-            self.source.of(user).users().own(user, NONE);
+            self.own.lose(user);
         }
         self.pools.group_mut(origin).count -= 1;
         let pool = self.pools.get_mut(origin);
@@ -229,7 +245,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// The peer did not touch it, and no other connection came; or its time passed while it waited for one.
-    pub(super) fn give_up_waiting(&mut self) {
+    pub(crate) fn give_up_waiting(&mut self) {
         for origin in self.pools.numbers() {
             // Those who wait stand in the order they were due in: the ones whose time passed are in front.
             while let Some(&id) = self.pools.get(origin).waiting.front() {
@@ -240,23 +256,22 @@ impl<N: Network> Worker<N> {
                 self.fail_now(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
             }
         }
-        self.go_on_without();
     }
 
     /// It is not among those who wait for a connection any more.
-    pub(super) fn wait_no_more(&mut self, id: ExchangeId) {
+    pub(crate) fn wait_no_more(&mut self, id: ExchangeId) {
         self.pools.all_mut().iter_mut().for_each(|pool| pool.waiting.retain(|waiting| *waiting != id));
     }
 
     /// What was on a connection is over without an end: nothing more can be said on it.
-    pub(super) fn abandon(&mut self, conn: u32) {
+    pub(crate) fn abandon(&mut self, conn: u32) {
         if self.links.conn(conn).stage != Stage::Vacant {
             self.discard(conn, true);
         }
     }
 
     /// The time of an exchange passed.
-    pub(super) fn give_up(&mut self, id: ExchangeId) {
+    pub(crate) fn give_up(&mut self, id: ExchangeId) {
         let x = *self.flights.get(id);
         match x.state {
             Standing::Vacant => {}
@@ -264,21 +279,19 @@ impl<N: Network> Worker<N> {
             Standing::Waiting if self.flights.times_apart() => {
                 self.wait_no_more(id);
                 self.fail_now(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
-                self.go_on_without();
             }
             Standing::Waiting => self.give_up_waiting(),
             Standing::Connecting => self.break_off(x.conn, FaultKind::Timeout, None, ""),
             Standing::InFlight if x.conn == NONE => {
                 self.wait_no_more(id);
                 self.fail_now(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
-                self.go_on_without();
             }
             Standing::InFlight if self.links.cancel(x.conn, id) => {
                 self.links.conn_mut(x.conn).in_flight -= 1;
                 let begun = x.first_byte != measure::Nanos::ZERO;
                 let phase = if begun { Phase::Transfer } else { Phase::FirstByte };
                 self.fail_now(id, &Cause::new(FaultKind::Timeout, phase), false);
-                self.go_on(x.conn);
+                self.offer(x.conn);
             }
             Standing::InFlight => self.break_off(x.conn, FaultKind::Timeout, None, ""),
         }

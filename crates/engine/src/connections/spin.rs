@@ -13,7 +13,7 @@ use measure::Nanos;
 use plan::Plan;
 use wire::Network;
 
-use super::Worker;
+use super::Connections;
 
 /// Of one core, for a whole run where nothing else is said: a quarter (a figure of ours, told in the guide).
 const PART: f64 = 0.25;
@@ -249,22 +249,21 @@ impl Spin {
     }
 }
 
-impl<N: Network> Worker<N> {
-    /// Waits until something comes, `until` at the latest; returns until when this wait was meant to last, which may be earlier.
+impl<N: Network> Connections<N> {
+    /// Waits until something comes, `until` at the latest, with the next arrival `due`; returns until when this wait was meant to last, which may be earlier.
     #[inline]
-    pub(super) fn wait(&mut self, until: Nanos) -> Nanos {
+    pub fn wait(&mut self, until: Nanos, due: Nanos) -> Nanos {
         if self.spin.spinning == Spinning::Never {
             self.health.waits(until);
             self.links.net().wait(until);
             self.mark();
             return until;
         }
-        self.wait_exactly(until)
+        self.wait_exactly(until, due)
     }
 
-    fn wait_exactly(&mut self, until: Nanos) -> Nanos {
+    fn wait_exactly(&mut self, until: Nanos, due: Nanos) -> Nanos {
         let now = self.stamp;
-        let due = self.next_arrival();
         match self.spin.wait(now, until, due) {
             Wait::Asleep(until, early_for) => {
                 self.health.waits(until);

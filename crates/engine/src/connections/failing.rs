@@ -2,16 +2,16 @@
 
 use std::collections::HashSet;
 
-use measure::Nanos;
 use scenario::News;
 use wire::{Errno, ExchangeId, FaultKind, Fill, Network, Phase, Trace};
 
 use crate::exchange::{Exchange, NONE, REUSED, Standing};
 use crate::message::{Message, RawExample};
 use crate::tally::Sort;
-use crate::traces::Outcome;
+use crate::traces;
 
-use super::{Next, Worker};
+use super::Connections;
+use crate::outcome::{Outcome, Over};
 
 /// So many examples are kept beyond the first of each sort, one of each name, sort and status.
 pub(crate) const EXAMPLES_BY_NAME: usize = 256;
@@ -20,7 +20,7 @@ const EXCERPTS: u32 = 1000;
 
 /// Why something failed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cause<'a> {
+pub(crate) struct Cause<'a> {
     pub sort: Sort,
     /// The status code with which the peer refused; 0: none.
     pub code: u32,
@@ -85,14 +85,14 @@ impl Examples {
     }
 }
 
-impl<N: Network> Worker<N> {
+impl<N: Network> Connections<N> {
     /// An exchange fails here and now.
-    pub(super) fn fail_now(&mut self, id: ExchangeId, cause: &Cause<'_>, back_off: bool) {
+    pub(crate) fn fail_now(&mut self, id: ExchangeId, cause: &Cause<'_>, back_off: bool) {
         self.fail_with(id, cause, None, back_off);
     }
 
     /// The same; `came` is what came of its response.
-    pub(super) fn fail_with(&mut self, id: ExchangeId, cause: &Cause<'_>, came: Option<&[u8]>, back_off: bool) {
+    pub(crate) fn fail_with(&mut self, id: ExchangeId, cause: &Cause<'_>, came: Option<&[u8]>, back_off: bool) {
         let x = self.flights.take(id);
         self.books.over(&x, self.stamp, false);
         self.books.code(&x, cause.code);
@@ -100,13 +100,13 @@ impl<N: Network> Worker<N> {
         self.flights.forget(&x, id);
         let fault = Some(cause.sort.kind);
         let news = News::Ended { code: cause.code, fault, on_failure: x.on_failure() };
-        self.next.push(Next { user: x.user, name: x.name, hops: 0, follow: None, within: Nanos::ZERO, news, back_off });
+        self.outcomes.push(Outcome::Over(Over { name: x.name, back_off, ..Over::of(x.user, news) }));
     }
 
     /// Counts a failure and keeps the first example of its sort.
-    pub(super) fn failed(&mut self, x: &Exchange, id: ExchangeId, cause: &Cause<'_>, excerpt: Option<&[u8]>) {
+    pub(crate) fn failed(&mut self, x: &Exchange, id: ExchangeId, cause: &Cause<'_>, excerpt: Option<&[u8]>) {
         self.books.failed(x, cause.sort, &self.limits, self.stamp);
-        self.traced(x, id, Outcome { code: cause.code, failed: Some(cause.sort) });
+        self.traced(x, id, traces::Outcome { code: cause.code, failed: Some(cause.sort) });
         if !x.warmup {
             self.keep_example(cause, Some((x, id)), excerpt);
         }
@@ -115,7 +115,7 @@ impl<N: Network> Worker<N> {
     /// A session refuses what it was thought to have room for: nothing leaves, and nothing counts as sent. Without room and
     /// without anything in flight its connection is over.
     #[cold]
-    pub(super) fn not_taken(&mut self, id: ExchangeId, conn: u32) {
+    pub(crate) fn not_taken(&mut self, id: ExchangeId, conn: u32) {
         self.flights.get(id).state = Standing::Connecting;
         let c = self.links.conn(conn);
         let (origin, idle) = (c.origin, c.in_flight == 0);
@@ -127,11 +127,10 @@ impl<N: Network> Worker<N> {
         let cause = Cause::new(FaultKind::Closed, Phase::FirstByte).saying(words);
         self.fail_now(id, &cause, true);
         self.nobody_answers(origin, &cause.in_phase(Phase::Wait));
-        self.go_on_without();
     }
 
     /// A connection that no request waits for did not come to stand: no request fails, but it does not go unseen.
-    pub(super) fn connection_failed(&mut self, cause: &Cause<'_>) {
+    pub(crate) fn connection_failed(&mut self, cause: &Cause<'_>) {
         self.books.saw_failure(cause.sort);
         let code = Some(cause.code).filter(|code| *code > 0).map(|code| self.dialogue.code_name(code));
         match code.filter(|code| !cause.detail.contains(code)) {
@@ -142,7 +141,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// Keeps an example of a failure, where one of its kind is wanted; `of`: the request that failed.
-    pub(super) fn keep_example(
+    pub(crate) fn keep_example(
         &mut self,
         cause: &Cause<'_>,
         of: Option<(&Exchange, ExchangeId)>,
@@ -193,7 +192,7 @@ impl<N: Network> Worker<N> {
 
     /// A request is over: its trace is kept where it is among the slowest.
     #[inline]
-    pub(super) fn traced(&mut self, x: &Exchange, id: ExchangeId, outcome: Outcome) {
+    pub(crate) fn traced(&mut self, x: &Exchange, id: ExchangeId, outcome: traces::Outcome) {
         if self.books.traces()
             && !x.warmup
             && let Some(trace) = self.trace_of(x, id)

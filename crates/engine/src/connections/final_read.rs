@@ -10,18 +10,19 @@ use crate::Stop;
 use crate::links::Arrived;
 use crate::pool::Stage;
 
-use super::Worker;
-use super::pace::ATTENTION;
+use super::Connections;
+use super::clock::ATTENTION;
 
 /// A socket may hold many datagrams, each of which takes a turn; a peer that never stops is not listened to for ever.
 const ROUNDS: u32 = 64;
 /// What a refusal from afar may take; an answer too many may take as long as the longest answer of the last second, too.
 const GRACE: Nanos = Nanos::from_millis(50);
 
-impl<N: Network> Worker<N> {
-    /// True where the run ends and this connection is to be looked at once more before it is closed.
-    pub(super) fn is_kept_for_final_read(&self, conn: u32) -> bool {
-        let ending = self.closing || self.source.quotas_spent(&self.limits, self.stamp);
+impl<N: Network> Connections<N> {
+    /// True where the run ends (`ending`: all its requests were started) and this connection is to be looked at once more before it
+    /// is closed.
+    pub(crate) fn is_kept_for_final_read(&self, conn: u32, ending: bool) -> bool {
+        let ending = ending || self.closing;
         let origin = self.links.conn(conn).origin;
         ending && (self.pools.get(origin).origin.datagrams || self.dialogue.by_order().is_some())
     }
@@ -29,7 +30,7 @@ impl<N: Network> Worker<N> {
     /// Reads what is there; requests are over, and nothing goes on. A refusal, or a response too many, is given a moment to come,
     /// unless there was one already: one that was doubled shifts all that come after it, so that the rest is on its way still.
     /// Whoever interrupts a run is not kept waiting for slow responses.
-    pub(super) fn read_finally(&mut self, stop: &Stop) {
+    pub(crate) fn read_finally(&mut self, stop: &Stop) {
         let refusals = self.one_way.were_any() && self.pools.all().iter().any(|pool| pool.origin.datagrams);
         if !refusals && self.dialogue.by_order().is_none() {
             return;

@@ -2,23 +2,23 @@
 
 use measure::Nanos;
 use scenario::News;
-use wire::{Ended, Event, ExchangeId, FaultKind, Found, Lesson, Memory, Network, Phase};
+use wire::{Ended, Event, ExchangeId, FaultKind, Fill, Found, Lesson, Memory, Network, Phase, Request};
 
-use crate::exchange::{Exchange, NONE};
-use crate::sources::within;
+use crate::exchange::{Exchange, NONE, OF_PAGE};
 use crate::tally::Sort;
-use crate::traces::Outcome;
+use crate::traces;
 
+use super::Connections;
 use super::failing::Cause;
-use super::{Next, Worker};
+use crate::outcome::{Outcome, Over};
 
 /// A request that the peer turns away is sent again so often.
 const RESENT_AT_MOST: u8 = 8;
 
-impl<N: Network> Worker<N> {
+impl<N: Network> Connections<N> {
     /// What the session said is done; `broken` is what it found wrong with the conversation, if anything.
     #[inline]
-    pub(super) fn settle(&mut self, conn: u32, broken: &str) {
+    pub(crate) fn settle(&mut self, conn: u32, broken: &str) {
         let mut events = std::mem::take(&mut self.links.done().events);
         for event in events.drain(..) {
             match event {
@@ -95,14 +95,14 @@ impl<N: Network> Worker<N> {
                 Some(_) => self.links.done().take_failed(ended.id),
             };
             // What a redirect asks for is looked at in its place; what a page names has no checks.
-            if let Some(failed) = failed.filter(|_| ended.follow.is_none() && !self.pages.has(x.user)) {
+            if let Some(failed) = failed.filter(|_| ended.follow.is_none() && x.marks & OF_PAGE == 0) {
                 self.books.checked(x.warmup, checks.set(&x), failed);
             }
         }
         match ended.fault {
             None => {
                 self.books.succeeded(&x, self.stamp);
-                self.traced(&x, ended.id, Outcome { code: ended.code, failed: None });
+                self.traced(&x, ended.id, traces::Outcome { code: ended.code, failed: None });
             }
             Some(kind) => self.ended_badly(&x, &ended, kind, broken),
         }
@@ -110,11 +110,10 @@ impl<N: Network> Worker<N> {
         let found = lesson.and_then(|lesson| self.learn(&x, ended.id, lesson)).filter(|_| ended.fault.is_none());
         self.flights.forget(&x, ended.id);
         let news = News::Ended { code: ended.code, fault: ended.fault, on_failure: x.on_failure() };
-        if let Some(found) = found.filter(|_| self.loads_pages(x.user)) {
-            return self.pages.hears((x.user, self.heard), self.flights.timeout(ended.id), news, found);
-        }
         let (within, follow) = (self.flights.timeout(ended.id), ended.follow);
-        self.next.push(Next { user: x.user, name: x.name, hops: x.hops, follow, within, news, back_off: false });
+        let (user, name, hops) = (x.user, x.name, x.hops);
+        let over = Over { user, name, hops, follow, page: found, within, news, back_off: false };
+        self.outcomes.push(Outcome::Over(over));
     }
 
     /// A user keeps what the response to its request asked for.
@@ -131,10 +130,21 @@ impl<N: Network> Worker<N> {
         found
     }
 
-    /// Users of a flow load one page at a time, and none of those that a batch fetches.
-    pub(super) fn loads_pages(&mut self, user: u32) -> bool {
-        let batch = self.source.of(user).flow().map(|flow| flow.batch(within(user)).is_some());
-        batch == Some(false)
+    /// A user has the answer: it is counted, and what it holds is learnt. What comes back finds what it names beside, where it is a page.
+    pub fn recalled(
+        &mut self,
+        (user, name): (u32, u16),
+        due: Nanos,
+        (request, fill): (&Request, &Fill<'_>),
+    ) -> Option<Option<Found>> {
+        let memory = self.memories.as_mut()?.of(user);
+        let recalled = self.dialogue.recall(request, fill, memory)?;
+        let found = recalled.lesson.and_then(|lesson| self.dialogue.learn(request, fill, lesson, memory));
+        self.books.recalled((name, user), recalled.bytes, due < self.limits.window);
+        // What follows is late by what that took.
+        let now = self.links.net().now();
+        self.is_now(now);
+        Some(found)
     }
 
     fn ended_badly(&mut self, x: &Exchange, ended: &Ended, kind: FaultKind, broken: &str) {
@@ -159,7 +169,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// What the peer did not touch of a user's own connection that still has room.
-    pub(super) fn submit_again(&mut self, conn: u32, user: u32, origin: u32) {
+    pub(crate) fn submit_again(&mut self, conn: u32, user: u32, origin: u32) {
         let waiting = &mut self.pools.get_mut(origin).waiting;
         let Some(at) = waiting.iter().position(|id| self.flights.get(*id).user == user) else { return };
         if let Some(id) = waiting.remove(at) {
@@ -168,7 +178,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// A connection takes no more: those who were turned away on it need another.
-    pub(super) fn grow_for_untouched(&mut self, origin: u32) {
+    pub(crate) fn grow_for_untouched(&mut self, origin: u32) {
         if !self.pools.get(origin).waiting.is_empty() {
             self.grow(origin);
         }

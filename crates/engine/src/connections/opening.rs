@@ -7,16 +7,17 @@ use wire::{Belongs, Broken, Errno, ExchangeId, FaultKind, Fed, Fill, Network, Ph
 use crate::exchange::{NONE, Standing};
 use crate::links::{Cut, Led, Step};
 use crate::memories::Memories;
+use crate::outcome::Outcome;
 use crate::pool::{Pools, Stage};
 
-use super::Worker;
+use super::Connections;
 use super::failing::Cause;
 
 /// Addresses are looked up again at most so often.
 const LOOKUP_PAUSE: Nanos = Nanos::from_secs(1);
 
 /// The kind of failure an errno means.
-pub(super) fn kind_of(errno: Option<Errno>) -> FaultKind {
+pub(crate) fn kind_of(errno: Option<Errno>) -> FaultKind {
     match errno.map(|e| e.0) {
         None => FaultKind::Closed,
         Some(libc::ECONNREFUSED | libc::ENOENT) => FaultKind::Refused,
@@ -39,10 +40,15 @@ fn led<'a>(
     Led { origin: &pools.get(origin).origin, user, fill: fill.map(|fill| Fill { values, ..fill }) }
 }
 
-impl<N: Network> Worker<N> {
+impl<N: Network> Connections<N> {
+    /// A connection opened ahead stands or has failed.
+    pub(super) fn opened_ahead_or_failed(&mut self) {
+        self.ahead = self.ahead.saturating_sub(1);
+    }
+
     /// No idle connection: open one for this exchange (closed load, one exchange a connection), or wait for the first to
     /// become free while the pool grows (open load).
-    pub(super) fn open_for(&mut self, id: ExchangeId, origin: u32) {
+    pub(crate) fn open_for(&mut self, id: ExchangeId, origin: u32) {
         let at_limit = self.pools.group(origin).open && self.pools.group(origin).is_full();
         let x = *self.flights.get(id);
         if self.pools.get(origin).places.is_empty() || at_limit || self.is_pooled(origin) {
@@ -56,7 +62,7 @@ impl<N: Network> Worker<N> {
 
     /// Opens a connection that belongs to one exchange: its start is now, and service includes the opening.
     /// `ready` is when a connection was permitted: what came before is the bound's fault, what comes after ours.
-    pub(super) fn dial_for(&mut self, id: ExchangeId, origin: u32, ready: Nanos) {
+    pub(crate) fn dial_for(&mut self, id: ExchangeId, origin: u32, ready: Nanos) {
         // What was done since the last reading (closing the connection before this one) is no part of this request.
         self.mark();
         let now = self.stamp;
@@ -80,12 +86,12 @@ impl<N: Network> Worker<N> {
     }
 
     /// True where connections are opened for whoever comes first, and not by a user or for one request.
-    pub(super) fn is_pooled(&self, origin: u32) -> bool {
+    pub(crate) fn is_pooled(&self, origin: u32) -> bool {
         self.limits.shared > 1 || (self.pools.group(origin).open && !self.limits.one_shot)
     }
 
     /// Begins to connect. The caller has just read the clock: the call itself may take longer than what is left after it.
-    pub(super) fn dial(&mut self, origin: u32) -> Result<u32, Errno> {
+    pub(crate) fn dial(&mut self, origin: u32) -> Result<u32, Errno> {
         let to = self.pools.get_mut(origin).place().ok_or(Errno(libc::EADDRNOTAVAIL))?;
         let conn = self.links.dial(origin, to, self.stamp)?;
         self.pools.group_mut(origin).count += 1;
@@ -93,7 +99,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// Opens what those who wait may use.
-    pub(super) fn grow(&mut self, origin: u32) {
+    pub(crate) fn grow(&mut self, origin: u32) {
         if self.pools.get(origin).places.is_empty() {
             return self.look_up(origin);
         }
@@ -132,7 +138,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// At the bound of connections: an idle one to another origin makes room.
-    pub(super) fn spare_one(&mut self, origin: u32) -> bool {
+    pub(crate) fn spare_one(&mut self, origin: u32) -> bool {
         let other = self.pools.beside(origin).find(|other| !self.pools.get(*other).idle.is_empty());
         match other.and_then(|other| self.pools.get(other).idle.first().copied()) {
             Some(conn) => {
@@ -144,7 +150,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// Near the bound of connections, what one origin has no use for serves those who wait for another.
-    pub(super) fn grow_others(&mut self, origin: u32) {
+    pub(crate) fn grow_others(&mut self, origin: u32) {
         let group = self.pools.group(origin);
         let near = group.open && group.count + 1 >= group.most;
         if !near || self.pools.all().len() < 2 {
@@ -159,7 +165,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// Opens a connection that belongs to nobody yet.
-    pub(super) fn open_ahead(&mut self, origin: u32) -> bool {
+    pub(crate) fn open_ahead(&mut self, origin: u32) -> bool {
         self.mark();
         let opened = self.dial(origin);
         match opened {
@@ -175,7 +181,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// Why a connection could not even be begun.
-    pub(super) fn not_dialled(&self, origin: u32, errno: Errno) -> Cause<'static> {
+    pub(crate) fn not_dialled(&self, origin: u32, errno: Errno) -> Cause<'static> {
         let (kind, phase) = match self.pools.get(origin).places.is_empty() {
             true => (FaultKind::Resolve, Phase::Resolve),
             false => (kind_of(Some(errno)), Phase::Connect),
@@ -204,7 +210,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// Answers of look-ups.
-    pub(super) fn looked_up(&mut self) {
+    pub(crate) fn looked_up(&mut self) {
         while let Some((origin, found)) = self.lookups.found() {
             let pool = self.pools.get_mut(origin);
             pool.looking_up = false;
@@ -219,19 +225,18 @@ impl<N: Network> Worker<N> {
                 }
                 Err(_) => {}
             }
-            self.go_on_without();
         }
     }
 
     /// When connections fail, addresses are looked up again, at most once a second.
-    pub(super) fn consider_lookup(&mut self, origin: u32) {
+    pub(crate) fn consider_lookup(&mut self, origin: u32) {
         if self.stamp >= self.pools.get(origin).looked_up + LOOKUP_PAUSE {
             self.look_up(origin);
         }
     }
 
     /// It is connected, perhaps to a proxy only.
-    pub(super) fn connected(&mut self, conn: u32) {
+    pub(crate) fn connected(&mut self, conn: u32) {
         self.mark();
         let c = self.links.conn(conn);
         let (origin, since) = (c.origin, c.since);
@@ -279,7 +284,7 @@ impl<N: Network> Worker<N> {
 
     /// Bytes went through TLS, or came from a proxy: what the session made of the plaintext; None where there was none, or the
     /// connection is gone.
-    pub(super) fn unsealed(&mut self, conn: u32, fed: Result<Fed, String>) -> Option<Result<(), Broken>> {
+    pub(crate) fn unsealed(&mut self, conn: u32, fed: Result<Fed, String>) -> Option<Result<(), Broken>> {
         let in_tunnel = self.links.in_tunnel(conn);
         match fed {
             Err(why) => {
@@ -325,7 +330,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// Bytes of the protocol's own handshake were read.
-    pub(super) fn greet_on(&mut self, conn: u32) {
+    pub(crate) fn greet_on(&mut self, conn: u32) {
         self.links.flush();
         let c = self.links.conn(conn);
         let (origin, since) = (c.origin, c.since);
@@ -353,7 +358,7 @@ impl<N: Network> Worker<N> {
                 self.offer(conn);
                 self.grow(origin);
             } else {
-                self.user_goes_on_connected(user);
+                self.outcomes.push(Outcome::Connected { user });
             }
         } else {
             let id = ExchangeId(owner);
@@ -361,6 +366,5 @@ impl<N: Network> Worker<N> {
             self.give_connection(x.user, conn);
             self.submit(id, conn, x.started);
         }
-        self.go_on_without();
     }
 }

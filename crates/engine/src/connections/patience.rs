@@ -6,53 +6,58 @@ use wire::{FaultKind, Network};
 
 use crate::patience::LONGEST;
 
-use super::Worker;
+use super::Connections;
 
-impl<N: Network> Worker<N> {
+impl<N: Network> Connections<N> {
     /// True of a connection that ends, by the peer's doing, before it was of any use.
-    pub(super) fn is_in_vain(&self, conn: u32, kind: FaultKind) -> bool {
+    pub(crate) fn is_in_vain(&self, conn: u32, kind: FaultKind) -> bool {
         let c = self.links.conn(conn);
         kind != FaultKind::Timeout && !c.proved && self.stamp < c.free_since + LONGEST
     }
 
+    /// Until when a user has to wait before it may open a connection; zero where it may now.
+    #[inline]
+    pub fn waits(&self, user: u32) -> Nanos {
+        self.troubled.waits(user)
+    }
+
     /// A user's attempt came to nothing: until when it has to wait.
-    pub(super) fn user_set_back(&mut self, user: u32) -> Nanos {
+    pub(crate) fn user_set_back(&mut self, user: u32) -> Nanos {
         let now = self.stamp;
-        if self.source.of(user).users().arrive() {
+        if self.own.arrives(user) {
             return now;
         }
-        let until = self.source.set_back(user, now);
+        let until = self.troubled.set_back(user, now, &mut self.rng);
         self.books.counts().kept_out_ns += self.limits.in_window(now, until).0;
         until
     }
 
     /// A pool's attempt came to nothing.
-    pub(super) fn pool_set_back(&mut self, origin: u32) {
+    pub(crate) fn pool_set_back(&mut self, origin: u32) {
         if self.is_pooled(origin) {
-            self.pools.set_back(origin, self.stamp, self.source.rng());
+            self.pools.set_back(origin, self.stamp, &mut self.rng);
         }
     }
 
     /// A pool opens a connection.
-    pub(super) fn pool_tries(&mut self, origin: u32) {
-        self.pools.tries(origin, self.stamp, self.source.rng());
+    pub(crate) fn pool_tries(&mut self, origin: u32) {
+        self.pools.tries(origin, self.stamp, &mut self.rng);
     }
 
     /// A connection was of use: who opened it is not held back any more.
-    pub(super) fn proved(&mut self, conn: u32) {
+    pub(crate) fn proved(&mut self, conn: u32) {
         let c = self.links.conn_mut(conn);
         c.proved = true;
         let (origin, user, since) = (c.origin, c.user, c.since);
         self.pools.proved(origin, since, self.stamp);
-        self.source.proved(user);
+        self.troubled.proved(user);
     }
 
     /// Pools whose pause is over try again, where somebody waits.
     #[cold]
-    pub(super) fn retry(&mut self) {
+    pub(crate) fn retry(&mut self) {
         for origin in self.pools.ready_again(self.stamp) {
             self.grow(origin);
         }
-        self.go_on_without();
     }
 }

@@ -14,7 +14,7 @@ use wire::{Network, Running};
 
 use crate::tally::Apart;
 
-use super::Worker;
+use super::Connections;
 
 /// Shorter gaps are not kept: a turn of a few requests is that long.
 const NOTABLE: Nanos = Nanos::from_micros(20);
@@ -67,26 +67,26 @@ impl Health {
     }
 }
 
-impl<N: Network> Worker<N> {
+impl<N: Network> Connections<N> {
     /// A turn is over, and the next wait begins. A turn that is left for a look at the time goes on: the sockets are not
     /// asked again before its end.
     #[inline]
-    pub(super) fn before_wait(&mut self) {
+    pub(crate) fn before_wait(&mut self) {
         self.mark();
-        if self.turn.is_cut() {
-            return;
+        if !self.turn.is_cut() {
+            self.note_gap(self.stamp - self.health.looked);
+            self.health.looked = self.stamp;
+            if self.stamp >= self.health.next_sample {
+                self.health.next_sample = self.stamp + SAMPLE_EVERY;
+                self.health.sampled = self.links.net().ready_time();
+            }
         }
-        self.note_gap(self.stamp - self.health.looked);
-        self.health.looked = self.stamp;
-        if self.stamp >= self.health.next_sample {
-            self.health.next_sample = self.stamp + SAMPLE_EVERY;
-            self.health.sampled = self.links.net().ready_time();
-        }
+        self.spin.turn_is_over(self.stamp);
     }
 
     /// A wait that was to end at `until` is over.
     #[inline]
-    pub(super) fn after_wait(&mut self, until: Nanos) {
+    pub(crate) fn after_wait(&mut self, until: Nanos) {
         if self.turn.is_cut() {
             return;
         }
@@ -100,7 +100,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// The warm-up or the window ends at `to`, and is told that we are not there; what follows is told of the rest.
-    pub(super) fn gap_ends(&mut self, to: Nanos) {
+    pub(crate) fn gap_ends(&mut self, to: Nanos) {
         self.note_gap(to - self.health.looked.max(self.health.asleep));
         self.health.looked = self.health.looked.max(to);
     }

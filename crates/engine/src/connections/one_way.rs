@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use measure::Nanos;
 use scenario::News;
 use wire::{Errno, ExchangeId, FaultKind, Network, Phase};
 
+use super::Connections;
 use super::failing::Cause;
-use super::{Next, Worker};
 use crate::exchange::{Exchange, NONE, ONE_WAY, Standing};
+use crate::outcome::{Outcome, Over};
 use crate::pool::Stage;
 
 /// One-way requests that are not over.
@@ -55,9 +55,9 @@ impl OneWay {
 /// ECONNREFUSED: the peer's system said that nobody listens at that port.
 const REFUSED: Errno = Errno(111);
 
-impl<N: Network> Worker<N> {
+impl<N: Network> Connections<N> {
     /// Ends those of this turn whose bytes the socket has taken.
-    pub(super) fn end_one_way(&mut self) {
+    pub(crate) fn end_one_way(&mut self) {
         let mut fresh = std::mem::take(&mut self.one_way.fresh);
         for id in fresh.drain(..) {
             let x = *self.flights.get(id);
@@ -77,7 +77,7 @@ impl<N: Network> Worker<N> {
     }
 
     /// The socket has taken everything: what waited for that is over.
-    pub(super) fn all_sent(&mut self, conn: u32) {
+    pub(crate) fn all_sent(&mut self, conn: u32) {
         self.mark();
         let mut all = self.one_way.unwritten.remove(&conn).unwrap_or_default();
         // One that timed out may have a successor of the same name.
@@ -93,7 +93,7 @@ impl<N: Network> Worker<N> {
 
     /// A socket of datagrams is lost while nothing is in flight on it: the peer's system refused what was written before
     /// (ICMP). No request fails by it, since all of them are over, but it does not go unseen.
-    pub(super) fn see_refusal(&mut self, conn: u32, why: Option<Errno>) {
+    pub(crate) fn see_refusal(&mut self, conn: u32, why: Option<Errno>) {
         let c = self.links.conn(conn);
         let refused = why == Some(REFUSED);
         let idle = refused && c.stage == Stage::Open && c.in_flight == 0;
@@ -117,16 +117,7 @@ impl<N: Network> Worker<N> {
         // What its user sends next is looked at in the next turn, so that what arrives is read in between.
         let fault = late.then_some(FaultKind::Timeout);
         let news = News::Ended { code: 0, fault, on_failure: x.on_failure() };
-        self.next.push(Next {
-            user: x.user,
-            name: x.name,
-            hops: 0,
-            follow: None,
-            within: Nanos::ZERO,
-            news,
-            back_off: false,
-        });
-        self.go_on_without();
+        self.outcomes.push(Outcome::Over(Over { name: x.name, ..Over::of(x.user, news) }));
     }
 }
 

@@ -10,7 +10,7 @@ use plan::flow::server_of;
 use scenario::Program;
 use wire::{Dialogue, ExchangeId, Network};
 
-use super::Worker;
+use super::Connections;
 use crate::exchange::NONE;
 use crate::sources::{scenario_of, within};
 
@@ -71,10 +71,10 @@ impl Anew {
     }
 }
 
-impl<N: Network> Worker<N> {
-    /// A user goes away from the servers that a `close` of its flow is about.
+impl<N: Network> Connections<N> {
+    /// A user goes away from the servers that a `close` of its flow is about; `ending`: all requests of the run were started.
     #[cold]
-    pub(super) fn goes_away(&mut self, user: u32, which: usize) {
+    pub(crate) fn goes_away(&mut self, user: u32, which: usize, ending: bool) {
         let Some(anew) = &mut self.anew else { return };
         let (scenario, mut pools) = (scenario_of(user), std::mem::take(&mut anew.pools));
         match anew.closes.get(scenario).and_then(|closes| closes.get(which)) {
@@ -83,22 +83,22 @@ impl<N: Network> Worker<N> {
             None => {}
         }
         for pool in pools.drain(..) {
-            self.goes_away_from(user, pool);
+            self.goes_away_from(user, pool, ending);
         }
         if let Some(anew) = &mut self.anew {
             anew.pools = pools;
         }
     }
 
-    fn goes_away_from(&mut self, user: u32, pool: u32) {
+    fn goes_away_from(&mut self, user: u32, pool: u32, ending: bool) {
         let Some(anew) = &mut self.anew else { return };
         let used = std::mem::replace(anew.stand(pool, user), Stand::ComesAnew) == Stand::Uses;
         let own = self.belongings.as_mut().and_then(|belongings| belongings.has(user, pool));
-        let of_user = self.source.of(user).users().conn(user);
+        let of_user = self.own.conn(user);
         let of_user = Some(of_user).filter(|conn| *conn != NONE && self.links.conn(*conn).origin == pool);
         let last = || if used { self.pools.get(pool).idle.last().copied() } else { None };
         let conn = own.or(of_user).or_else(last).filter(|conn| self.links.conn(*conn).in_flight == 0);
-        let Some(conn) = conn.filter(|conn| !self.is_kept_for_final_read(*conn)) else { return };
+        let Some(conn) = conn.filter(|conn| !self.is_kept_for_final_read(*conn, ending)) else { return };
         if own.is_some() {
             self.links.conn_mut(conn).user = NONE;
         }
@@ -110,7 +110,7 @@ impl<N: Network> Worker<N> {
 
     /// Finds the connection for a request where users of a flow have some of their own, or open them anew. False: it takes one that is free.
     #[cold]
-    pub(super) fn place_apart(&mut self, id: ExchangeId, pool: u32) -> bool {
+    pub(crate) fn place_apart(&mut self, id: ExchangeId, pool: u32) -> bool {
         self.anew.is_some() && self.opens_anew(id, pool) || self.belongings.is_some() && self.place_on_own(id, pool)
     }
 
@@ -153,7 +153,7 @@ impl<N: Network> Worker<N> {
     /// A request that waited is to have a connection which others used, and its user went away before: that one is closed, and another opened
     /// in its place. False: it has it.
     #[cold]
-    pub(super) fn takes_none_of_others(&mut self, id: ExchangeId, conn: u32) -> bool {
+    pub(crate) fn takes_none_of_others(&mut self, id: ExchangeId, conn: u32) -> bool {
         let (user, c) = (self.flights.get(id).user, self.links.conn(conn));
         let (pool, served, in_flight) = (c.origin, c.served, c.in_flight);
         let Some(anew) = self.anew.as_mut().filter(|_| user != NONE) else { return false };
@@ -169,7 +169,7 @@ impl<N: Network> Worker<N> {
 
     /// Somebody else may have the number of a user next.
     #[cold]
-    pub(super) fn comes_no_more(&mut self, user: u32) {
+    pub(crate) fn comes_no_more(&mut self, user: u32) {
         let Some(anew) = &mut self.anew else { return };
         let (scenario, user) = (scenario_of(user), within(user) as usize);
         for (pool, users) in anew.stands.iter_mut().enumerate() {

@@ -1,0 +1,273 @@
+//! Users: started and retired (closed load), woken when something happened to them, and asked what they do next.
+
+mod backlog;
+mod caching;
+mod flowing;
+mod held;
+mod pages;
+
+use measure::Nanos;
+use scenario::{Act, News};
+use wire::{Follow, Network};
+
+use crate::connections::Connections;
+use crate::exchange::NONE;
+use crate::outcome::{Outcome, Over};
+use crate::sources::{Sources, scenario_of, within};
+use crate::want::{Made, Want, Wanted};
+
+use self::pages::Pages;
+
+/// Arrivals sent before the next answer is read: about 20 µs of system calls, the most that a read may be late for them.
+const SENDS_BETWEEN_READS: usize = 4;
+/// Where waking users takes longer, what else there is to do is done before the rest of them.
+const LONG: Nanos = Nanos::from_millis(1);
+/// Users started in one turn of the loop, so that responses are read while many still connect.
+const STARTS: usize = 32;
+
+/// The users of a worker: who does what, and when.
+pub(crate) struct Users {
+    /// One for each scenario.
+    pub source: Sources,
+    /// Where users fetch what pages name.
+    pages: Pages,
+}
+
+impl Users {
+    /// Users of these sources, none of whom has begun.
+    pub fn new(source: Sources) -> Users {
+        Users { source, pages: Pages::default() }
+    }
+
+    /// 1. Arrivals whose time has come (open load): each is the visit of a user. Users of a closed load are started and woken by
+    ///    `users`.
+    #[inline]
+    pub(crate) fn send_due<N: Network>(&mut self, c: &mut Connections<N>) {
+        for _ in 0..SENDS_BETWEEN_READS {
+            if self.source.next_due() > c.stamp {
+                return;
+            }
+            if c.queue_is_full() {
+                return c.hold_back();
+            }
+            let scenario = self.source.next_to_arrive();
+            let source = &mut self.source.all_mut()[scenario];
+            let due = source.take_arrival(&c.limits);
+            match source.come() {
+                Some(user) => {
+                    c.population.set(scenario, source.users().alive(), c.stamp);
+                    self.ask(c, user, due, News::Begin);
+                }
+                None => self.dropped(c, scenario, due),
+            }
+            self.go_on(c);
+            c.spin.sent(c.stamp);
+            c.mark();
+        }
+    }
+
+    /// A hop of a redirect: a request of its own, due when that was heard.
+    fn arrive_by<N: Network>(&mut self, c: &mut Connections<N>, over: Over, follow: Follow) {
+        if c.recalls && self.hop_is_there(c, &over, &follow) {
+            return;
+        }
+        let Over { user, name, within, .. } = over;
+        let on_failure = if let News::Ended { on_failure, .. } = over.news { Some(on_failure) } else { None };
+        let (hops, of_page) = (over.hops.saturating_add(1), self.pages.has(user));
+        let request = Wanted::Made(Made { follow, name, hops, within, of_page });
+        c.want(Want { user, due: c.heard, request, on_failure, held_back: false });
+    }
+
+    /// What users wanted has come to something: each goes on, bytes leave, and pages are read.
+    #[inline]
+    pub fn go_on<N: Network>(&mut self, c: &mut Connections<N>) {
+        self.go_on_all(c);
+        c.links.flush();
+        if self.pages.are_heard() {
+            self.read_pages(c);
+        }
+    }
+
+    /// Hears of all outcomes: each user sends, pauses or leaves.
+    #[inline]
+    fn go_on_all<N: Network>(&mut self, c: &mut Connections<N>) {
+        while let Some(outcome) = c.outcomes.pop() {
+            match outcome {
+                Outcome::Over(over) => self.request_over(c, over),
+                Outcome::Connected { user } => self.user_goes_on_connected(c, user),
+                Outcome::Lost { user, stood, in_vain } => self.user_lost_connection(c, user, stood, in_vain),
+                Outcome::Unspoken { user, why } => self.could_not_be_said(c, user, &why),
+            }
+        }
+    }
+
+    /// A request is over: redirects are followed, pages looked into, users asked.
+    #[inline]
+    fn request_over<N: Network>(&mut self, c: &mut Connections<N>, mut over: Over) {
+        let user = over.user;
+        if let Some(page) = over.page.take().filter(|_| self.loads_pages(user)) {
+            return self.pages.hears((user, c.heard), over.within, over.news, page);
+        }
+        match over.follow.take() {
+            Some(_) if c.window_over() && !self.source.has_flows() => self.user_ends(c, user),
+            Some(follow) => self.arrive_by(c, over, *follow),
+            None if self.pages.has(user) => self.resource_is_over(c, user, over.news, over.back_off),
+            None if over.back_off => self.user_backs_off(c, user, over.news),
+            None => self.ask(c, user, c.heard, over.news),
+        }
+    }
+
+    /// True where all that was asked for was started.
+    fn is_ending<N: Network>(&self, c: &Connections<N>) -> bool {
+        self.source.quotas_spent(&c.limits, c.stamp)
+    }
+
+    /// Users that wait for their next request have none.
+    pub(crate) fn stop_users<N: Network>(&mut self, c: &mut Connections<N>) {
+        // Who is in the middle of an iteration goes on as long as the drain lasts.
+        while !self.source.has_flows()
+            && let Some((_, user)) = self.source.awake(Nanos(u64::MAX - 1))
+        {
+            self.user_ends(c, user);
+        }
+        self.let_holders_go(c);
+        self.source.all_mut().iter_mut().for_each(|source| source.users().begin_no_more());
+    }
+
+    /// 2. What a user does next; a request it sends is due at `due`. The place where the choice of the scenario meets the limits of
+    ///    the run.
+    #[inline]
+    pub(crate) fn ask<N: Network>(&mut self, c: &mut Connections<N>, user: u32, due: Nanos, news: News) {
+        if self.source.has_flows() {
+            return self.ask_in_flow(c, user, due, news);
+        }
+        let source = self.source.of(user);
+        let users = source.users();
+        let (arrives, may) = (users.arrive(), users.may_go_on(user));
+        let conn = c.conn_of(user);
+        if !arrives {
+            if !may || c.window_over() || self.source.of(user).quota_spent(&c.limits, c.stamp) {
+                return self.user_ends(c, user);
+            }
+            let waits = c.waits(user);
+            if waits > c.stamp && conn == NONE {
+                return self.source.pause(user, waits);
+            }
+            if c.held.is_some() && conn == NONE {
+                return self.user_connects(c, user);
+            }
+        }
+        let on = if conn == NONE { None } else { Some(c.links.conn(conn).origin) };
+        match self.source.wake(user, on, news, due) {
+            Act::Send(request) => {
+                if !arrives {
+                    self.source.of(user).start_request(&c.limits, c.stamp);
+                }
+                c.want(Want::prepared(user, due, request));
+            }
+            Act::Pause(pause) => self.source.pause(user, c.stamp + pause),
+            Act::Hold => self.user_holds(c, user),
+            // Only flows have steps that send nothing.
+            Act::Wait | Act::Busy(_) => {}
+            Act::Done | Act::Leave => self.user_ends(c, user),
+        }
+    }
+
+    /// A user could reach nobody: it is woken after a while. One whom an arrival brought leaves.
+    pub(crate) fn user_backs_off<N: Network>(&mut self, c: &mut Connections<N>, user: u32, news: News) {
+        let source = self.source.of(user);
+        let arrives = source.users().arrive();
+        if let Some(flow) = source.flow() {
+            flow.hear(within(user), news, c.stamp);
+            // Of several requests under way the last says what its user does.
+            let waits = flow.flying(within(user)) > 0;
+            let stops = flow.stops();
+            c.books.steps_stop(stops, arrives);
+            if waits {
+                return;
+            }
+        }
+        if arrives {
+            return self.user_ends(c, user);
+        }
+        let until = c.user_set_back(user);
+        self.source.pause(user, until);
+    }
+
+    /// What time brings about by itself: users start, wake and leave.
+    #[inline]
+    pub fn keep_time<N: Network>(&mut self, c: &mut Connections<N>) {
+        self.change_users(c);
+        self.wake_users(c);
+        if c.stamp >= self.source.next_end() {
+            self.cut_scenarios(c);
+        }
+    }
+
+    /// Starts and retires users as the profile says.
+    pub(crate) fn change_users<N: Network>(&mut self, c: &mut Connections<N>) {
+        for scenario in 0..self.source.all().len() {
+            let source = &mut self.source.all_mut()[scenario];
+            if c.stamp >= source.users().next_change() && !c.closing {
+                source.change_users(&c.limits, c.stamp);
+            }
+            self.start_users(c, scenario);
+        }
+    }
+
+    pub(crate) fn start_users<N: Network>(&mut self, c: &mut Connections<N>, scenario: usize) {
+        for _ in 0..STARTS {
+            let source = &self.source.all()[scenario];
+            if !source.has_to_start() || !c.may_come() || !source.pace_is_due(c.stamp) {
+                break;
+            }
+            let source = &mut self.source.all_mut()[scenario];
+            let Some(user) = source.users().start() else { break };
+            c.population.set(scenario, source.users().alive(), c.stamp);
+            c.held.iter_mut().for_each(|held| held.is_there(user, true));
+            // Who has a connection of its own spends it when that is begun.
+            let _ = c.held.is_some() || source.pace_allows(c.stamp);
+            self.ask(c, user, c.stamp, News::Begin);
+            self.go_on(c);
+            c.mark();
+        }
+    }
+
+    /// Users whose pause is over.
+    pub(crate) fn wake_users<N: Network>(&mut self, c: &mut Connections<N>) {
+        let (flows, began) = (self.source.has_flows(), c.stamp);
+        while let Some((until, user)) = self.source.awake(c.stamp) {
+            if flows && !self.source.of(user).users().arrive() {
+                c.books.counts().woken_late_ns += c.limits.in_window(until, c.stamp).0;
+            }
+            // The next step of a flow is due when its pause is over, however late we are.
+            self.ask(c, user, if flows { until } else { c.stamp }, News::Awake);
+            self.go_on(c);
+            c.mark();
+            if c.stamp > began + LONG {
+                break;
+            }
+        }
+    }
+
+    /// The user has no further request: its connection is closed.
+    #[inline]
+    pub(crate) fn user_ends<N: Network>(&mut self, c: &mut Connections<N>, user: u32) {
+        self.leaves_flow(c, user);
+        self.pages.leave(user);
+        let users = self.source.of(user).users();
+        if !users.end(user) {
+            return;
+        }
+        c.population.set(scenario_of(user), users.alive(), c.stamp);
+        c.held.iter_mut().for_each(|held| held.is_there(user, false));
+        if let Some(memories) = &mut c.memories {
+            memories.forget(user);
+        }
+        if c.anew.is_some() {
+            c.comes_no_more(user);
+        }
+        let ending = self.is_ending(c);
+        c.user_lets_go(user, ending);
+    }
+}

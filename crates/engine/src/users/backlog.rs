@@ -1,0 +1,57 @@
+//! Arrivals that are due and cannot be sent: at a rate beyond all that the server (or brunt itself) can do they become more and more.
+//!
+//! So many wait for a connection as memory is taken for; the others wait in the schedule, which is arithmetic. They are taken in their
+//! order, and their latency counts from when they were due. What the end of the run finds there is counted: one by one where it is
+//! little, else as the schedule says, in lumps.
+
+use measure::Nanos;
+use scenario::{Act, News};
+use wire::Network;
+
+use crate::connections::Connections;
+
+use super::Users;
+
+/// So many arrivals that were never sent are drawn one by one at the end.
+const ONE_BY_ONE: u32 = 1 << 20;
+
+impl Users {
+    /// When the next arrival can be taken.
+    pub(crate) fn next_arrival<N: Network>(&self, c: &Connections<N>) -> Nanos {
+        if c.queue_is_full() { Nanos::MAX } else { self.source.next_due() }
+    }
+
+    /// Arrivals that were due at a moment and that we never came to send are due all the same, and unfinished.
+    pub(crate) fn censor_unsent<N: Network>(&mut self, c: &mut Connections<N>, until: Nanos) {
+        for _ in 0..ONE_BY_ONE {
+            if self.source.next_due() > until {
+                return;
+            }
+            let scenario = self.source.next_to_arrive();
+            let due = self.source.all_mut()[scenario].take_arrival(&c.limits);
+            if due >= c.limits.window {
+                self.unsent(c, scenario, due, 1);
+            }
+        }
+        for scenario in 0..self.source.all().len() {
+            let mut lumps = Vec::new();
+            let source = &mut self.source.all_mut()[scenario];
+            source.take_rest(&c.limits, until, |due, many| lumps.push((due, many)));
+            lumps.into_iter().for_each(|(due, many)| self.unsent(c, scenario, due, many));
+        }
+    }
+
+    /// So many were never sent, the last of them due then. All of them have the name that the choice gives one.
+    pub(crate) fn unsent<N: Network>(&mut self, c: &mut Connections<N>, scenario: usize, due: Nanos, many: u64) {
+        let user = self.source.all_mut()[scenario].users().come();
+        // A visit begins with a request.
+        let request = match self.source.wake(user, None, News::Begin, due) {
+            Act::Send(request) => request as usize,
+            Act::Pause(_) | Act::Wait | Act::Busy(_) | Act::Hold | Act::Done | Act::Leave => 0,
+        };
+        let name = c.dialogue.names().of(request);
+        c.books.unsent((name, user), c.stamp - due, many, due <= c.held_back);
+        self.iterations_unsent(c, user, c.stamp - due, many);
+        self.source.of(user).users().end(user);
+    }
+}

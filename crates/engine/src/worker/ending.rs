@@ -1,0 +1,63 @@
+//! When a worker's part of a run is over.
+
+use measure::Nanos;
+
+/// How a worker stands at a moment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    /// Nothing new is started any more.
+    pub closing: bool,
+    /// An arrival is due, now or later.
+    pub any_due: bool,
+    /// No source brings another request.
+    pub sources_over: bool,
+    /// Requests are not over.
+    pub in_flight: bool,
+    /// Somebody is in the middle of an iteration.
+    pub iterates: bool,
+    /// When the window ends, or its drain where it is closing.
+    pub ends: Nanos,
+    pub now: Nanos,
+}
+
+impl Standing {
+    /// True where nothing is left to wait for, or the time for it is over.
+    pub fn is_over(&self) -> bool {
+        let nothing_more = (self.closing && !self.any_due) || self.sources_over;
+        let overdue = self.closing && self.now >= self.ends;
+        (nothing_more && !self.in_flight && !self.iterates) || overdue
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RUNS: Standing = Standing {
+        closing: false,
+        any_due: true,
+        sources_over: false,
+        in_flight: true,
+        iterates: false,
+        ends: Nanos(100),
+        now: Nanos(50),
+    };
+
+    #[test]
+    fn a_run_is_over_once_nothing_is_left_or_its_drain_is() {
+        let closing = Standing { closing: true, any_due: false, in_flight: false, ..RUNS };
+        for (standing, over, what) in [
+            (RUNS, false, "it goes on"),
+            (Standing { now: Nanos(100), ..RUNS }, false, "the window's end closes it first"),
+            (closing, true, "all came in the drain"),
+            (Standing { any_due: true, ..closing }, false, "an arrival of the window is late, and is sent"),
+            (Standing { in_flight: true, ..closing }, false, "a response may come"),
+            (Standing { iterates: true, ..closing }, false, "an iteration may finish"),
+            (Standing { in_flight: true, now: Nanos(100), ..closing }, true, "but no longer than the drain"),
+            (Standing { sources_over: true, ..RUNS }, false, "the last response is awaited"),
+            (Standing { sources_over: true, in_flight: false, ..RUNS }, true, "a number of requests is done"),
+        ] {
+            assert_eq!(standing.is_over(), over, "{what}");
+        }
+    }
+}
