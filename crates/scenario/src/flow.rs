@@ -257,7 +257,7 @@ impl Flow {
             }
             let Some(op) = program.ops.get(player.at as usize) else { return self.over(user, at) };
             player.at += 1;
-            if player.only_waits && self.is_left_out(user, op) {
+            if player.only_waits && Flow::is_left_out(op, player.at) {
                 continue;
             }
             match op {
@@ -296,17 +296,14 @@ impl Flow {
         Act::Busy(self.players[user as usize].busy + 1)
     }
 
-    /// What a user whose step failed leaves out on its way to the end of the iteration, which is no sooner than the plan says: all
-    /// but pauses and paces. Loops are not gone through again, and conditions do not hold.
-    fn is_left_out(&mut self, user: u32, op: &Op) -> bool {
+    /// What a user whose step failed leaves out on its way to the end of the iteration, which is no sooner than the plan says: whatever
+    /// reaches a server, and every way back. A loop that it comes to is gone through once, though what it goes over was never captured.
+    fn is_left_out(op: &Op, next: u32) -> bool {
         match op {
-            Op::Unless(_, past) | Op::Once(past) | Op::Element(.., past) => self.players[user as usize].at = *past,
-            Op::Send(..) | Op::Batch(_) | Op::Again(..) | Op::Begin(_) | Op::Set(..) | Op::Call(..) | Op::Close(_) => {}
-            Op::Pause(_) | Op::Pace(_) | Op::End(_) | Op::Repeat(..) | Op::Choose(_) | Op::Goto(_) | Op::Return(_) => {
-                return false;
-            }
+            Op::Send(..) | Op::Batch(_) | Op::Again(..) | Op::Begin(_) | Op::Close(_) | Op::Element(..) => true,
+            Op::Goto(to) => *to < next,
+            _ => false,
         }
-        true
     }
 
     /// A loop may come to the same one again.

@@ -492,3 +492,34 @@ fn a_failed_step_makes_no_iteration_begin_sooner_than_the_plan_says() {
     };
     assert_eq!(failing_users(vec![send(0), second], checked), 9);
 }
+
+#[test]
+fn a_failed_step_keeps_what_named_flows_and_loops_behind_it_wait() {
+    let rest = || vec![send(1), pause(1000)];
+    let browse = |plan: &mut plan::Plan| {
+        let flows = vec![Called { name: "browse".into(), steps: rest() }];
+        plan.flow = plan.flow.take().map(|flow| Flow { flows, ..flow });
+    };
+    let called = Step::Call { flow: "browse".into(), with: BTreeMap::new() };
+    assert_eq!(failing_users(vec![send(0), called], browse), 9);
+    let each = Step::ForEach { name: "token".into(), list: List::Captured("token".into()), steps: rest() };
+    assert_eq!(failing_users(vec![send(0), each], |_| {}), 9);
+    let polled = Step::While { condition: "token != \"done\"".into(), steps: rest() };
+    assert_eq!(failing_users(vec![send(0), polled], |_| {}), 9);
+    // Conditions are evaluated: nothing was captured.
+    let optional = |condition: &str, steps, otherwise| Step::If { condition: condition.into(), steps, otherwise };
+    assert_eq!(failing_users(vec![send(0), optional("token == \"\"", rest(), vec![])], |_| {}), 9);
+    assert_eq!(failing_users(vec![send(0), optional("token == \"x\"", vec![], rest())], |_| {}), 9);
+}
+
+#[test]
+fn users_who_cannot_connect_keep_their_pace_and_without_one_back_off() {
+    let refused = |steps| {
+        let scene = flowing(Scene::closed(3, Nanos::from_secs(3)), steps).on(|sim| sim.refuse = 1.0);
+        scene.play(|| after(MS)).sum.due
+    };
+    assert_eq!(refused(vec![send(0), Step::Pace(SECOND)]), 9);
+    let plain = Scene::closed(3, Nanos::from_secs(3)).on(|sim| sim.refuse = 1.0).play(|| after(MS)).sum.due;
+    let flow = refused(vec![send(0)]);
+    assert!(flow <= plain.max(100), "{flow} requests, of a plain run {plain}");
+}

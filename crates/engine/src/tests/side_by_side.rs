@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use measure::{Histogram, Nanos};
 use net::sim::{ReplyOwned, SimSettings};
-use plan::flow::{Called, Flow, OnFailure, Pause, Step};
+use plan::flow::{Called, Flow, OnFailure, Pause, Step, Way};
 use plan::scenarios::{Scenario, together};
 use plan::{Arrivals, Load, Stage, WeightedUrl};
 use record::Named;
@@ -315,5 +315,27 @@ fn two_steps_at_a_queue_take_as_long_beside_another_scenario_as_theory_says() {
         let expected = steps / (1.0 / service - rate);
         let found = came(&played, number, 2).took.mean().expect("some").as_secs_f64();
         assert!((found / expected - 1.0).abs() < 0.08, "scenario {number}: {found} s, {expected} s expected");
+    }
+}
+
+/// What `think` of a scenario is: a pause behind each of its requests.
+#[test]
+fn think_and_pace_of_scenarios_hold_after_failures_in_closed_and_open_load() {
+    let three = Nanos::from_secs(3);
+    let think = || vec![send(0), pause(1000)];
+    let way = |url| Way { weight: 1.0, steps: vec![send(url)] };
+    let closed = scenario("closed", users(3, three), think());
+    let mixed = scenario("mixed", users(3, three), vec![Step::Choose { ways: vec![way(0), way(1)] }, pause(1000)]);
+    let paced = scenario("paced", users(3, three), vec![send(0), send(1), Step::Pace(SECOND)]);
+    let most = Some(3);
+    let open = Scenario { max_users: most, ..scenario("open", rate(1000.0, three, Arrivals::Constant), think()) };
+    let missing = || |now: Nanos, _: &Ask<'_>| (now + Nanos(1), ReplyOwned::new(404, b""));
+    for workers in [1, 3] {
+        let scene = scene(vec![closed.clone(), mixed.clone(), paced.clone(), open.clone()]);
+        let played = scene.with(|plan| plan.workers = workers).play(missing);
+        let of = |number| came(&played, number, 4).requests;
+        for number in 0..4 {
+            assert_eq!(of(number), [9, 0, 9, 0], "scenario {number}, {workers} workers");
+        }
     }
 }
