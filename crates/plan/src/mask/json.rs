@@ -32,10 +32,51 @@ fn next_start(text: &str, from: usize) -> Option<usize> {
 pub fn texts(document: &str) -> impl Iterator<Item = &str> {
     let mut rest = document;
     std::iter::from_fn(move || {
-        let inner = &rest[rest.find('"')? + 1..];
-        let is_end = |at: &usize| inner[..*at].bytes().rev().take_while(|b| *b == b'\\').count().is_multiple_of(2);
-        let end = inner.match_indices('"').map(|(at, _)| at).find(is_end)?;
-        rest = &inner[end + 1..];
-        Some(&inner[..end])
+        let (_, inner, behind) = next_text(rest)?;
+        rest = behind;
+        Some(inner)
     })
+}
+
+/// What stands before the next text, what stands in it, and what behind it.
+fn next_text(document: &str) -> Option<(&str, &str, &str)> {
+    let (before, inner) = document.split_once('"')?;
+    let is_end = |at: &usize| !ends_in_escape(&inner[..*at]);
+    let end = inner.match_indices('"').map(|(at, _)| at).find(is_end)?;
+    Some((before, &inner[..end], &inner[end + 1..]))
+}
+
+/// True where the last backslash escapes what comes next.
+pub fn ends_in_escape(text: &str) -> bool {
+    !text.bytes().rev().take_while(|b| *b == b'\\').count().is_multiple_of(2)
+}
+
+/// The document with other texts (of which some are keys), and with texts in the place of numbers, where there are any.
+pub fn rewritten(
+    document: &str,
+    mut text: impl FnMut(&str, bool) -> String,
+    mut number: impl FnMut(&str) -> Option<String>,
+) -> String {
+    let (mut out, mut rest) = (String::with_capacity(document.len()), document);
+    while let Some((before, inner, behind)) = next_text(rest) {
+        bare(before, &mut out, &mut number);
+        let is_key = behind.trim_start().starts_with(':');
+        out.extend(["\"", &text(inner, is_key), "\""]);
+        rest = behind;
+    }
+    bare(rest, &mut out, &mut number);
+    out
+}
+
+/// What stands between texts: marks, blanks, words and numbers.
+fn bare(between: &str, out: &mut String, number: &mut impl FnMut(&str) -> Option<String>) {
+    let is_mark = |c: char| c.is_ascii_whitespace() || "{}[],:".contains(c);
+    for piece in between.split_inclusive(is_mark) {
+        let scalar = piece.trim_end_matches(is_mark);
+        let other = Some(scalar).filter(|scalar| scalar.starts_with(|c: char| c == '-' || c.is_ascii_digit()));
+        match other.and_then(&mut *number) {
+            Some(text) => out.extend(["\"", &text, "\"", &piece[scalar.len()..]]),
+            None => out.push_str(piece),
+        }
+    }
 }

@@ -6,10 +6,23 @@
 use super::names::{is_doubtful, is_secret, is_secret_header};
 use super::{MASK, json, redis, sql};
 
+/// What is read as JSON.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Json {
+    /// Any text: it may begin or end in the middle of a document.
+    Piece,
+    /// A whole document, without what stands in its texts.
+    Document,
+    /// What stands in a text of a document.
+    Text,
+}
+
 /// The secrets of a text, by where they stand.
 pub struct Spans<'a> {
     text: &'a str,
     found: Vec<(usize, usize)>,
+    /// The quotes of numbers in documents, by where they begin: what takes their place is a text.
+    quoted: Vec<(usize, &'a str)>,
     known: Vec<&'a str>,
 }
 
@@ -29,7 +42,7 @@ pub(super) fn is_slot(text: &str) -> bool {
 impl<'a> Spans<'a> {
     /// None yet.
     pub fn none(text: &'a str) -> Spans<'a> {
-        Spans { text, found: Vec::new(), known: Vec::new() }
+        Spans { text, found: Vec::new(), quoted: Vec::new(), known: Vec::new() }
     }
 
     /// Of any text: what was said, sent or received, an option, a command.
@@ -50,7 +63,7 @@ impl<'a> Spans<'a> {
         self.lines(text);
         self.urls(text);
         self.pairs(text);
-        self.json(text);
+        self.json(text, Json::Piece);
         self.form_parts(text);
         self.inputs(text);
         redis::replies(self, text);
@@ -59,11 +72,17 @@ impl<'a> Spans<'a> {
 
     /// A whole document of JSON, which stays one: values by their keys, and what stands in single texts.
     fn document(&mut self, text: &'a str) {
-        self.json(text);
+        let first = self.found.len();
+        self.json(text, Json::Document);
         for inner in json::texts(text) {
+            self.json(inner, Json::Text);
             self.urls(inner);
             self.pairs(inner);
             sql::literals(self, inner);
+        }
+        for (from, to) in &mut self.found[first..] {
+            // The backslash belongs to what comes next.
+            *to -= usize::from(json::ends_in_escape(&self.text[*from..*to]));
         }
     }
 
@@ -92,11 +111,12 @@ impl<'a> Spans<'a> {
     /// The text with stars in the places found.
     pub fn masked(mut self) -> String {
         self.found.sort_unstable();
+        self.quoted.sort_unstable();
         let (mut shown, mut at) = (String::with_capacity(self.text.len()), 0);
         for (from, to) in self.found {
             if from >= at {
-                shown.push_str(&self.text[at..from]);
-                shown.push_str(MASK);
+                let quote = self.quoted.binary_search_by_key(&from, |(at, _)| *at).map_or("", |at| self.quoted[at].1);
+                shown.extend([&self.text[at..from], quote, MASK, quote]);
             }
             at = at.max(to);
         }
@@ -259,10 +279,12 @@ impl<'a> Spans<'a> {
     }
 
     /// `"name": value` anywhere, also within a text of JSON (`\"name\": \"value\"`), with all values of a list.
-    fn json(&mut self, text: &'a str) {
+    fn json(&mut self, text: &'a str, kind: Json) {
         for (at, _) in text.match_indices(':') {
             let before = text[..at].trim_end();
-            let Some(quote) = before.chars().next_back().filter(|c| "\"'".contains(*c)) else { continue };
+            if !before.ends_with(['"', '\'']) {
+                continue;
+            }
             let inner = before[..before.len() - 1].trim_end_matches('\\');
             let part = |b: &u8| b.is_ascii_alphanumeric() || b"_-.$ ".contains(b);
             let name = &inner[inner.len() - inner.bytes().rev().take_while(part).count()..];
@@ -270,21 +292,28 @@ impl<'a> Spans<'a> {
                 continue;
             }
             // As many backslashes as before the quotes of the name: JSON within JSON.
-            let mark = format!("{}{quote}", "\\".repeat(before.len() - 1 - inner.len()));
+            let mark = &before[inner.len()..];
+            if kind == Json::Document && mark != "\"" {
+                continue;
+            }
             let value = text[at + 1..].trim_start();
             match value.strip_prefix('[') {
                 Some(list) => {
                     let mut rest = list;
-                    while let Some((text, behind)) = json_text(rest.trim_start_matches([',', ' ', '\n', '\r']), &mark) {
+                    while let Some((text, behind)) = json_text(rest.trim_start_matches([',', ' ', '\n', '\r']), mark) {
                         self.json_value(name, text);
                         rest = behind;
                     }
                 }
-                None => match json_text(value, &mark) {
+                None => match json_text(value, mark) {
                     Some((text, _)) => self.json_value(name, text),
                     None => {
                         let number = |b: &u8| b.is_ascii_digit() || b"+-.eE".contains(b);
-                        self.json_value(name, &value[..value.bytes().take_while(number).count()]);
+                        let (value, found) = (&value[..value.bytes().take_while(number).count()], self.found.len());
+                        self.json_value(name, value);
+                        if kind != Json::Piece && self.found.len() > found {
+                            self.quoted.push((self.found[found].0, mark));
+                        }
                     }
                 },
             }

@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::places::{Spans, is_slot};
-use super::{MASK, option_spans};
+use super::{MASK, json, option_spans};
 use crate::Plan;
 
 /// A word or a number as short as this may be any: it is hidden between quotes and in messages of bytes only.
@@ -146,15 +146,43 @@ impl Secrets {
         }
     }
 
-    /// The text without them.
+    /// The text without them. Documents of JSON in it stay such.
     pub fn hide(&self, text: &str) -> String {
-        let mut shown = text.to_owned();
-        for (_, value) in &self.values {
-            if shown.contains(value.as_str()) {
-                shown = hidden(&shown, value);
-            }
+        if self.values.is_empty() {
+            return text.to_owned();
         }
-        shown
+        let (mut shown, mut from) = (String::with_capacity(text.len()), 0);
+        for document in json::documents(text) {
+            shown += &self.hide_in_text(&text[from..document.start]);
+            shown += &self.hide_in_document(&text[document.clone()]);
+            from = document.end;
+        }
+        shown + &self.hide_in_text(&text[from..])
+    }
+
+    fn hide_in_text(&self, text: &str) -> String {
+        let all = self.values.iter().map(|(_, value)| value);
+        all.fold(text.to_owned(), |shown, value| hidden_in(shown, value))
+    }
+
+    fn hide_in_document(&self, document: &str) -> String {
+        let mut values: Vec<_> = self.values.iter().map(|(_, value)| value).collect();
+        values.retain(|value| document.contains(value.as_str()));
+        if values.is_empty() {
+            return document.to_owned();
+        }
+        let text = |text: &str, is_key: bool| {
+            // As in a text of its own, between its quotes; a secret that is a short word may be the name of something, too.
+            let quoted = format!("\"{text}\"");
+            let meant = values.iter().filter(|value| !is_key || value.len() > ALONE);
+            let shown = meant.fold(quoted, |shown, value| hidden_within(shown, value));
+            shown[1..shown.len() - 1].to_owned()
+        };
+        let number = |number: &str| values.iter().any(|value| *value == number).then(|| MASK.to_owned());
+        let shown = json::rewritten(document, text, number);
+        // What is a piece of a document itself: hidden, though the rest is none any more.
+        let pieces = values.iter().filter(|value| value.len() > ALONE && value.contains(['"', '{', '}', '[', ']']));
+        pieces.fold(shown, |shown, value| hidden_in(shown, value))
     }
 
     /// Texts that belong together without them, and without what stands where secrets stand in one of them.
@@ -165,6 +193,16 @@ impl Secrets {
             **text = known.hide(&Spans::of_text(text).masked());
         }
     }
+}
+
+fn hidden_in(text: String, value: &str) -> String {
+    if text.contains(value) { hidden(&text, value) } else { text }
+}
+
+/// As [`hidden_in`], of a text of JSON with its quotes: where it would be none afterwards, it is hidden as a whole.
+fn hidden_within(text: String, value: &str) -> String {
+    let shown = hidden_in(text, value);
+    if serde_json::from_str::<String>(&shown).is_ok() { shown } else { format!("\"{MASK}\"") }
 }
 
 fn hidden(text: &str, value: &str) -> String {
