@@ -59,7 +59,7 @@ pub struct Processes {
 /// What every process of a run is told, whatever its share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Briefing {
-    /// What is run, in words that the engine does not read: whoever writes them reads them in [`Assignment::words`].
+    /// What is run, in words that the engine does not read: whoever writes them reads them in [`crate::Assignment::words`].
     pub words: String,
     /// What the plan names and does not hold.
     pub bundle: Bundle,
