@@ -25,6 +25,15 @@ impl Request {
             None => foreign(type_name::<T>()),
         }
     }
+
+    /// What its protocol made, to be changed while nobody else has the handle: before the run.
+    ///
+    /// # Panics
+    /// Where the handle was cloned, or is another protocol's.
+    pub fn of_mut<T: Any>(&mut self) -> &mut T {
+        let request = Arc::get_mut(&mut self.0).expect("a request is changed before anybody else has it");
+        request.downcast_mut().unwrap_or_else(|| foreign(type_name::<T>()))
+    }
 }
 
 #[cold]

@@ -66,8 +66,7 @@ impl Http {
     ) -> Result<HttpDialogue, Complaint> {
         // No proxy sends HTTP/2 in clear on.
         let proxies = if version == Version::Two { Arc::default() } else { Arc::clone(&asked.proxies) };
-        let mut draft = Http1.draft(asked, proxies, marks)?;
-        let one = &draft.dialogue;
+        let mut one = Http1.dialogue(asked, proxies, marks)?;
         if streams > 1 && one.one_exchange_per_connection() {
             let trouble = "does not go with --no-keepalive, where requests never share a connection; leave one of \
                 them out";
@@ -76,17 +75,15 @@ impl Http {
         let mut preparer = Preparer::of(one.remembers());
         if version != Version::One {
             // The fields of the requests said most are remembered first.
-            let mut order: Vec<usize> = (0..draft.requests.len()).collect();
-            order.sort_unstable_by(|a, b| {
-                draft.requests[*b].weight.total_cmp(&draft.requests[*a].weight).then(a.cmp(b))
-            });
+            let mut order: Vec<usize> = (0..one.requests.len()).collect();
+            order.sort_unstable_by(|a, b| one.requests[*b].weight.total_cmp(&one.requests[*a].weight).then(a.cmp(b)));
             for at in order {
-                let tls = one.origins[draft.requests[at].origin].tls;
-                let request = &mut draft.requests[at].request;
+                let tls = one.origins[one.requests[at].origin].tls;
+                let request: &mut http1::Request = one.requests[at].request.of_mut();
                 request.two = Some(preparer.prepare(request, tls, marks)?);
             }
         }
-        Ok(HttpDialogue { one: draft.finish(), version, streams, lexicon: Arc::new(preparer.lexicon) })
+        Ok(HttpDialogue { one, version, streams, lexicon: Arc::new(preparer.lexicon) })
     }
 }
 

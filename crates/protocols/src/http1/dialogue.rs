@@ -57,8 +57,8 @@ impl Protocol for Http1 {
 
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
         let mut marks = Marks::new(asked);
-        match self.draft(asked, Arc::clone(&asked.proxies), &mut marks) {
-            Ok(draft) => Ok(Arc::new(draft.finish())),
+        match self.dialogue(asked, Arc::clone(&asked.proxies), &mut marks) {
+            Ok(dialogue) => Ok(Arc::new(dialogue)),
             Err(complaint) => Err(marks.complaint(complaint)),
         }
     }
@@ -67,7 +67,12 @@ impl Protocol for Http1 {
 impl Http1 {
     /// As [`Protocol::prepare`], with slots taken out of all texts. `proxies`: those that requests may be sent to, where they
     /// are not all tunnels.
-    pub(crate) fn draft(self, asked: &Asked, proxies: Arc<Proxies>, marks: &mut Marks) -> Result<Draft, Complaint> {
+    pub(crate) fn dialogue(
+        self,
+        asked: &Asked,
+        proxies: Arc<Proxies>,
+        marks: &mut Marks,
+    ) -> Result<Http1Dialogue, Complaint> {
         let wishes = Wishes::read(asked, marks)?;
         let (mut origins, mut recipes, mut names) = (Vec::new(), Vec::new(), Names::default());
         let mut requests = Vec::with_capacity(asked.urls.len());
@@ -75,6 +80,7 @@ impl Http1 {
         let own_has = |name: &str| asked.own.iter().any(|own| own.contains_key(name));
         let follows = wishes.follows() || own_has("redirects") || wishes.pages().is_some() || own_has(RESOURCES);
         let (mut others, mut pages) = (Vec::new(), Planned::default());
+        let (mut withheld, mut slots, mut once) = (false, false, true);
         for (index, url) in asked.urls.iter().enumerate() {
             let own = url_overrides::wished(asked, index, OF_ONE_URL, |asked| Wishes::read(asked, marks))?;
             let wished = own.as_ref().unwrap_or(&wishes);
@@ -96,7 +102,10 @@ impl Http1 {
                 None => encode_listed(&recipe, index as u32),
             };
             let request = compiled(request, &mut recipe, (follows, expect_filled.as_deref()), marks)?;
-            requests.push(Weighted { request, origin, weight: url.weight });
+            withheld |= request.marks & EXPECTS != 0;
+            slots |= request.slots.is_some();
+            once &= request.marks & LAST != 0;
+            requests.push(Weighted { request, origin, weight: url.weight }.erased());
             match asked.name(index) {
                 Some(name) => names.add(name),
                 None => names.add(&unnamed(&recipe, url)),
@@ -109,7 +118,6 @@ impl Http1 {
             return Err(Complaint::new("URL", "none was given; write one, for instance http://127.0.0.1:8080/"));
         }
         let old = wishes.speaks_old();
-        let withheld = requests.iter().any(|weighted| weighted.request.marks & EXPECTS != 0);
         withheld::check(asked, withheld)?;
         let pages = pages.rules(&origins, &mut names, &mut others)?;
         let mut rules = wishes.rules(others, (recipes, pages), proxies);
@@ -118,31 +126,15 @@ impl Http1 {
             (checks.plain, checks.but_cookies) = (false, false);
         }
         let rules = Arc::new(rules);
-        let slots = requests.iter().any(|weighted| weighted.request.slots.is_some());
-        let once = requests.iter().all(|weighted| weighted.request.marks & LAST != 0);
         let end = marks.end();
-        let dialogue = Http1Dialogue { requests: Vec::new(), names, origins, rules, slots, once, old, end };
-        Ok(Draft { dialogue, requests })
-    }
-}
-
-/// A dialogue whose requests may still be changed.
-pub(crate) struct Draft {
-    pub dialogue: Http1Dialogue,
-    pub requests: Vec<Weighted<Request>>,
-}
-
-impl Draft {
-    /// The dialogue with its requests, which nothing changes any more.
-    pub fn finish(self) -> Http1Dialogue {
-        Http1Dialogue { requests: self.requests.into_iter().map(Weighted::erased).collect(), ..self.dialogue }
+        Ok(Http1Dialogue { requests, names, origins, rules, slots, once, old, end })
     }
 }
 
 /// Everything a run will say in HTTP/1.1.
 #[derive(Debug)]
 pub struct Http1Dialogue {
-    requests: Vec<Weighted>,
+    pub(crate) requests: Vec<Weighted>,
     names: Names,
     pub(crate) origins: Vec<Origin>,
     pub(crate) rules: Arc<Rules>,
