@@ -7,10 +7,17 @@ use measure::Rng;
 /// Chooses indices at random with given weights.
 #[derive(Clone, Debug)]
 pub struct Mix {
-    /// For each column: the chance (of 2^32) to stay in it, and where to go otherwise: a whole one leads to itself.
-    /// Of a million URLs, too; so whoever chooses among the same shares them.
-    columns: Arc<[(u32, u32)]>,
+    entries: Entries,
     rng: Rng,
+}
+
+/// The entries to choose from: a million URLs, too, so whoever chooses among the same shares their weights.
+#[derive(Clone, Debug)]
+enum Entries {
+    /// So many of the same weight, which need no table.
+    Equal(u64),
+    /// For each column: the chance (of 2^32) to stay in it, and where to go otherwise: a whole one leads to itself.
+    Columns(Arc<[(u32, u32)]>),
 }
 
 /// One, in the fixed point of the chances.
@@ -20,40 +27,48 @@ impl Mix {
     /// A choice among `weights.len()` entries. Weights need not add up to one; those that are not positive numbers are
     /// never chosen, unless none is positive: then all are equal.
     pub fn new(weights: &[f64], seed: u64) -> Mix {
+        let rng = Rng::new(seed);
+        if weights.windows(2).all(|pair| pair[0] == pair[1]) {
+            return Mix { entries: Entries::Equal(weights.len() as u64), rng };
+        }
         let mut weights: Vec<f64> = weights.iter().map(|&w| if w.is_finite() { w.max(0.0) } else { 0.0 }).collect();
         // Divided by the greatest first, so that huge weights do not add up to infinity.
         let greatest = weights.iter().copied().fold(0.0, f64::max);
         weights.iter_mut().for_each(|w| *w = if greatest > 0.0 { *w / greatest } else { 1.0 });
-        Mix { columns: columns(weights).into(), rng: Rng::new(seed) }
+        Mix { entries: Entries::Columns(columns(weights).into()), rng }
     }
 
     /// The same choice with a seed of its own.
     pub fn seeded(&self, seed: u64) -> Mix {
-        Mix { columns: Arc::clone(&self.columns), rng: Rng::new(seed) }
+        Mix { entries: self.entries.clone(), rng: Rng::new(seed) }
     }
 
     /// The index of the next entry; 0 where there is but one (or none), and then no random number is drawn.
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "a mix never ends, so callers are spared the Option")]
     pub fn next(&mut self) -> usize {
-        drawn(&self.columns, &mut self.rng)
+        self.entries.draw(&mut self.rng)
     }
 
     /// As [`Mix::next`], drawn from elsewhere.
     pub fn pick(&self, rng: &mut Rng) -> usize {
-        drawn(&self.columns, rng)
+        self.entries.draw(rng)
     }
 }
 
-#[inline]
-fn drawn(columns: &[(u32, u32)], rng: &mut Rng) -> usize {
-    let n = columns.len();
-    if n <= 1 {
-        return 0;
+impl Entries {
+    #[inline]
+    fn draw(&self, rng: &mut Rng) -> usize {
+        match self {
+            Entries::Equal(..=1) => 0,
+            Entries::Equal(entries) => rng.below(*entries) as usize,
+            Entries::Columns(columns) => {
+                let column = rng.below(columns.len() as u64) as usize;
+                let (stay, other) = columns[column];
+                if rng.next_u64() >> 32 < u64::from(stay) { column } else { other as usize }
+            }
+        }
     }
-    let column = rng.below(n as u64) as usize;
-    let (stay, other) = columns[column];
-    if rng.next_u64() >> 32 < u64::from(stay) { column } else { other as usize }
 }
 
 /// Columns of equal height, each holding at most two entries.

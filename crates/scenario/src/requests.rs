@@ -10,7 +10,7 @@ use crate::{Act, Mix, News, Scenario};
 #[derive(Clone, Debug)]
 pub struct Requests {
     mix: Mix,
-    /// Where each leads.
+    /// Where each leads; empty where all lead to the first origin.
     origins: Arc<[u32]>,
     /// One after the other; else one a visit.
     again: bool,
@@ -22,7 +22,10 @@ pub struct Requests {
 impl Requests {
     /// Of requests with these weights and origins; one a visit.
     pub fn new(requests: impl Iterator<Item = (f64, u32)>) -> Requests {
-        let (weights, origins): (Vec<f64>, Vec<u32>) = requests.unzip();
+        let (weights, mut origins): (Vec<f64>, Vec<u32>) = requests.unzip();
+        if origins.iter().all(|origin| *origin == 0) {
+            origins = Vec::new();
+        }
         let mix = Mix::new(&weights, 0);
         Requests { mix, origins: origins.into(), again: false, think: None, rng: Rng::new(0) }
     }

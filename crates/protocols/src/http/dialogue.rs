@@ -75,9 +75,9 @@ impl Http {
         let mut preparer = Preparer::of(one.remembers());
         if version != Version::One {
             // The fields of the requests said most are remembered first.
-            let mut order: Vec<usize> = (0..one.requests.len()).collect();
-            order.sort_unstable_by(|a, b| one.requests[*b].weight.total_cmp(&one.requests[*a].weight).then(a.cmp(b)));
-            for at in order {
+            let mut order: Vec<u32> = (0..one.requests.len() as u32).collect();
+            order.sort_by(|a, b| one.requests[*b as usize].weight.total_cmp(&one.requests[*a as usize].weight));
+            for at in order.into_iter().map(|at| at as usize) {
                 let tls = one.origins[one.requests[at].origin].tls;
                 let request: &mut http1::Request = one.requests[at].request.of_mut();
                 request.two = Some(preparer.prepare(request, tls, marks)?);
