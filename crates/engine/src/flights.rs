@@ -1,5 +1,7 @@
 //! The exchanges that are not over: what was due, where each stands, and when its time is over.
 
+use std::sync::Arc;
+
 use measure::Nanos;
 use wire::{Dialogue, ExchangeId, Fill, Request};
 
@@ -34,7 +36,7 @@ pub(crate) struct Flights {
     slab: Exchanges,
     alive: u32,
     /// Requests made during the run (hops of redirects), by the slot of their exchange.
-    own: Vec<Option<Request>>,
+    own: Vec<Option<Arc<Request>>>,
     fills: FillSource,
     /// Numbers that requests took on their connections, by the slot of their exchange; none where none took any.
     sequences: Vec<u64>,
@@ -118,7 +120,7 @@ impl Flights {
     }
 
     /// The exchange sends a request of its own.
-    pub fn sends(&mut self, id: ExchangeId, request: Request) {
+    pub fn sends(&mut self, id: ExchangeId, request: Arc<Request>) {
         let slot = id.0 as usize;
         if self.own.len() <= slot {
             self.own.resize_with(slot + 1, || None);
@@ -153,7 +155,7 @@ impl Flights {
     pub fn request<'a>(&'a self, prepared: &'a dyn Dialogue, x: &Exchange, id: ExchangeId) -> Option<&'a Request> {
         match prepared.requests().get(x.request as usize) {
             Some(prepared) => Some(&prepared.request),
-            None => self.own.get(id.0 as usize)?.as_ref(),
+            None => self.own.get(id.0 as usize)?.as_deref(),
         }
     }
 

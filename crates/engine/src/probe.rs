@@ -303,11 +303,11 @@ struct OneShots<'a> {
 }
 
 impl OneShots<'_> {
-    fn run(&self, d: &Arc<dyn Dialogue>, requests: &[Request]) -> Option<OneShotFailure> {
+    fn run(&self, d: &Arc<dyn Dialogue>, requests: &[Arc<Request>]) -> Option<OneShotFailure> {
         if requests.is_empty() {
             return None;
         }
-        let list: Vec<&Request> = requests.iter().collect();
+        let list: Vec<&Request> = requests.iter().map(|request| &**request).collect();
         let &OneShots { setup, stop, patience, until, until_failure } = self;
         let memory = &RefCell::default();
         for origin in d.origins() {

@@ -1,6 +1,7 @@
 //! What a session tells: what became of exchanges, and what else happened in a conversation.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::{ExchangeId, FaultKind, Lesson, Origin, Request};
 
@@ -153,5 +154,5 @@ pub struct Follow {
     /// Where it goes.
     pub origin: Origin,
     /// The request.
-    pub request: Request,
+    pub request: Arc<Request>,
 }

@@ -32,10 +32,10 @@ pub use network::{Arrival, ConnId, Dial, ListenerId, Network, Place, Rest, Runni
 pub use options::{Asked, AskedUrl, Complaint, OptionSpec, Options, Takes, Text, option};
 pub use out::Out;
 pub use protocol::{
-    Belongs, Broken, ByOrder, Dialogue, Established, ExchangeId, Full, Origin, Protocol, SHOWN, Sent, Session, Weighted,
+    Belongs, Broken, ByOrder, Dialogue, Established, ExchangeId, Full, Origin, Protocol, SHOWN, Sent, Session,
 };
 pub use proxy::{Exception, Proxies, Proxy, ProxyKind, bracketed};
-pub use request::Request;
+pub use request::{Request, Requests, Weighted};
 pub use secure::{Fed, Handshake, SecureChannel, Security};
 pub use server::{Ask, Extent, Reply, ServerSession, Shape};
 pub use trace::{TRACEPARENT, Trace};

@@ -1,6 +1,5 @@
 //! How a protocol plugs in.
 
-use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +7,8 @@ use std::sync::Arc;
 use measure::Nanos;
 
 use crate::{
-    Asked, Complaint, Done, FaultKind, Fill, Found, Lesson, Memory, Names, OptionSpec, Out, Recalled, Request, Trace,
+    Asked, Complaint, Done, FaultKind, Fill, Found, Lesson, Memory, Names, OptionSpec, Out, Recalled, Request,
+    Requests, Trace,
 };
 
 /// Where connections of a request go: what the pool keys on.
@@ -83,24 +83,6 @@ pub trait Protocol: Send + Sync + 'static {
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint>;
 }
 
-/// One prepared request and where it goes; `R` is what its protocol knows it as while it prepares.
-#[derive(Clone, Debug)]
-pub struct Weighted<R = Request> {
-    /// The request.
-    pub request: R,
-    /// Index into [`Dialogue::origins`].
-    pub origin: usize,
-    /// How often it is chosen, relative to the others.
-    pub weight: f64,
-}
-
-impl<R: Any + Send + Sync> Weighted<R> {
-    /// The same as the engine holds it.
-    pub fn erased(self) -> Weighted {
-        Weighted { request: Request::new(self.request), origin: self.origin, weight: self.weight }
-    }
-}
-
 /// The most bytes of each direction of a conversation that are kept to be shown; the rest is counted.
 pub const SHOWN: usize = 1 << 20;
 
@@ -116,7 +98,7 @@ pub enum ByOrder {
 /// Everything a run will say in a protocol: prepared once, shared read-only by the workers.
 pub trait Dialogue: Send + Sync + 'static {
     /// The requests to choose from; at least one.
-    fn requests(&self) -> &[Weighted];
+    fn requests(&self) -> &dyn Requests;
     /// Where they go; at least one.
     fn origins(&self) -> &[Origin];
     /// What the requests are called in figures, in their order. None named: they share one row, which is the whole.
@@ -125,12 +107,12 @@ pub trait Dialogue: Send + Sync + 'static {
     }
     /// Requests sent once before the run (`--before`), outside of all figures: on one connection to each origin, one after
     /// the other, in this order. One that fails ends the run before it began.
-    fn before(&self) -> &[Request] {
+    fn before(&self) -> &[Arc<Request>] {
         &[]
     }
     /// As [`Dialogue::before`], once the run is over (`--after`), also where it was interrupted. One that fails is told, and
     /// the rest are sent.
-    fn after(&self) -> &[Request] {
+    fn after(&self) -> &[Arc<Request>] {
         &[]
     }
     /// What to offer by ALPN on TLS connections.

@@ -1,17 +1,39 @@
-//! A request as the engine holds it: one handle, whatever its protocol made of it.
+//! Requests as the engine sees them: all alike, whatever their protocol made of them.
 
 use std::any::{Any, type_name};
 use std::fmt;
+use std::ops::{Deref, DerefMut, Index};
 use std::sync::Arc;
 
-/// A request of some protocol: prepared before the run, or made during it. Only its protocol looks inside.
+/// A request of some protocol: prepared before the run, or made during it. Only its protocol looks inside; everybody else has a reference to a
+/// `Request` of a type that is not known.
 #[derive(Clone)]
-pub struct Request(Arc<dyn Any + Send + Sync>);
+pub struct Request<T: ?Sized = dyn Any + Send + Sync>(T);
+
+impl<T> Request<T> {
+    /// What a protocol made.
+    pub const fn new(made: T) -> Request<T> {
+        Request(made)
+    }
+}
+
+impl<T> Deref for Request<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Request<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
 
 impl Request {
-    /// A handle on what a protocol made.
-    pub fn new<T: Any + Send + Sync>(request: T) -> Request {
-        Request(Arc::new(request))
+    /// One made during the run, or sent but once: held by itself.
+    pub fn shared<T: Any + Send + Sync>(made: T) -> Arc<Request> {
+        Arc::new(Request(made))
     }
 
     /// What its protocol made.
@@ -25,15 +47,6 @@ impl Request {
             None => foreign(type_name::<T>()),
         }
     }
-
-    /// What its protocol made, to be changed while nobody else has the handle: before the run.
-    ///
-    /// # Panics
-    /// Where the handle was cloned, or is another protocol's.
-    pub fn of_mut<T: Any>(&mut self) -> &mut T {
-        let request = Arc::get_mut(&mut self.0).expect("a request is changed before anybody else has it");
-        request.downcast_mut().unwrap_or_else(|| foreign(type_name::<T>()))
-    }
 }
 
 #[cold]
@@ -41,8 +54,59 @@ fn foreign(expected: &str) -> ! {
     panic!("a request is submitted to the protocol that made it: {expected} was expected")
 }
 
-impl fmt::Debug for Request {
+impl<T: ?Sized> fmt::Debug for Request<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Request")
+    }
+}
+
+/// One prepared request and where it goes.
+#[derive(Clone, Debug)]
+pub struct Weighted<T: ?Sized = dyn Any + Send + Sync> {
+    /// Index into [`crate::Dialogue::origins`].
+    pub origin: usize,
+    /// How often it is chosen, relative to the others.
+    pub weight: f64,
+    /// The request.
+    pub request: Request<T>,
+}
+
+impl<T> Weighted<T> {
+    /// A request that goes to the origin of this index, chosen so often relative to the others.
+    pub const fn new(request: T, origin: usize, weight: f64) -> Weighted<T> {
+        Weighted { origin, weight, request: Request::new(request) }
+    }
+}
+
+/// The prepared requests of a dialogue: a million of them are held as their protocol made them, one after the other.
+#[expect(clippy::len_without_is_empty, reason = "a dialogue has at least one")]
+pub trait Requests {
+    /// How many there are.
+    fn len(&self) -> usize;
+    /// One of them, by its number.
+    fn get(&self, at: usize) -> Option<&Weighted>;
+}
+
+impl<T: Any + Send + Sync> Requests for Vec<Weighted<T>> {
+    fn len(&self) -> usize {
+        self.as_slice().len()
+    }
+    #[inline]
+    fn get(&self, at: usize) -> Option<&Weighted> {
+        self.as_slice().get(at).map(|one| one as &Weighted)
+    }
+}
+
+impl dyn Requests + '_ {
+    /// All of them, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &Weighted> {
+        (0..self.len()).map(|at| &self[at])
+    }
+}
+
+impl Index<usize> for dyn Requests + '_ {
+    type Output = Weighted;
+    fn index(&self, at: usize) -> &Weighted {
+        self.get(at).expect("a dialogue has the requests that its users choose from")
     }
 }

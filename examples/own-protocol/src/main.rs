@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use wire::{
     Asked, Broken, Complaint, Dialogue, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full, OptionSpec,
-    Origin, Out, Protocol, Request, Sent, Session, Takes, Text, Weighted,
+    Origin, Out, Protocol, Request, Requests, Sent, Session, Takes, Text, Weighted,
 };
 
 /// The longest answer that is taken: nothing from the network may grow without a bound.
@@ -41,8 +41,7 @@ impl Protocol for Lines {
             let host = url.url.trim_start_matches("lines://").trim_end_matches('/');
             let (host, port) = host.rsplit_once(':').unwrap_or((host, "7"));
             let port = port.parse().map_err(|_| Complaint::new("URL", "has no port; write lines://host:7"))?;
-            let request = Request::new(format!("{line}\n"));
-            said.requests.push(Weighted { request, origin: said.origins.len(), weight: url.weight });
+            said.requests.push(Weighted::new(format!("{line}\n"), said.origins.len(), url.weight));
             said.origins.push(Origin::tcp(host, port, false));
         }
         Ok(Arc::new(said))
@@ -51,13 +50,13 @@ impl Protocol for Lines {
 
 /// All that a run says.
 struct Said {
-    requests: Vec<Weighted>,
+    requests: Vec<Weighted<String>>,
     origins: Vec<Origin>,
     expected: Option<Box<[u8]>>,
 }
 
 impl Dialogue for Said {
-    fn requests(&self) -> &[Weighted] {
+    fn requests(&self) -> &dyn Requests {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {

@@ -38,7 +38,7 @@ enum Stand {
 /// Which origins of a run a `close` is about, by the servers it names; None: all of them.
 pub(crate) fn origins_of(servers: &[String], plan: &Plan, dialogue: &dyn Dialogue) -> Option<Vec<u32>> {
     let meant = |url: &str| servers.iter().any(|server| server_of(server) == server_of(url));
-    let urls = plan.urls.iter().zip(dialogue.requests());
+    let urls = plan.urls.iter().zip(dialogue.requests().iter());
     let mut origins: Vec<u32> =
         urls.filter(|(url, _)| meant(&url.url)).map(|(_, request)| request.origin as u32).collect();
     origins.sort_unstable();

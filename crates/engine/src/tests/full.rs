@@ -6,7 +6,7 @@ use measure::Nanos;
 use net::sim::{Peer, Say};
 use wire::{
     Asked, Broken, Complaint, Dialogue, Done, Established, ExchangeId, Fill, Full, OptionSpec, Origin, Out, Protocol,
-    Request, Sent, Session, Weighted,
+    Request, Requests, Sent, Session, Weighted,
 };
 
 use super::harness::{MS, SECOND, Scene};
@@ -25,18 +25,18 @@ impl Protocol for Stubborn {
         &[]
     }
     fn prepare(&self, _asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
-        let requests = vec![Weighted { request: Request::new(()), origin: 0, weight: 1.0 }];
+        let requests = vec![Weighted::new((), 0, 1.0)];
         Ok(Arc::new(Said { requests, origins: vec![Origin::tcp("test", 80, false)] }))
     }
 }
 
 struct Said {
-    requests: Vec<Weighted>,
+    requests: Vec<Weighted<()>>,
     origins: Vec<Origin>,
 }
 
 impl Dialogue for Said {
-    fn requests(&self) -> &[Weighted] {
+    fn requests(&self) -> &dyn Requests {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {

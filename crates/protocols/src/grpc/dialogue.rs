@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use prost_reflect::MethodDescriptor;
 use wire::{
-    Asked, Belongs, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Session, Trace,
-    Weighted,
+    Asked, Belongs, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Requests, Session,
+    Trace, Weighted,
 };
 
 use super::expect::Expected;
@@ -118,7 +118,7 @@ fn prepared(asked: &Asked, marks: &mut Marks) -> Result<GrpcDialogue, Complaint>
         }
         let weight = url.weight / calls.len() as f64;
         calls.iter().for_each(|_| names.add(asked.name(index).unwrap_or(&called)));
-        requests.extend(calls.into_iter().map(|request| Weighted { request, origin, weight }));
+        requests.extend(calls.into_iter().map(|request| Weighted::new(request, origin, weight)));
     }
     if requests.is_empty() {
         let right = "write one, for instance grpc://127.0.0.1:50051/grpc.health.v1.Health/Check";
@@ -129,7 +129,7 @@ fn prepared(asked: &Asked, marks: &mut Marks) -> Result<GrpcDialogue, Complaint>
     let (kept, capture, end) = (Budget::default(), None, marks.end());
     let holds = Arc::new(holds);
     Ok(GrpcDialogue {
-        requests: requests.into_iter().map(Weighted::erased).collect(),
+        requests,
         names,
         origins,
         lexicon,
@@ -253,7 +253,7 @@ fn expected(wishes: &Wishes, method: &MethodDescriptor) -> Result<Option<Arc<Exp
 /// Everything a run will say in gRPC.
 #[derive(Debug)]
 pub struct GrpcDialogue {
-    requests: Vec<Weighted>,
+    requests: Vec<Weighted<Request>>,
     names: Names,
     origins: Vec<Origin>,
     lexicon: Arc<Lexicon>,
@@ -289,7 +289,7 @@ impl GrpcDialogue {
         let slots = request.slots.is_some();
         (request.capture, request.success) = (Some(Arc::clone(&capture)), Statuses::USUAL);
         Ok(GrpcDialogue {
-            requests: vec![Weighted { request: wire::Request::new(request), origin: 0, weight: 1.0 }],
+            requests: vec![Weighted::new(request, 0, 1.0)],
             names: Names::default(),
             origins: vec![place.origin],
             lexicon: Arc::new(maker.lexicon),
@@ -305,7 +305,7 @@ impl GrpcDialogue {
 }
 
 impl Dialogue for GrpcDialogue {
-    fn requests(&self) -> &[Weighted] {
+    fn requests(&self) -> &dyn Requests {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {
@@ -357,7 +357,7 @@ impl Dialogue for GrpcDialogue {
         request.slots.as_ref()?.head.as_ref()?.trace(fill)
     }
     fn readable(&self, established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
-        let requests = self.requests.iter().map(|weighted| weighted.request.of());
+        let requests = self.requests.iter().map(|weighted| &*weighted.request);
         let mut others = Before::default();
         // Of one user, step by step; a flow of several protocols has its own bits above.
         let mut held = self.shown.lock().ok().filter(|_| established.bound & HELD != 0);

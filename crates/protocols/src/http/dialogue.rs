@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wire::{
     Asked, Complaint, Dialogue, Established, Fill, Found, Lesson, Memory, Names, OptionSpec, Origin, Protocol,
-    Recalled, Session, Trace, Weighted,
+    Recalled, Requests, Session, Trace,
 };
 
 use super::options::{self, Version};
@@ -79,7 +79,7 @@ impl Http {
             order.sort_by(|a, b| one.requests[*b as usize].weight.total_cmp(&one.requests[*a as usize].weight));
             for at in order.into_iter().map(|at| at as usize) {
                 let tls = one.origins[one.requests[at].origin].tls;
-                let request: &mut http1::Request = one.requests[at].request.of_mut();
+                let request = &mut one.requests[at].request;
                 request.two = Some(preparer.prepare(request, tls, marks)?);
             }
         }
@@ -108,7 +108,7 @@ impl HttpDialogue {
 }
 
 impl Dialogue for HttpDialogue {
-    fn requests(&self) -> &[Weighted] {
+    fn requests(&self) -> &dyn Requests {
         self.one.requests()
     }
     fn origins(&self) -> &[Origin] {

@@ -69,7 +69,7 @@ fn kept(
     request: &wire::Request,
     done: Done,
     memory: &mut Memory,
-) -> Option<wire::Request> {
+) -> Option<std::sync::Arc<wire::Request>> {
     let mut lesson: Option<Lesson> = None;
     for event in done.events {
         match event {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use url::Url;
 use wire::{
     Asked, Complaint, Dialogue, Established, Fill, Found, Memory, Names, OptionSpec, Origin, Protocol, Proxies,
-    Recalled, SHOWN, Session, Trace, Weighted,
+    Recalled, Requests, SHOWN, Session, Trace, Weighted,
 };
 
 use super::captured::Lesson;
@@ -105,7 +105,7 @@ impl Http1 {
             withheld |= request.marks & EXPECTS != 0;
             slots |= request.slots.is_some();
             once &= request.marks & LAST != 0;
-            requests.push(Weighted { request, origin, weight: url.weight }.erased());
+            requests.push(Weighted::new(request, origin, url.weight));
             match asked.name(index) {
                 Some(name) => names.add(name),
                 None => names.add(&unnamed(&recipe, url)),
@@ -134,7 +134,7 @@ impl Http1 {
 /// Everything a run will say in HTTP/1.1.
 #[derive(Debug)]
 pub struct Http1Dialogue {
-    pub(crate) requests: Vec<Weighted>,
+    pub(crate) requests: Vec<Weighted<Request>>,
     names: Names,
     pub(crate) origins: Vec<Origin>,
     pub(crate) rules: Arc<Rules>,
@@ -193,7 +193,7 @@ impl Http1Dialogue {
 }
 
 impl Dialogue for Http1Dialogue {
-    fn requests(&self) -> &[Weighted] {
+    fn requests(&self) -> &dyn Requests {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {

@@ -50,7 +50,7 @@ pub fn next(recipe: &Recipe, status: u16, head: &[u8], (rules, most): (&Rules, u
     }
     next.url = strip_fragment(url);
     let origin = next.goes_by(&rules.proxies).ok_or(NO_URL)?;
-    let request = wire::Request::new(request::encode(&Arc::new(next)));
+    let request = wire::Request::shared(request::encode(&Arc::new(next)));
     Ok(Hop::To(Box::new(Follow { origin, request })))
 }
 

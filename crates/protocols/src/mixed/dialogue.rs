@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use wire::{
     Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Follow, Found, Lesson, Memory, Names, OptionSpec,
-    Options, Origin, Page, Protocol, Recalled, Session, Takes, Trace, Weighted,
+    Options, Origin, Page, Protocol, Recalled, Requests, Session, Takes, Trace, Weighted,
 };
 
-use super::parts::{Request, inner, inner_code, outer, outer_code, part_of_bound};
+use super::parts::{Made, Request, inner, inner_code, outer, outer_code, part_of_bound};
 use super::session::MixedSession;
 use crate::capture;
 use crate::http1::captured::CAPTURE;
@@ -215,7 +215,7 @@ impl Parts {
 struct Building {
     parts: Parts,
     /// By URL: its request, where that goes, and what it is called.
-    steps: Vec<Option<(wire::Request, usize, String)>>,
+    steps: Vec<Option<(Request, usize, String)>>,
     origins: Vec<Origin>,
 }
 
@@ -233,9 +233,9 @@ impl Building {
             return Err(Complaint::new("flow", trouble));
         }
         let names = dialogue.names();
-        for (at, (url, weighted)) in urls.iter().zip(dialogue.requests()).enumerate() {
+        for (at, (url, weighted)) in urls.iter().zip(dialogue.requests().iter()).enumerate() {
             let name = names.list().get(usize::from(names.of(at))).cloned().unwrap_or_default();
-            let request = Request::outer(part, weighted.request.clone());
+            let request = Request { part, own: Made::Prepared(at) };
             self.steps[*url] = Some((request, first + weighted.origin, name));
         }
         self.parts.set(part, dialogue);
@@ -249,7 +249,7 @@ impl Building {
                 || Complaint::new("URL", format!("`{}` is not a protocol that flows support", asked.urls[at].url));
             let (request, origin, name) = step.ok_or_else(spoken)?;
             names.add(&name);
-            requests.push(Weighted { request, origin, weight: asked.urls[at].weight });
+            requests.push(Weighted::new(request, origin, asked.urls[at].weight));
         }
         let own = |part: &Option<Arc<dyn Dialogue>>| part.iter().flat_map(|d| d.names().list().to_vec()).collect();
         let rows = self.parts.0.iter().map(own).map(|own: Vec<String>| own.iter().map(|n| names.beside(n)).collect());
@@ -261,7 +261,7 @@ impl Building {
 /// Everything a flow of several protocols will say.
 pub struct MixedDialogue {
     parts: Parts,
-    requests: Vec<Weighted>,
+    requests: Vec<Weighted<Request>>,
     names: Names,
     /// Of each part, by what a name is among its own: what it is among all.
     rows: Vec<Arc<[u16]>>,
@@ -271,9 +271,10 @@ pub struct MixedDialogue {
 impl MixedDialogue {
     /// What one protocol says: an inquiry.
     fn of_one(part: usize, dialogue: Arc<dyn Dialogue>) -> MixedDialogue {
-        let outer_request =
-            |one: &Weighted| Weighted { request: Request::outer(part, one.request.clone()), ..one.clone() };
-        let requests = dialogue.requests().iter().map(outer_request).collect();
+        let outer_request = |(at, one): (usize, &Weighted)| {
+            Weighted::new(Request { part, own: Made::Prepared(at) }, one.origin, one.weight)
+        };
+        let requests = dialogue.requests().iter().enumerate().map(outer_request).collect();
         let origins = dialogue.origins().iter().map(|origin| outer(part, origin)).collect();
         let (names, mut parts) = (dialogue.names().clone(), Parts::default());
         parts.set(part, dialogue);
@@ -282,8 +283,9 @@ impl MixedDialogue {
 
     /// Whose request it is, and that as its protocol knows it.
     fn part<'a>(&'a self, request: &'a wire::Request) -> (&'a dyn Dialogue, &'a wire::Request) {
-        let Request { part, own } = request.of();
-        (&**self.parts.get(*part), own)
+        let request: &Request = request.of();
+        let part = &**self.parts.get(request.part);
+        (part, request.own(part))
     }
 
     /// The dialogue of a connection.
@@ -302,11 +304,12 @@ fn outer_page(part: usize, page: Page, rows: &[u16]) -> Page {
 
 /// What a response of one protocol asks for, as a request of the whole.
 pub(super) fn outer_follow(part: usize, next: Follow) -> Follow {
-    Follow { origin: outer(part, &next.origin), request: Request::outer(part, next.request) }
+    let request = wire::Request::shared(Request { part, own: Made::During(next.request) });
+    Follow { origin: outer(part, &next.origin), request }
 }
 
 impl Dialogue for MixedDialogue {
-    fn requests(&self) -> &[Weighted] {
+    fn requests(&self) -> &dyn Requests {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {
@@ -346,18 +349,19 @@ impl Dialogue for MixedDialogue {
             }
             Err(lesson) => lesson,
         };
-        let Request { part, own } = request.of();
-        let found = self.parts.get(*part).learn(own, fill, lesson, memory)?;
-        let (part, rows) = (*part, Arc::clone(self.rows.get(*part)?));
+        let (dialogue, own) = self.part(request);
+        let found = dialogue.learn(own, fill, lesson, memory)?;
+        let part = request.of::<Request>().part;
+        let rows = Arc::clone(self.rows.get(part)?);
         Some(Box::new(move || outer_page(part, found(), &rows)))
     }
     fn recalls(&self) -> bool {
         self.parts.all().any(Dialogue::recalls)
     }
     fn recall(&self, request: &wire::Request, fill: &Fill<'_>, memory: &mut Memory) -> Option<Recalled> {
-        let Request { part, own } = request.of();
-        let recalled = self.parts.get(*part).recall(own, fill, memory)?;
-        Some(Recalled { code: outer_code(*part, recalled.code), ..recalled })
+        let (dialogue, own) = self.part(request);
+        let recalled = dialogue.recall(own, fill, memory)?;
+        Some(Recalled { code: outer_code(request.of::<Request>().part, recalled.code), ..recalled })
     }
     fn requests_at_most(&self) -> Option<u64> {
         self.parts.all().filter_map(Dialogue::requests_at_most).min()
@@ -395,8 +399,7 @@ impl Dialogue for MixedDialogue {
     fn session(&self, origin: &Origin, established: &Established) -> Box<dyn Session> {
         let (part, origin) = inner(origin);
         let established = Established { bound: origin.bound, ..established.clone() };
-        let dialogue = self.parts.get(part);
-        Box::new(MixedSession::new(part, dialogue.session(&origin, &established)))
+        Box::new(MixedSession::new(part, Arc::clone(self.parts.get(part)), (&origin, &established)))
     }
     fn learnt(&self) -> Option<Vec<u8>> {
         self.parts.all().find_map(Dialogue::learnt)

@@ -1,6 +1,8 @@
 //! Numbers by which one protocol of a flow is told from the others: in requests, origins and status codes.
 
-use wire::Origin;
+use std::sync::Arc;
+
+use wire::{Dialogue, Origin};
 
 /// The bits of [`Origin::bound`] that are a protocol's own.
 const BOUND: u32 = 24;
@@ -12,14 +14,26 @@ const CODE: u32 = 27;
 pub(super) struct Request {
     /// The number of its protocol.
     pub part: usize,
-    /// What that protocol made.
-    pub own: wire::Request,
+    /// What that protocol made, and when.
+    pub own: Made,
+}
+
+/// When a protocol made a request.
+#[derive(Debug)]
+pub(super) enum Made {
+    /// Before the run: that of this number.
+    Prepared(usize),
+    /// During the run.
+    During(Arc<wire::Request>),
 }
 
 impl Request {
-    /// A handle on a request of the protocol of this number.
-    pub fn outer(part: usize, own: wire::Request) -> wire::Request {
-        wire::Request::new(Request { part, own })
+    /// What the protocol of this dialogue made.
+    pub fn own<'a>(&'a self, dialogue: &'a dyn Dialogue) -> &'a wire::Request {
+        match &self.own {
+            Made::Prepared(at) => &dialogue.requests()[*at].request,
+            Made::During(own) => own,
+        }
     }
 }
 

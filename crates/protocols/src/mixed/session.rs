@@ -1,8 +1,11 @@
 //! A conversation in whichever protocol its connection speaks, told as one of the whole.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use wire::{Broken, Done, Event, ExchangeId, FaultKind, Fill, Full, Memory, Out, Sent, Session};
+use wire::{
+    Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Full, Memory, Origin, Out, Sent, Session,
+};
 
 use super::dialogue::outer_follow;
 use super::parts::{Request, outer_code};
@@ -11,15 +14,18 @@ use super::parts::{Request, outer_code};
 pub(super) struct MixedSession {
     /// The number of its protocol.
     part: usize,
+    /// What that protocol says.
+    dialogue: Arc<dyn Dialogue>,
     session: Box<dyn Session>,
     /// What happened, before it is told as the whole's; memory that is used again.
     events: Vec<Event>,
 }
 
 impl MixedSession {
-    /// One in the protocol of this number.
-    pub fn new(part: usize, session: Box<dyn Session>) -> MixedSession {
-        MixedSession { part, session, events: Vec::new() }
+    /// One in the protocol of this number, on a connection that leads there.
+    pub fn new(part: usize, dialogue: Arc<dyn Dialogue>, (to, established): (&Origin, &Established)) -> MixedSession {
+        let session = dialogue.session(to, established);
+        MixedSession { part, dialogue, session, events: Vec::new() }
     }
 
     /// Tells what the session says happened.
@@ -50,7 +56,7 @@ impl Session for MixedSession {
         fill: &Fill<'_>,
         out: &mut Out,
     ) -> Result<Sent, Full> {
-        self.session.submit(id, &request.of::<Request>().own, fill, out)
+        self.session.submit(id, request.of::<Request>().own(&*self.dialogue), fill, out)
     }
     fn submit_with(
         &mut self,
@@ -60,7 +66,7 @@ impl Session for MixedSession {
         memory: &Memory,
         out: &mut Out,
     ) -> Result<Sent, Full> {
-        self.session.submit_with(id, &request.of::<Request>().own, fill, memory, out)
+        self.session.submit_with(id, request.of::<Request>().own(&*self.dialogue), fill, memory, out)
     }
     fn release(&mut self, id: ExchangeId, out: &mut Out) -> bool {
         self.session.release(id, out)

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, Belongs, Complaint, Dialogue, Established, Names, OptionSpec, Origin, Protocol, Session, Weighted};
+use wire::{
+    Asked, Belongs, Complaint, Dialogue, Established, Names, OptionSpec, Origin, Protocol, Requests, Session, Weighted,
+};
 
 use super::dialect::statements;
 use super::plan::{Plan, Script};
@@ -97,18 +99,18 @@ fn controls(pieces: &[Piece]) -> bool {
 /// Everything a run will say in MySQL's protocol.
 #[derive(Debug)]
 pub struct MysqlDialogue {
-    requests: Vec<Weighted>,
+    requests: Vec<Weighted<Request>>,
     /// After how many of them their data is at its end.
     end: Option<u64>,
     names: Names,
     origins: Vec<Origin>,
-    before: Vec<wire::Request>,
-    after: Vec<wire::Request>,
+    before: Vec<Arc<wire::Request>>,
+    after: Vec<Arc<wire::Request>>,
     plan: Arc<Plan>,
 }
 
 impl Dialogue for MysqlDialogue {
-    fn requests(&self) -> &[Weighted] {
+    fn requests(&self) -> &dyn Requests {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {
@@ -127,10 +129,10 @@ impl Dialogue for MysqlDialogue {
     fn requests_at_most(&self) -> Option<u64> {
         self.end
     }
-    fn before(&self) -> &[wire::Request] {
+    fn before(&self) -> &[Arc<wire::Request>] {
         &self.before
     }
-    fn after(&self) -> &[wire::Request] {
+    fn after(&self) -> &[Arc<wire::Request>] {
         &self.after
     }
     fn says_no_trace(&self, _request: &wire::Request) -> bool {

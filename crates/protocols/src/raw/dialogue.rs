@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Session, Weighted,
+    Asked, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Requests, Session,
+    Weighted,
 };
 
 use super::options;
@@ -53,7 +54,7 @@ impl Protocol for Raw {
             for template in options::templates(asked)? {
                 let request = Request { template, unchecked: false };
                 names.add(asked.name(index).unwrap_or(&url.url));
-                requests.push(Weighted { request, origin, weight: url.weight });
+                requests.push(Weighted::new(request, origin, url.weight));
             }
         }
         requests.iter().try_for_each(|weighted| check(&weighted.request, &rules))?;
@@ -62,13 +63,13 @@ impl Protocol for Raw {
             let request = Request { template, unchecked: true };
             check(&request, &rules).map(|()| request)
         })?;
-        let all = requests.iter().map(|weighted| &weighted.request).chain(before.iter().chain(&after));
+        let all = requests.iter().map(|weighted| &*weighted.request).chain(before.iter().chain(&after));
         let counts = all.into_iter().any(|request| request.template.is_numbered());
         rules.beside = rules.beside.counting(counts);
         let end = requests.iter().filter_map(|weighted| weighted.request.template.end()).min();
-        let handles = |requests: Vec<Request>| requests.into_iter().map(wire::Request::new).collect();
+        let handles = |requests: Vec<Request>| requests.into_iter().map(wire::Request::shared).collect();
         Ok(Arc::new(RawDialogue {
-            requests: requests.into_iter().map(Weighted::erased).collect(),
+            requests,
             end,
             names,
             origins,
@@ -121,18 +122,18 @@ fn origin(text: &str) -> Result<Origin, Complaint> {
 /// Everything a run will say.
 #[derive(Debug)]
 pub struct RawDialogue {
-    requests: Vec<Weighted>,
+    requests: Vec<Weighted<Request>>,
     names: Names,
     origins: Vec<Origin>,
     /// After how many requests their data is at its end.
     end: Option<u64>,
-    before: Vec<wire::Request>,
-    after: Vec<wire::Request>,
+    before: Vec<Arc<wire::Request>>,
+    after: Vec<Arc<wire::Request>>,
     rules: Arc<Rules>,
 }
 
 impl Dialogue for RawDialogue {
-    fn requests(&self) -> &[Weighted] {
+    fn requests(&self) -> &dyn Requests {
         &self.requests
     }
 
@@ -144,11 +145,11 @@ impl Dialogue for RawDialogue {
         &self.names
     }
 
-    fn before(&self) -> &[wire::Request] {
+    fn before(&self) -> &[Arc<wire::Request>] {
         &self.before
     }
 
-    fn after(&self) -> &[wire::Request] {
+    fn after(&self) -> &[Arc<wire::Request>] {
         &self.after
     }
 

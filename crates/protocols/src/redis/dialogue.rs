@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Belongs, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Out, Protocol, Session, Weighted,
+    Asked, Belongs, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Out, Protocol, Requests,
+    Session, Weighted,
 };
 
 use super::options::{self, Checks, Door, Wishes};
@@ -63,7 +64,7 @@ impl Protocol for Redis {
                 request.checks = u16::try_from(checks).map_err(|_| too_many())?;
                 end = [end, request.end()].into_iter().flatten().min();
                 names.add(&asked.name(index).map_or_else(|| request.kind(), str::to_owned));
-                requests.push(Weighted { request: wire::Request::new(request), origin, weight: weight * url.weight });
+                requests.push(Weighted::new(request, origin, weight * url.weight));
             }
         }
         if requests.is_empty() {
@@ -149,19 +150,19 @@ impl Opening {
 /// Everything a run will say to Redis.
 #[derive(Debug)]
 pub struct RedisDialogue {
-    requests: Vec<Weighted>,
+    requests: Vec<Weighted<Request>>,
     names: Names,
     origins: Vec<Origin>,
     /// After how many requests their data is at its end.
     end: Option<u64>,
-    before: Vec<wire::Request>,
-    after: Vec<wire::Request>,
+    before: Vec<Arc<wire::Request>>,
+    after: Vec<Arc<wire::Request>>,
     resp3: bool,
     rules: Arc<Rules>,
 }
 
 impl Dialogue for RedisDialogue {
-    fn requests(&self) -> &[Weighted] {
+    fn requests(&self) -> &dyn Requests {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {
@@ -173,10 +174,10 @@ impl Dialogue for RedisDialogue {
     fn requests_at_most(&self) -> Option<u64> {
         self.end
     }
-    fn before(&self) -> &[wire::Request] {
+    fn before(&self) -> &[Arc<wire::Request>] {
         &self.before
     }
-    fn after(&self) -> &[wire::Request] {
+    fn after(&self) -> &[Arc<wire::Request>] {
         &self.after
     }
     /// A transaction is one connection's.

@@ -1,5 +1,7 @@
 //! The options of Redis and its URLs, checked before anything is sent.
 
+use std::sync::Arc;
+
 use memchr::memmem::Finder;
 use url::Url;
 use wire::{Asked, Complaint, OptionSpec, Origin, Takes, option};
@@ -64,9 +66,9 @@ pub struct Wishes {
     /// RESP3 is asked for.
     pub resp3: bool,
     /// Sent once before the run.
-    pub before: Vec<wire::Request>,
+    pub before: Vec<Arc<wire::Request>>,
     /// Sent once after it.
-    pub after: Vec<wire::Request>,
+    pub after: Vec<Arc<wire::Request>>,
     /// What decides about replies.
     pub checks: Checks,
 }
@@ -116,7 +118,7 @@ impl Wishes {
             commands.push((1.0, Request::compile("PING", "--command")?));
         }
         let (before, after) =
-            before_after::compiled(asked, |text, place| Request::compile(text, place).map(wire::Request::new))?;
+            before_after::compiled(asked, |text, place| Request::compile(text, place).map(wire::Request::shared))?;
         Ok(Wishes {
             commands,
             pipeline: asked.value("pipeline").map_or(Ok(1), pipeline)?,

@@ -262,7 +262,7 @@ fn of_resource(basis: &Recipe, url: Url, rules: &Rules) -> Option<Follow> {
     let follows = rules.checks(recipe.checks).redirects > 0 || rules.cache.is_some();
     // Only redirects are made from a recipe, and whoever keeps answers looks into it.
     let request = if follows { request::encode(&Arc::new(recipe)) } else { request::encode_listed(&recipe, u32::MAX) };
-    Some(Follow { origin, request: wire::Request::new(request) })
+    Some(Follow { origin, request: wire::Request::shared(request) })
 }
 
 /// What browsers say of where they come from: all of it to the same origin, the origin to others, nothing where TLS is left.

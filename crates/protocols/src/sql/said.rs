@@ -22,13 +22,13 @@ pub struct Request {
 #[derive(Debug)]
 pub struct Said {
     /// Those to choose from.
-    pub requests: Vec<Weighted>,
+    pub requests: Vec<Weighted<Request>>,
     /// What they are called in figures: their SQL, unless said otherwise.
     pub names: Names,
     /// Said once before the run.
-    pub before: Vec<wire::Request>,
+    pub before: Vec<Arc<wire::Request>>,
     /// Said once after it.
-    pub after: Vec<wire::Request>,
+    pub after: Vec<Arc<wire::Request>>,
 }
 
 /// Has `compile` make a script of each text: of SQL, how it is sent, whether a transaction stands around it, the option it is from,
@@ -48,7 +48,7 @@ pub fn said<S>(
     let of_run = Arc::new(Checks::read(asked)?);
     let common = weighted(asked, &of_run, &mut script)?;
     // What is said once is not worth preparing, and may make what others need.
-    let once = |text: &str, place: &str| script(text, Way::Text, false, place, &of_run).map(wire::Request::new);
+    let once = |text: &str, place: &str| script(text, Way::Text, false, place, &of_run).map(wire::Request::shared);
     let (before, after) = before_after::compiled(asked, once)?;
     let (mut requests, mut names) = (Vec::new(), Names::default());
     for (index, url) in asked.urls.iter().enumerate() {
@@ -59,7 +59,7 @@ pub fn said<S>(
         let first = asked.urls.iter().position(|other| asked.steps && other.url == url.url);
         let origin = first.unwrap_or(index);
         for (weight, request, text) in own.as_ref().unwrap_or(&common) {
-            requests.push(Weighted { request: wire::Request::new(*request), origin, weight: weight * url.weight });
+            requests.push(Weighted::new(*request, origin, weight * url.weight));
             names.add(asked.name(index).unwrap_or(text));
         }
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use url::{Host, Url};
 use wire::{
-    Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Session,
-    Weighted,
+    Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Requests,
+    Session, Weighted,
 };
 
 use super::close;
@@ -87,7 +87,7 @@ impl Protocol for WebSocket {
                 let weight = asked.weight / contents.len() as f64;
                 names.add(said.name(number).unwrap_or(asked.path()));
                 let request = message(content, &wishes, expect.filled())?;
-                requests.push(Weighted { request, origin: number, weight });
+                requests.push(Weighted::new(request, number, weight));
             }
         }
         let end = requests.iter().filter_map(|weighted: &Weighted<Message>| weighted.request.end()).min();
@@ -97,7 +97,6 @@ impl Protocol for WebSocket {
         let slots = requests.iter().any(|weighted| weighted.request.has_slots());
         let counts = requests.iter().any(|weighted| weighted.request.is_numbered());
         let rules = Arc::new(Rules::new(wishes, upgrades, expect, beside.counting(counts)));
-        let requests = requests.into_iter().map(Weighted::erased).collect();
         Ok(Arc::new(WebSocketDialogue { requests, names, origins, silent, rules, slots, end }))
     }
 }
@@ -109,7 +108,6 @@ fn of_steps(asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
     let beside = Beside::read(asked, |_, _, _| Ok(Message::new(Template::fixed(Vec::new()), false, 0)))?;
     let rules = Rules::new(Wishes { push: true, ..wishes }, upgrades, Expect::Nothing, beside);
     let rules = Arc::new(Rules { steps: each, ..rules });
-    let requests = requests.into_iter().map(Weighted::erased).collect();
     Ok(Arc::new(WebSocketDialogue { requests, names, origins, silent: false, rules, slots: true, end }))
 }
 
@@ -145,7 +143,7 @@ fn message(content: &Content, wishes: &Wishes, expected: Option<&str>) -> Result
 /// Everything a run will say in WebSocket.
 #[derive(Debug)]
 pub struct WebSocketDialogue {
-    requests: Vec<Weighted>,
+    requests: Vec<Weighted<Message>>,
     names: Names,
     origins: Vec<Origin>,
     silent: bool,
@@ -156,7 +154,7 @@ pub struct WebSocketDialogue {
 }
 
 impl Dialogue for WebSocketDialogue {
-    fn requests(&self) -> &[Weighted] {
+    fn requests(&self) -> &dyn Requests {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {

@@ -141,7 +141,7 @@ impl Steps {
         self.names.add(asked.name(number).unwrap_or(&usual));
         request.key = self.each.len() as u64;
         self.each.push(step);
-        self.requests.push(Weighted { request, origin, weight: 1.0 });
+        self.requests.push(Weighted::new(request, origin, 1.0));
         Ok(())
     }
 }
