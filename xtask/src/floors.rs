@@ -12,7 +12,7 @@ const FLOORS: [&[&str]; 6] = [
     &["measure", "web"],
     &["plan", "wire", "record", "words"],
     &["load", "scenario", "protocols", "net", "probe", "diagnose"],
-    &["engine", "report", "target"],
+    &["engine", "report", "target", "watch"],
     &["console", "fleet", "experiment", "export"],
     &["cli"],
 ];

@@ -7,8 +7,9 @@ use std::sync::mpsc::{Receiver, channel};
 use measure::{Clock, Nanos};
 use plan::Plan;
 use probe::remote::Clear;
-use probe::{Counters, Host, Sampler, Sealing, Service, Source, Watched};
+use probe::{Counters, Host, Sampler, Service, Source};
 use record::{Changes, Notice, RunEvent, Subject};
+use watch::{Sealing, Watched};
 use wire::Complaint;
 
 use crate::arguments::{Local, Watching};

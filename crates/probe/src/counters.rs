@@ -42,9 +42,17 @@ impl Counters {
     }
 }
 
-/// What is put in while a host is read.
+/// What is longer is the name of no counter.
+const LONGEST_NAME: usize = 300;
+
+/// A name of a counter that somebody else chose: of a length and of letters that can be shown.
+pub fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= LONGEST_NAME && !name.chars().any(char::is_control)
+}
+
+/// What is put in while a host, or a service, is read.
 #[derive(Debug, Default)]
-pub(crate) struct Sink {
+pub struct Sink {
     names: HashSet<Name>,
     values: Vec<(Name, Number)>,
     labels: BTreeMap<Name, String>,
@@ -84,7 +92,7 @@ impl Sink {
     }
 
     /// How much was put so far: whether a parser found anything shows by it.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.values.len() + self.labels.len()
     }
 
@@ -153,7 +161,7 @@ mod tests {
         sink.unobservable("psi", "permission");
         sink.unobservable("conntrack", "no such file");
         sink.unobservable("psi", "permission");
-        assert_eq!(sink.len(), 4);
+        assert_eq!(sink.count(), 4);
         let first = sink.take(Nanos(5));
         assert_eq!(first.moment, Nanos(5));
         assert_eq!(first.values.keys().map(|name| &**name).collect::<Vec<_>>(), ["a", "b.0.x"]);

@@ -141,12 +141,12 @@ fn idle_exit(source: &Source) -> Option<u64> {
 
 /// Parses a text, or says why there is nothing of it.
 fn tell(what: &str, text: Result<&str, &'static str>, sink: &mut Sink, parse: impl FnOnce(&str, &mut Sink)) {
-    let before = sink.len();
+    let before = sink.count();
     match text {
         Ok(text) => parse(text, sink),
         Err(why) => return sink.unobservable(what, why),
     }
-    if sink.len() == before {
+    if sink.count() == before {
         sink.unobservable(what, "the kernel does not report it");
     }
 }

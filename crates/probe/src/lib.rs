@@ -28,9 +28,6 @@
 //! | `{target,service}.tcp.{sockets,unread,rtt}`: 64 connections to the address under load at the most, and of the service | connections; bytes; µs |
 //! | `{target,service}.tcp.{time,busy,window_limited,buffer_limited,retransmits}`, of the same, summed up | µs; segments |
 //!
-//! What services tell of themselves ([`Watched`]) is as they spell it: `redis.NAME`, `redis.cmdstat_get.calls`, `mysql.NAME`,
-//! `postgres.{database,activity,tables,setting}.NAME`, `nginx.accepts`, `prometheus.NAME{labels}`.
-//!
 //! Another host tells its counters through a probe there ([`remote`]).
 //!
 //! `busiest.cpu` is a sum over intervals between samples: of each, the time on a core of the thread that had most of it. Where it
@@ -57,13 +54,11 @@ mod service;
 mod sock_diag;
 mod source;
 mod threads;
-mod watched;
 
-pub use counters::{Counters, Name};
+pub use counters::{Counters, Name, Sink, is_name};
 pub use delta::{Delta, delta};
 pub use host::Host;
 pub use own::Labels;
 pub use sampler::Sampler;
 pub use service::{ENDED, Service};
 pub use source::Source;
-pub use watched::{Sealing, Watched};

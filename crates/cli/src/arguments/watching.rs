@@ -1,7 +1,7 @@
 //! The flags that say what is counted beside a run.
 
 use clap::Arg;
-use probe::Watched;
+use watch::Watched;
 use wire::Complaint;
 
 use super::flags;

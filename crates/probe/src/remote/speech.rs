@@ -169,7 +169,7 @@ fn is_sample(sample: &HostCounters) -> bool {
     let names = sample.values.keys().chain(sample.labels.keys()).chain(&sample.gone);
     let words = sample.labels.values().chain(&sample.unobservable);
     sample.values.len() + sample.labels.len() + sample.gone.len() + sample.unobservable.len() <= MOST
-        && names.into_iter().all(|name| crate::watched::is_name(name))
+        && names.into_iter().all(|name| crate::is_name(name))
         && words.into_iter().all(|word| word.len() <= WORDS)
 }
 

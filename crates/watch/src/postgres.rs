@@ -10,9 +10,9 @@ use std::io;
 
 use super::conversation::Place;
 use super::{asks_for_tls, unescaped};
-use crate::counters::Sink;
 use login::Account;
 use messages::{Talk, invalid, message, refusal, row, strange};
+use probe::Sink;
 use questions::{ALL, Answer};
 
 const RIGHT: &str = "write postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, followed by ?sslmode=require for TLS";
@@ -116,9 +116,9 @@ fn answer(talk: &mut Talk) -> io::Result<Answer> {
 
 /// Puts every number under `postgres.`, its view and its name as the server spells it. False where there is none.
 pub fn put(told: &Told, sink: &mut Sink) -> bool {
-    let before = sink.len();
+    let before = sink.count();
     ALL.iter().zip(told).for_each(|(question, answer)| question.put(answer, sink));
-    sink.len() > before
+    sink.count() > before
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use std::io;
 
 use super::conversation::{Conversation, Place};
 use super::{asks_for_tls, is_name, number, unescaped};
-use crate::counters::Sink;
 use packets::{Packets, invalid};
+use probe::Sink;
 
 const STATUS: &str = "SHOW GLOBAL STATUS";
 /// What counters are held against. All settings would be six hundred more, which nothing asks for.
@@ -119,13 +119,13 @@ fn rows(talk: &mut Conversation, question: &str) -> io::Result<Vec<(String, Stri
 
 /// Puts every number under `mysql.` and its name as the server spells it, settings under `mysql.variable.`. False where there is none.
 pub fn put(told: &Told, sink: &mut Sink) -> bool {
-    let before = sink.len();
+    let before = sink.count();
     for (name, value) in told.status.iter().filter(|(name, _)| is_name(name)) {
         if let Some(number) = number(value) {
             sink.put_number(&["mysql", name], number);
         }
     }
-    let found = sink.len() > before;
+    let found = sink.count() > before;
     for (name, value) in told.settings.iter().filter(|(name, _)| is_name(name)) {
         if name == "version" {
             sink.label(&["mysql", "variable", name], &value.chars().take(100).collect::<String>());

@@ -1,7 +1,7 @@
 //! What is asked, and under which names the answers are kept.
 
-use crate::counters::Sink;
-use crate::watched::number;
+use crate::number;
+use probe::Sink;
 
 /// The texts of the row, NULL among them; or why there is none.
 pub type Answer = Result<Vec<Option<String>>, String>;

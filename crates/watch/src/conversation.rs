@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::remote::Clear;
+use probe::remote::Clear;
 
 /// All of one question and its answer.
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -4,7 +4,7 @@ use std::io;
 
 use md5::{Digest, Md5};
 
-use crate::watched::conversation::{Conversation, Place};
+use crate::conversation::{Conversation, Place};
 
 use super::messages::{Talk, invalid, message, refusal, startup, strange};
 use super::scram::{self, Scram};

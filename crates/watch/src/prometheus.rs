@@ -3,11 +3,11 @@
 use record::Number;
 
 use super::is_name;
-use crate::counters::Sink;
+use probe::Sink;
 
 /// Puts every sample under `prometheus.` and its name with its labels as they were written; false where the text is another one.
 pub fn parse(text: &str, sink: &mut Sink) -> bool {
-    let before = sink.len();
+    let before = sink.count();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let Some((name, rest)) = split(line) else { return false };
         let Some(word) = rest.split_whitespace().next() else { return false };
@@ -17,7 +17,7 @@ pub fn parse(text: &str, sink: &mut Sink) -> bool {
             sink.put_number(&["prometheus", name], number);
         }
     }
-    sink.len() > before
+    sink.count() > before
 }
 
 /// The name with its labels, and what follows.

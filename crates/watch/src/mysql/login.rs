@@ -8,7 +8,7 @@ use std::io;
 use aws_lc_rs::digest::{Algorithm, Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 
 use super::packets::{self, END, Fields, OK, Packets, invalid};
-use crate::watched::conversation::{Conversation, Place};
+use crate::conversation::{Conversation, Place};
 
 const LONG_PASSWORD: u32 = 1;
 const PROTOCOL_41: u32 = 1 << 9;

@@ -4,8 +4,8 @@ use std::net::TcpListener;
 use measure::Nanos;
 
 use super::*;
-use crate::Counters;
-use crate::watched::Watched;
+use crate::Watched;
+use probe::Counters;
 
 /// What a row of these is on the way; None is NULL.
 fn data(values: &[Option<&str>]) -> Vec<u8> {

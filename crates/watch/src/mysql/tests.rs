@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use measure::Nanos;
 
 use super::*;
-use crate::watched::Watched;
+use crate::Watched;
 
 /// What MariaDB 10.11 greets with, but for its random bytes.
 fn greeting() -> Vec<u8> {

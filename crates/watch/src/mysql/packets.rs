@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind};
 
-use crate::watched::conversation::Conversation;
+use crate::conversation::Conversation;
 
 /// First byte of an OK packet.
 pub const OK: u8 = 0x00;

@@ -2,7 +2,7 @@
 
 use std::io::{self, ErrorKind};
 
-use crate::watched::conversation::Conversation;
+use crate::conversation::Conversation;
 
 /// The version of the protocol, at the start of a connection.
 const VERSION: u32 = 3 << 16;

@@ -4,6 +4,9 @@
 //! thread of its own and has a time within which it must have told: one that hangs delays neither the kernel's counters nor
 //! the end of the run. What asks is a client like any other, and in the service's own counts: one connection to Redis or a
 //! database for the whole run, a connection and a request a second to a page.
+//!
+//! Counters are called as the service spells them: `redis.NAME`, `redis.cmdstat_get.calls`, `mysql.NAME`,
+//! `postgres.{database,activity,tables,setting}.NAME`, `nginx.accepts`, `prometheus.NAME{labels}`.
 
 mod conversation;
 mod log;
@@ -17,10 +20,9 @@ mod redis;
 use std::io;
 
 use measure::Clock;
+use probe::{Counters, Sink, is_name};
 use record::Number;
 
-use crate::Counters;
-use crate::counters::Sink;
 use conversation::Place;
 pub use conversation::Sealing;
 use log::Log;
@@ -31,8 +33,6 @@ use redis::Redis;
 
 /// So many counters of one sample are kept.
 const MOST: usize = 5_000;
-/// What is longer is the name of no counter.
-const LONGEST_NAME: usize = 300;
 
 /// A service that tells its counters.
 #[derive(Debug)]
@@ -213,11 +213,6 @@ fn asks_for_tls(query: &str) -> Result<bool, String> {
         };
     }
     Ok(tls)
-}
-
-/// A name of a counter that somebody else chose: of a length and of letters that can be shown.
-pub(crate) fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.len() <= LONGEST_NAME && !name.chars().any(char::is_control)
 }
 
 /// Undoes %XX; what is no escape stays as it is.

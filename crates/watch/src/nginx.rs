@@ -1,6 +1,6 @@
 //! `stub_status` of nginx (`ngx_http_stub_status_module`): seven numbers on four lines.
 
-use crate::counters::Sink;
+use probe::Sink;
 
 /// Puts them under their names; false where the page is another one.
 pub fn parse(text: &str, sink: &mut Sink) -> bool {
@@ -35,14 +35,14 @@ pub fn parse(text: &str, sink: &mut Sink) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::{found, these};
+    use measure::Nanos;
 
     const PAGE: &str = "Active connections: 291 \nserver accepts handled requests\n 16630948 16630940 31070465 \n\
                         Reading: 6 Writing: 179 Waiting: 106 \n";
 
     #[test]
     fn the_page_of_the_documentation() {
-        let wanted = these(&[
+        let wanted = [
             ("nginx.accepts", 16_630_948),
             ("nginx.active", 291),
             ("nginx.handled", 16_630_940),
@@ -50,8 +50,12 @@ mod tests {
             ("nginx.requests", 31_070_465),
             ("nginx.waiting", 106),
             ("nginx.writing", 179),
-        ]);
-        assert_eq!(found(|sink| assert!(parse(PAGE, sink))), wanted);
+        ];
+        let mut sink = Sink::default();
+        assert!(parse(PAGE, &mut sink));
+        let told = sink.take(Nanos::ZERO);
+        let found: Vec<_> = told.values.iter().map(|(name, value)| (&**name, value.whole().unwrap())).collect();
+        assert_eq!(found, wanted);
     }
 
     #[test]
@@ -60,7 +64,7 @@ mod tests {
             let mut sink = Sink::default();
             // A number that is cut is a number as well; a page without all of them is none.
             if !parse(&PAGE[..cut], &mut sink) {
-                assert_eq!(sink.len(), 0, "{cut}");
+                assert_eq!(sink.count(), 0, "{cut}");
             } else {
                 assert!(cut > PAGE.len() - 6, "{cut}");
             }

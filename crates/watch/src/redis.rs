@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 
 use super::conversation::{Conversation, Place};
 use super::{is_name, number, unescaped};
-use crate::counters::Sink;
+use probe::Sink;
 
 /// What is a word and worth keeping.
 const LABELS: [&str; 4] = ["redis_version", "role", "redis_mode", "maxmemory_policy"];
@@ -112,7 +112,7 @@ fn answer(heard: &[u8], before: usize) -> io::Result<Option<String>> {
 /// Puts every number under `redis.` and its name as Redis spells it; those of a command under `redis.cmdstat_get.calls`. False
 /// where there is none.
 pub fn parse(text: &str, sink: &mut Sink) -> bool {
-    let before = sink.len();
+    let before = sink.count();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let Some((name, value)) = line.split_once(':').filter(|(name, _)| is_name(name)) else { continue };
         if LABELS.contains(&name) {
@@ -127,7 +127,7 @@ pub fn parse(text: &str, sink: &mut Sink) -> bool {
             }
         }
     }
-    sink.len() > before
+    sink.count() > before
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use crate::counters::Sink;
+use probe::Sink;
 
 /// The most that is read at a time, in bytes; what a log has beyond that is passed over, and said so.
 const AT_ONCE: u64 = 4 << 20;
