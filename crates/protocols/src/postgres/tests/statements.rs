@@ -108,7 +108,8 @@ fn values_are_quoted_where_they_stand_in_the_text() {
 fn what_is_said_once_is_text_and_in_order() {
     let dialogue =
         dialogue(&["before=CREATE TABLE t (a int)", "before=INSERT INTO t VALUES ({counter})", "after=DROP TABLE t"]);
-    let shown = |requests: &[std::sync::Arc<wire::Request>]| requests.iter().map(|r| dialogue.sent(r)).collect::<Vec<_>>();
+    let shown =
+        |requests: &[std::sync::Arc<wire::Request>]| requests.iter().map(|r| dialogue.sent(r)).collect::<Vec<_>>();
     assert_eq!(shown(dialogue.before()), [&b"CREATE TABLE t (a int)"[..], b"INSERT INTO t VALUES ({counter})"]);
     assert_eq!(shown(dialogue.after()), [b"DROP TABLE t"]);
     let mut session = entered(&dialogue);
