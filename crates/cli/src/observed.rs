@@ -2,14 +2,14 @@
 //! of it.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 use measure::{Clock, Nanos};
 use plan::Plan;
-use probe::remote::Clear;
 use probe::{Counters, Host, Sampler, Service, Source};
 use record::{Changes, Notice, RunEvent, Subject};
-use watch::{Sealing, Watched};
+use watch::Watched;
 use wire::Complaint;
 
 use crate::arguments::{Local, Watching};
@@ -202,11 +202,7 @@ fn told(watching: &Watching, plan: &Plan) -> Result<Vec<Watched>, Complaint> {
     let read = |text: &String| {
         let mut watched = Watched::parse(text).map_err(|trouble| Complaint::new("--watch", trouble))?;
         if watched.is_over_tls() {
-            let security = checks::security(plan)?;
-            watched.seal_with(Sealing::new(move |socket, host| {
-                let clear = security.over(socket, host).map_err(std::io::Error::other)?;
-                Ok(Box::new(clear) as Box<dyn Clear>)
-            }));
+            watched.seal_with(Arc::new(checks::security(plan)?));
         }
         Ok(watched)
     };

@@ -8,23 +8,26 @@
 //! Counters are called as the service spells them: `redis.NAME`, `redis.cmdstat_get.calls`, `mysql.NAME`,
 //! `postgres.{database,activity,tables,setting}.NAME`, `nginx.accepts`, `prometheus.NAME{labels}`.
 
+mod client;
 mod conversation;
 mod log;
 mod mysql;
 mod nginx;
 mod page;
+mod pipe;
 mod postgres;
 mod prometheus;
 mod redis;
 
 use std::io;
+use std::sync::Arc;
 
 use measure::Clock;
 use probe::{Counters, Sink, is_name};
 use record::Number;
+use wire::Security;
 
 use conversation::Place;
-pub use conversation::Sealing;
 use log::Log;
 use mysql::Mysql;
 use page::Page;
@@ -74,7 +77,7 @@ impl Watched {
         };
         let shown = match &asked {
             Asked::Redis(redis) => redis.authority(),
-            Asked::Mysql(mysql) => mysql.authority(),
+            Asked::Mysql(mysql) => mysql.client.place.authority(),
             Asked::Postgres(postgres) => postgres.authority(),
             Asked::Nginx(page) | Asked::Prometheus(page) => page.authority(),
             Asked::Log(_) => return Err(format!("to follow a log, write --watch-log {place}")),
@@ -88,9 +91,9 @@ impl Watched {
     }
 
     /// With what TLS is spoken, where it is.
-    pub fn seal_with(&mut self, sealing: Sealing) {
+    pub fn seal_with(&mut self, security: Arc<dyn Security>) {
         if let Some(place) = self.place_mut() {
-            place.seal_with(sealing);
+            place.seal_with(security);
         }
     }
 
@@ -103,7 +106,7 @@ impl Watched {
     fn place(&self) -> Option<&Place> {
         match &self.asked {
             Asked::Redis(redis) => Some(&redis.place),
-            Asked::Mysql(mysql) => Some(&mysql.place),
+            Asked::Mysql(mysql) => Some(&mysql.client.place),
             Asked::Postgres(postgres) => Some(&postgres.place),
             Asked::Nginx(page) | Asked::Prometheus(page) => Some(&page.place),
             Asked::Log(_) => None,
@@ -113,7 +116,7 @@ impl Watched {
     fn place_mut(&mut self) -> Option<&mut Place> {
         match &mut self.asked {
             Asked::Redis(redis) => Some(&mut redis.place),
-            Asked::Mysql(mysql) => Some(&mut mysql.place),
+            Asked::Mysql(mysql) => Some(&mut mysql.client.place),
             Asked::Postgres(postgres) => Some(&mut postgres.place),
             Asked::Nginx(page) | Asked::Prometheus(page) => Some(&mut page.place),
             Asked::Log(_) => None,
@@ -190,12 +193,7 @@ fn why(error: &io::Error) -> String {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "it did not respond within 500 ms".to_owned(),
         io::ErrorKind::UnexpectedEof => "it closed the connection without a response".to_owned(),
         io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
-        _ => match error.to_string() {
-            unknown if unknown.contains("invalid peer certificate") => {
-                format!("{unknown}; trust its authority with --cacert, or accept any certificate with --insecure")
-            }
-            other => other,
-        },
+        _ => error.to_string(),
     }
 }
 
@@ -225,6 +223,15 @@ fn unescaped(text: &str) -> Vec<u8> {
         rest = if byte.is_some() { &behind[2..] } else { behind };
     }
     plain
+}
+
+/// The same of a text that stands in a URL: all but letters and digits as %XX.
+fn escaped(plain: &[u8]) -> String {
+    let one = |byte: &u8| match byte {
+        b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => char::from(*byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    plain.iter().map(one).collect()
 }
 
 /// A number as services write them; `inf` and `nan` are words here.

@@ -1,14 +1,13 @@
 //! `SHOW GLOBAL STATUS` of MySQL and MariaDB, and the settings that bound it, over one connection: two questions a second.
 
-mod login;
-mod packets;
-
 use std::io;
 
-use super::conversation::{Conversation, Place};
-use super::{asks_for_tls, is_name, number, unescaped};
-use packets::{Packets, invalid};
 use probe::Sink;
+use wire::{Answer, Asked, AskedUrl, Row};
+
+use super::client::{Client, Tongue, invalid};
+use super::conversation::Place;
+use super::{asks_for_tls, escaped, is_name, number, unescaped};
 
 const STATUS: &str = "SHOW GLOBAL STATUS";
 /// What counters are held against. All settings would be six hundred more, which nothing asks for.
@@ -16,22 +15,14 @@ const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('max_conne
     'thread_cache_size', 'thread_pool_size', 'back_log', 'open_files_limit', 'table_open_cache', 'tmp_table_size', \
     'innodb_buffer_pool_size', 'innodb_flush_log_at_trx_commit', 'innodb_lock_wait_timeout', 'innodb_page_size', \
     'innodb_thread_concurrency', 'sync_binlog', 'long_query_time', 'version')";
-/// `COM_QUERY`.
-const QUERY: u8 = 0x03;
-/// `COM_QUIT`: a connection that ends without it is counted among the aborted ones.
-const QUIT: u8 = 0x01;
-/// No server has more counters in earnest.
-const MOST_ROWS: usize = 20_000;
+const TONGUE: Tongue = Tongue { name: "MySQL", refusal: protocols::mysql::refusal_shown };
 
 const RIGHT: &str = "write mysql=mysql://USER:PASSWORD@HOST:PORT, followed by ?ssl for TLS";
 
-/// Where it is, who asks, and the connection to it.
+/// Who asks it, and where it is.
 #[derive(Debug)]
 pub struct Mysql {
-    pub(super) place: Place,
-    user: Vec<u8>,
-    password: Vec<u8>,
-    talk: Option<Conversation>,
+    pub(super) client: Client,
 }
 
 /// What it told: names and values as it spells them.
@@ -61,59 +52,30 @@ impl Mysql {
         if user.is_empty() || user.contains(&0) || password.contains(&0) {
             return Err(format!("it has no user; {RIGHT}"));
         }
-        Ok(Mysql { place: Place::parse(place, 3306)?.over_tls(tls), user, password, talk: None })
+        let place = Place::parse(place, 3306)?.over_tls(tls);
+        let url = format!("mysql://{}:{}@{}", escaped(&user), escaped(&password), place.authority());
+        let mut asked = Asked { urls: vec![AskedUrl { url, weight: 1.0 }], ..Asked::default() };
+        asked.options.insert("sql".to_owned(), [STATUS, SETTINGS].map(str::to_owned).into());
+        if tls {
+            asked.options.insert("ssl".to_owned(), vec![String::new()]);
+        }
+        Ok(Mysql { client: Client::new(TONGUE, &protocols::mysql::Mysql, place, asked)? })
     }
 
-    /// `host:port`.
-    pub fn authority(&self) -> String {
-        self.place.authority()
-    }
-
-    /// All it counts now. A connection that broke is made anew the next time.
+    /// All it counts now.
     pub fn ask(&mut self) -> io::Result<Told> {
-        let mut talk = match self.talk.take() {
-            Some(talk) => talk,
-            None => {
-                let talk = self.place.open()?;
-                login::enter(&self.place, talk, &self.user, &self.password)?
-            }
+        Ok(Told { status: self.pairs(0)?, settings: self.pairs(1)? })
+    }
+
+    /// Rows of a name and a value.
+    fn pairs(&mut self, question: usize) -> io::Result<Vec<(String, String)>> {
+        let Answer::Rows(rows) = self.client.ask(question)?.map_err(|why| invalid(&why))? else {
+            return Err(invalid("it responded without rows"));
         };
-        let told = Told { status: rows(&mut talk, STATUS)?, settings: rows(&mut talk, SETTINGS)? };
-        self.talk = Some(talk);
-        Ok(told)
-    }
-}
-
-impl Drop for Mysql {
-    fn drop(&mut self) {
-        if let Some(talk) = &mut self.talk {
-            // It may be gone already.
-            let _ = talk.say(&packets::packet(0, &[QUIT]));
-        }
-    }
-}
-
-/// Asks, and reads the rows of two texts each ("COM_QUERY Response", with EOF packets).
-fn rows(talk: &mut Conversation, question: &str) -> io::Result<Vec<(String, String)>> {
-    let mut command = vec![QUERY];
-    command.extend_from_slice(question.as_bytes());
-    talk.say(&packets::packet(0, &command))?;
-    let mut packets = Packets::default();
-    let mut next = || packets.next(talk);
-    if packets::columns(&next()?.1)? != 2 {
-        return Err(invalid("it returns SHOW GLOBAL STATUS with columns other than a name and a value"));
-    }
-    while !packets::is_end(&next()?.1)? {}
-    let mut rows = Vec::new();
-    loop {
-        let packet = next()?.1;
-        if packets::is_end(&packet)? {
-            return Ok(rows);
-        }
-        if rows.len() == MOST_ROWS {
-            return Err(invalid("it reports more counters than any server has"));
-        }
-        rows.push(packets::pair(&packet)?);
+        let text = |value: Option<Vec<u8>>| String::from_utf8_lossy(&value.unwrap_or_default()).into_owned();
+        let pair = |row: Row| <[_; 2]>::try_from(row).ok().map(|[name, value]| (text(name), text(value)));
+        let pairs: Option<Vec<_>> = rows.into_iter().map(pair).collect();
+        pairs.ok_or_else(|| invalid("it returns SHOW GLOBAL STATUS with columns other than a name and a value"))
     }
 }
 

@@ -5,6 +5,7 @@
 //! A session sees bytes in, bytes out and finished exchanges out: no I/O, no clock, no threads. The same session runs on
 //! epoll, on io_uring and on the simulated network.
 
+mod answer;
 mod checks;
 mod events;
 mod fault;
@@ -22,6 +23,7 @@ mod server;
 mod trace;
 mod values;
 
+pub use answer::{Answer, Row};
 pub use checks::{CHECK_NAMES, CHECK_ROWS, CHECKS, Checks, Failed};
 pub use events::{Done, Ended, Event, Follow, Found, Page};
 pub use fault::{Errno, FaultKind, Phase};

@@ -1,5 +1,7 @@
 //! The rows of a database's answer, as captures look into them.
 
+use wire::Row;
+
 use super::source::short;
 
 /// A column, as a capture names it.
@@ -52,6 +54,12 @@ impl Rows {
     /// How many rows there are.
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// All of them, once.
+    pub fn take(&mut self) -> Vec<Row> {
+        let (mut values, width) = (std::mem::take(&mut self.values).into_iter(), self.names.len());
+        (0..self.count).map(|_| values.by_ref().take(width).collect()).collect()
     }
 
     /// Shows the values of a column, row by row, until `more` wants no more.

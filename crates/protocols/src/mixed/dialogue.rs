@@ -159,6 +159,7 @@ fn asked_of(protocol: &dyn Protocol, asked: &Asked) -> Result<Option<Own>, Strin
         unix_socket: asked.unix_socket.clone(),
         proxies: Arc::clone(&asked.proxies),
         seed: asked.seed,
+        answers: asked.answers,
         learnt: asked.learnt.clone(),
         variables: Arc::clone(&asked.variables),
         steps: true,

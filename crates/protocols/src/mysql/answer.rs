@@ -174,9 +174,10 @@ impl MysqlSession {
 
     /// What is taken out of the answer is told.
     #[cold]
-    fn taken(&self, done: &mut Done) -> Result<(), String> {
-        let Some(own) = &self.own else { return Ok(()) };
-        own.looking.end((self.id, own.random), self.checks(), done)
+    fn taken(&mut self, done: &mut Done) -> Result<(), String> {
+        let Some(own) = &mut self.own else { return Ok(()) };
+        let checks = &self.plan.scripts[self.script as usize].checks;
+        own.looking.end((self.id, own.random), checks, done)
     }
 
     #[cold]

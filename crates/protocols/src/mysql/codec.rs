@@ -219,6 +219,13 @@ pub fn refusal(packet: &[u8]) -> Result<Refusal<'_>, Broken> {
     Ok(Refusal { code, state, message: fields.0 })
 }
 
+/// The server's error number and its message, out of what sessions keep of a refusal ([`Refusal::shown`]); None where it is none.
+pub fn refusal_shown(shown: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = shown.strip_prefix(b"ERROR ")?;
+    let (head, message) = rest.split_at(memchr::memmem::find(rest, b": ")?);
+    Some((head.split(|byte| *byte == b' ').next()?, &message[2..]))
+}
+
 impl Refusal<'_> {
     /// As `mysql` shows it: `ERROR 1062 (23000): Duplicate entry …`, at most `bound` bytes.
     pub fn shown(&self, bound: usize) -> Box<[u8]> {

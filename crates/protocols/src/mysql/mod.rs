@@ -25,6 +25,7 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
+pub use codec::refusal_shown;
 pub use dialogue::{Mysql, MysqlDialogue};
 pub use server::MysqlServer;
 pub use session::MysqlSession;

@@ -226,15 +226,17 @@ impl Opening {
             CLEAR if self.is_private(plan) => with_zero(&self.account(plan).password),
             CLEAR => return Err(Broken("the server asks for the password in cleartext; use --ssl or a Unix socket")),
             b"client_ed25519" => {
-                return Err(Broken("the account uses ed25519, which is not supported; use mysql_native_password"));
+                return Err(Broken(
+                    "the server requires login by client_ed25519, which is not supported; use mysql_native_password",
+                ));
             }
             b"sha256_password" => {
                 return Err(Broken(
-                    "the account uses sha256_password, which is not supported; use \
+                    "the server requires login by sha256_password, which is not supported; use \
                     caching_sha2_password",
                 ));
             }
-            _ => return Err(Broken("the account uses an unsupported authentication method")),
+            _ => return Err(Broken("the server requires login by an unsupported method")),
         };
         put_packet(number, &proof, out);
         self.step = Step::Proof;

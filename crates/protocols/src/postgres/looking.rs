@@ -41,7 +41,7 @@ impl PostgresSession {
 
     /// What is taken out of the answer is told; what could not be found.
     pub(super) fn taken(&mut self, done: &mut Done) -> Option<String> {
-        let (looking, random) = *self.looking.take()?;
+        let (mut looking, random) = *self.looking.take()?;
         looking.end((self.id, random), self.checks(), done).err()
     }
 }

@@ -2,10 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use wire::{Asked, Complaint, Done, Event, ExchangeId};
+use wire::{Answer, Asked, Complaint, Done, Event, ExchangeId};
 
 use super::options::{Way, rows, way};
-use crate::capture::{self, Answer, Capture, Rows};
+use crate::capture::{self, Capture, Rows};
 use crate::http1::captured::CAPTURE;
 use crate::kept::{Budget, Taken};
 
@@ -22,6 +22,8 @@ pub struct Checks {
     pub rows: Option<RangeInclusive<u64>>,
     /// What is taken out of them.
     pub captures: Vec<(u16, Capture)>,
+    /// All of them are told.
+    pub answers: bool,
 }
 
 impl Checks {
@@ -31,7 +33,7 @@ impl Checks {
     /// The user's mistake.
     pub fn read(asked: &Asked) -> Result<Checks, Complaint> {
         let captures = capture::wished(asked, ("a database response", KNOWN))?;
-        Ok(Checks { rows: rows(asked)?, captures })
+        Ok(Checks { rows: rows(asked)?, captures, answers: asked.answers })
     }
 
     /// How its statements are sent: as text where something is taken out of the answer, which is text then.
@@ -40,7 +42,7 @@ impl Checks {
     /// They are to be prepared all the same.
     pub fn way(&self, asked: &Asked) -> Result<Way, Complaint> {
         match way(asked)? {
-            way if self.captures.is_empty() => Ok(way),
+            way if !self.looks() => Ok(way),
             Way::Prepared => {
                 let trouble = "captures need SQL sent as text; leave it out";
                 Err(Complaint::new("--prepared", trouble))
@@ -51,7 +53,7 @@ impl Checks {
 
     /// True where the rows are to be looked at.
     pub fn looks(&self) -> bool {
-        !self.captures.is_empty()
+        self.answers || !self.captures.is_empty()
     }
 }
 
@@ -66,7 +68,8 @@ pub struct Looking {
 impl Looking {
     /// A row of so many bytes comes. False: it is not kept.
     pub fn row(&mut self, bytes: usize, budget: &Budget) -> bool {
-        match budget.take(bytes) {
+        let held = bytes + self.rows.columns() * size_of::<Option<Vec<u8>>>() + size_of::<Taken>();
+        match budget.take(held) {
             Some(taken) if !self.lost => {
                 self.taken.push(taken);
                 self.rows.row();
@@ -80,11 +83,15 @@ impl Looking {
     ///
     /// # Errors
     /// What could not be found.
-    pub fn end(&self, (id, random): (ExchangeId, u64), checks: &Checks, done: &mut Done) -> Result<(), String> {
+    pub fn end(&mut self, (id, random): (ExchangeId, u64), checks: &Checks, done: &mut Done) -> Result<(), String> {
         if self.lost {
             return Err(format!("the rows were not checked: {}", crate::kept::NO_ROOM));
         }
-        let answer = Answer { rows: Some(&self.rows), ..Answer::default() };
+        if checks.answers {
+            done.push(Event::Learnt(id, Box::new(Answer::Rows(self.rows.take()))));
+            return Ok(());
+        }
+        let answer = capture::Answer { rows: Some(&self.rows), ..capture::Answer::default() };
         let taken = capture::take_all(&checks.captures, &answer, random)?;
         done.push(Event::Learnt(id, Box::new(taken)));
         Ok(())

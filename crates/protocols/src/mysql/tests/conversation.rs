@@ -276,3 +276,29 @@ fn a_ping_is_answered_before_the_exchange_behind_it_and_a_closed_session_takes_n
 fn an_idle_session_is_small() {
     assert!(size_of::<super::super::MysqlSession>() <= 256, "{}", size_of::<super::super::MysqlSession>());
 }
+
+#[test]
+fn whole_answers_are_told_to_who_asks_for_them() {
+    let urls = vec![wire::AskedUrl { url: super::super::oracle::URL.to_owned(), weight: 1.0 }];
+    let asked = wire::Asked { urls, answers: true, ..wire::Asked::default() };
+    let dialogue = wire::Protocol::prepare(&super::super::Mysql, &asked).unwrap();
+    let mut turns = opened(&[]);
+    turns.push(answer(&[b"\x02", COLUMN, COLUMN, b"\x01x\xfb", b"\0\x01y", END]));
+    let (mut out, mut done) = (Out::default(), Done::default());
+    let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
+    session.open(&mut out);
+    for turn in &turns {
+        if session.room() > 0 {
+            let request = &dialogue.requests()[0].request;
+            session.submit(ExchangeId(7), request, &Fill::default(), &mut out).unwrap();
+        }
+        turn.chunks(1).for_each(|piece| session.receive(piece, &mut out, &mut done).unwrap());
+    }
+    let told = done.events.into_iter().find_map(|event| match event {
+        Event::Learnt(ExchangeId(7), lesson) => lesson.downcast().ok(),
+        _ => None,
+    });
+    let text = |text: &str| Some(text.as_bytes().to_vec());
+    let rows = vec![vec![text("x"), None], vec![text(""), text("y")]];
+    assert_eq!(told, Some(Box::new(wire::Answer::Rows(rows))));
+}

@@ -84,7 +84,7 @@ fn an_account_may_want_another_way() {
         assert!(outcome.said.ends_with(&proof) && outcome.room == 1, "{plugin}");
     }
     for (plugin, said) in [
-        ("client_ed25519", "ed25519"),
+        ("client_ed25519", "login by client_ed25519, which is not supported"),
         ("mysql_clear_password", "in cleartext; use --ssl"),
         ("sha256_password", "use caching_sha2_password"),
         ("dialog", "unsupported"),
@@ -126,6 +126,14 @@ fn a_refusal_is_named_and_what_the_server_said_is_kept() {
         assert_eq!(outcome.told, told);
         assert_eq!((outcome.room, outcome.opening), (0, true));
     }
+}
+
+#[test]
+fn what_is_kept_of_a_refusal_has_its_code_and_its_words() {
+    let parts = |kept: &'static [u8]| crate::mysql::refusal_shown(kept);
+    assert_eq!(parts(b"ERROR 1045 (28000): denied: no"), Some((&b"1045"[..], &b"denied: no"[..])));
+    assert_eq!(parts(b"ERROR 1040: Too many"), Some((&b"1040"[..], &b"Too many"[..])));
+    assert_eq!((parts(b""), parts(b"ERROR 1040")), (None, None));
 }
 
 #[test]

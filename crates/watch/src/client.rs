@@ -1,0 +1,182 @@
+//! A client that waits: one connection, one request at a time, said by a session of `protocols`, within bounds of time and bytes.
+
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+
+use measure::plain;
+use wire::{
+    Answer, Asked, Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Full, Out, Protocol,
+    Request, Session,
+};
+
+use crate::conversation::{PATIENCE, Place};
+use crate::pipe::Pipe;
+
+/// How a protocol is called, and how its sessions keep what a server says when it refuses.
+#[derive(Clone, Copy)]
+pub struct Tongue {
+    /// `MySQL`.
+    pub name: &'static str,
+    /// The server's code and its words, out of [`Session::begun`] or [`wire::Ended::excerpt`].
+    pub refusal: fn(&[u8]) -> Option<Words<'_>>,
+}
+
+/// A code and the words for it.
+pub type Words<'a> = (&'a [u8], &'a [u8]);
+
+/// What is asked, of whom, and the connection to it while it is good.
+pub struct Client {
+    tongue: Tongue,
+    dialogue: Arc<dyn Dialogue>,
+    pub place: Place,
+    link: Option<Link>,
+}
+
+impl Client {
+    /// Prepares what is asked, to be told with its answers.
+    ///
+    /// # Errors
+    /// It cannot be asked.
+    pub fn new(tongue: Tongue, protocol: &dyn Protocol, place: Place, asked: Asked) -> Result<Client, String> {
+        let dialogue = protocol.prepare(&Asked { answers: true, ..asked }).map_err(|complaint| complaint.trouble)?;
+        Ok(Client { tongue, dialogue, place, link: None })
+    }
+
+    /// The answer to one of the requests, by its index; or why the server gives none, after which it may be asked on. A connection
+    /// that broke is made anew the next time.
+    ///
+    /// # Errors
+    /// There is no connection, no login or no sense in what comes.
+    pub fn ask(&mut self, request: usize) -> io::Result<Result<Answer, String>> {
+        let mut link = match self.link.take() {
+            Some(link) => link,
+            None => self.open()?,
+        };
+        let answer = link.ask(&self.dialogue.requests()[request].request)?;
+        self.link = Some(link).filter(|link| link.session.room() > 0);
+        Ok(answer)
+    }
+
+    /// Connects to the first address that lets us, and logs in.
+    fn open(&mut self) -> io::Result<Link> {
+        let origin = &self.dialogue.origins()[0];
+        let mut pipe = Pipe::over(self.place.connect()?);
+        pipe.wait_at_most(PATIENCE);
+        let mut established = Established { bound: origin.bound, seed: random(), ..Established::default() };
+        if origin.tls {
+            established.alpn = pipe.secure(self.place.security()?, origin, self.dialogue.alpn_of(origin))?.alpn;
+            established.tls = true;
+        }
+        let session = self.dialogue.session(origin, &established);
+        let mut link = Link { tongue: self.tongue, pipe, session, out: Out::default(), done: Done::default() };
+        link.session.open(&mut link.out);
+        while link.session.opening() {
+            link.hear()?;
+            if link.session.secures_now() {
+                link.pipe.send(&mut link.out)?;
+                link.pipe.secure(self.place.security()?, origin, &[])?;
+                link.session.secured(&mut link.out);
+            }
+        }
+        Ok(link)
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        if let Some(link) = &mut self.link {
+            link.session.finish(&mut link.out);
+            link.pipe.wait_at_most(PATIENCE);
+            // It may be gone already.
+            let _ = link.pipe.send(&mut link.out);
+        }
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("dialogue", &self.dialogue).field("stands", &self.link.is_some()).finish()
+    }
+}
+
+/// A connection on which the session takes requests, or will.
+struct Link {
+    tongue: Tongue,
+    pipe: Pipe,
+    session: Box<dyn Session>,
+    out: Out,
+    done: Done,
+}
+
+impl Link {
+    fn ask(&mut self, request: &Request) -> io::Result<Result<Answer, String>> {
+        self.pipe.wait_at_most(PATIENCE);
+        let fill = Fill { random: random(), ..Fill::default() };
+        // One that takes no request was closed since.
+        let sent = self.session.submit(ExchangeId(0), request, &fill, &mut self.out);
+        sent.map_err(|Full| ErrorKind::UnexpectedEof)?;
+        let mut answer: Option<Box<Answer>> = None;
+        loop {
+            let heard = self.hear();
+            for event in self.done.events.drain(..) {
+                match event {
+                    Event::Learnt(_, lesson) => answer = lesson.downcast().ok(),
+                    Event::Ended(ended) => {
+                        let words = || self.tongue.words(ended.excerpt.as_deref().unwrap_or_default());
+                        return match ended.fault {
+                            None => Ok(Ok(*answer.expect("sessions tell each answer that was asked for"))),
+                            Some(FaultKind::WrongStatus) => Ok(Err(words().unwrap_or_else(|| ended.why.into_owned()))),
+                            Some(_) => heard.and(Err(invalid(&ended.why))),
+                        };
+                    }
+                    _ => {}
+                }
+            }
+            heard?;
+        }
+    }
+
+    /// Says what there is to say, and hears what comes next.
+    fn hear(&mut self) -> io::Result<()> {
+        self.pipe.send(&mut self.out)?;
+        if !self.pipe.read()? {
+            self.session.closed(&mut self.done);
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        let heard = self.session.receive(&self.pipe.take(), &mut self.out, &mut self.done);
+        heard.map_err(|broken| self.broken(&broken))
+    }
+
+    /// Why the conversation is over: in the server's words, or the session's about it.
+    fn broken(&self, broken: &Broken) -> io::Error {
+        let refused = self.session.refusal() == FaultKind::WrongStatus;
+        let words = if refused { self.tongue.words(self.session.begun()) } else { None };
+        invalid(&words.unwrap_or_else(|| match broken.0.strip_prefix("the server ") {
+            Some(does) => format!("it {does}"),
+            None => format!("it does not speak the {} protocol: {}", self.tongue.name, broken.0),
+        }))
+    }
+}
+
+impl Tongue {
+    /// What a server said when it refused.
+    fn words(&self, kept: &[u8]) -> Option<String> {
+        let (code, words) = (self.refusal)(kept)?;
+        let words: String = String::from_utf8_lossy(words).chars().take(200).collect();
+        let code = String::from_utf8_lossy(code);
+        let code = if code.is_empty() { String::new() } else { format!(" (error {})", plain::line(&code)) };
+        Some(format!("it responded: {}{code}", plain::line(&words)))
+    }
+}
+
+/// Something that no server of this kind says.
+pub fn invalid(what: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, what.to_owned())
+}
+
+/// Random bits: nonces must differ between connections.
+fn random() -> u64 {
+    RandomState::new().hash_one(0)
+}

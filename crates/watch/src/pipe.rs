@@ -1,0 +1,139 @@
+//! A socket that is waited for no longer than a bound, whatever the other side does, with TLS over it where that is spoken.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use wire::{Fed, Handshake, Origin, Out, SecureChannel, Security};
+
+/// No answer is longer in earnest.
+const LONGEST: usize = 16 << 20;
+
+pub struct Pipe {
+    socket: TcpStream,
+    channel: Option<Box<dyn SecureChannel>>,
+    cipher: Out,
+    /// What came, in clear, and is not read yet.
+    plain: Vec<u8>,
+    until: Instant,
+    /// Bytes that came since waiting began.
+    heard: usize,
+    /// The other side said that it says no more.
+    ended: bool,
+}
+
+impl Pipe {
+    /// Over a socket on which nothing was said.
+    pub fn over(socket: TcpStream) -> Pipe {
+        let (cipher, plain, until) = (Out::default(), Vec::new(), Instant::now());
+        Pipe { socket, channel: None, cipher, plain, until, heard: 0, ended: false }
+    }
+
+    /// What follows must come, all of it, within this time from now on.
+    pub fn wait_at_most(&mut self, time: Duration) {
+        (self.until, self.heard) = (Instant::now() + time, 0);
+    }
+
+    /// Puts TLS over it, which shakes hands.
+    ///
+    /// # Errors
+    /// It does not come to stand.
+    pub fn secure(
+        &mut self,
+        security: &dyn Security,
+        origin: &Origin,
+        alpn: &[&'static [u8]],
+    ) -> io::Result<Handshake> {
+        let mut channel = security.client(origin, alpn).map_err(io::Error::other)?;
+        channel.start(&mut self.cipher);
+        self.channel = Some(channel);
+        self.write_sealed()?;
+        loop {
+            if let Some(settled) = self.channel.as_ref().and_then(|channel| channel.handshake()) {
+                return Ok(settled);
+            }
+            self.more()?;
+            if self.ended {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+
+    /// Sends it.
+    ///
+    /// # Errors
+    /// The socket does not take it in time.
+    pub fn send(&mut self, out: &mut Out) -> io::Result<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let sent = match &mut self.channel {
+            None => {
+                self.socket.set_write_timeout(Some(left(self.until)?))?;
+                self.socket.write_all(out.buffer())
+            }
+            Some(channel) => {
+                channel.seal(out, &mut self.cipher);
+                self.write_sealed()
+            }
+        };
+        out.clear();
+        sent
+    }
+
+    /// Waits for what comes next, which [`Pipe::take`] gives; false at the end.
+    ///
+    /// # Errors
+    /// It does not come in time, or is too much.
+    pub fn read(&mut self) -> io::Result<bool> {
+        while self.plain.is_empty() && !self.ended {
+            self.more()?;
+        }
+        Ok(!self.plain.is_empty())
+    }
+
+    /// What came, once.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.plain)
+    }
+
+    fn more(&mut self) -> io::Result<()> {
+        self.socket.set_read_timeout(Some(left(self.until)?))?;
+        let mut piece = [0; 16 << 10];
+        let length = loop {
+            match self.socket.read(&mut piece) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                read => break read?,
+            }
+        };
+        if length == 0 {
+            self.ended = true;
+            return Ok(());
+        }
+        self.heard += length;
+        if self.heard > LONGEST {
+            return Err(io::Error::new(ErrorKind::FileTooLarge, "its response is longer than 16 MiB"));
+        }
+        let Some(channel) = &mut self.channel else {
+            self.plain.extend_from_slice(&piece[..length]);
+            return Ok(());
+        };
+        let fed = channel.feed(&piece[..length], &mut self.plain, &mut self.cipher);
+        // What is wrong is told to the other side, too, which may be gone.
+        let sent = self.write_sealed();
+        self.ended |= fed.map_err(io::Error::other)? == Fed::Ended;
+        sent
+    }
+
+    fn write_sealed(&mut self) -> io::Result<()> {
+        self.socket.set_write_timeout(Some(left(self.until)?))?;
+        let sent = self.socket.write_all(self.cipher.buffer());
+        self.cipher.clear();
+        sent
+    }
+}
+
+fn left(until: Instant) -> io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
