@@ -107,7 +107,7 @@ impl Watched {
         match &self.asked {
             Asked::Redis(redis) => Some(&redis.place),
             Asked::Mysql(mysql) => Some(&mysql.client.place),
-            Asked::Postgres(postgres) => Some(&postgres.place),
+            Asked::Postgres(postgres) => Some(&postgres.client.place),
             Asked::Nginx(page) | Asked::Prometheus(page) => Some(&page.place),
             Asked::Log(_) => None,
         }
@@ -117,7 +117,7 @@ impl Watched {
         match &mut self.asked {
             Asked::Redis(redis) => Some(&mut redis.place),
             Asked::Mysql(mysql) => Some(&mut mysql.client.place),
-            Asked::Postgres(postgres) => Some(&mut postgres.place),
+            Asked::Postgres(postgres) => Some(&mut postgres.client.place),
             Asked::Nginx(page) | Asked::Prometheus(page) => Some(&mut page.place),
             Asked::Log(_) => None,
         }

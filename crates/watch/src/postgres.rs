@@ -1,32 +1,31 @@
 //! `pg_stat_database`, `pg_stat_activity`, `pg_stat_user_tables` and a few settings of PostgreSQL, over one connection: four questions a
 //! second, asked and answered at once.
 
-mod login;
-mod messages;
 mod questions;
-mod scram;
 
 use std::io;
 
-use super::conversation::Place;
-use super::{asks_for_tls, unescaped};
-use login::Account;
-use messages::{Talk, invalid, message, refusal, row, strange};
 use probe::Sink;
-use questions::{ALL, Answer};
+use wire::{Answer, Asked, AskedUrl, Row};
+
+use super::client::{Client, Tongue, invalid};
+use super::conversation::Place;
+use super::{asks_for_tls, escaped, unescaped};
+use questions::ALL;
+
+const TONGUE: Tongue = Tongue { name: "PostgreSQL", refusal: protocols::postgres::refusal_shown };
 
 const RIGHT: &str = "write postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, followed by ?sslmode=require for TLS";
 
-/// Where it is, who asks, and the connection to it.
+/// Who asks it, where it is, and for which database.
 #[derive(Debug)]
 pub struct Postgres {
-    pub(super) place: Place,
-    account: Account,
-    talk: Option<Talk>,
+    pub(super) client: Client,
+    database: Vec<u8>,
 }
 
 /// What it told: an answer to each question.
-pub type Told = Vec<Answer>;
+pub type Told = Vec<questions::Answer>;
 
 impl Postgres {
     /// Reads `postgres://USER[:PASSWORD]@HOST[:PORT][/DATABASE][?sslmode=require]`, also with `postgresql://`; the scheme may be left out. The database is
@@ -54,13 +53,20 @@ impl Postgres {
         }
         let database = if database.is_empty() { user.clone() } else { database };
         let place = Place::parse(place, 5432)?.over_tls(tls);
-        Ok(Postgres { place, account: Account { user, password, database }, talk: None })
+        let [who, password, path] = [&user, &password, &database].map(|text| escaped(text));
+        let url = format!("postgres://{who}:{password}@{}/{path}", place.authority());
+        let mut asked = Asked { urls: vec![AskedUrl { url, weight: 1.0 }], ..Asked::default() };
+        asked.options.insert("sql".to_owned(), ALL.iter().map(|question| question.sql.to_owned()).collect());
+        if tls {
+            asked.options.insert("ssl".to_owned(), vec![String::new()]);
+        }
+        Ok(Postgres { client: Client::new(TONGUE, &protocols::postgres::Postgres, place, asked)?, database })
     }
 
     /// `host:port/database`.
     pub fn authority(&self) -> String {
-        let database = String::from_utf8_lossy(&self.account.database);
-        format!("{}/{}", self.place.authority(), measure::plain::line(&database))
+        let database = String::from_utf8_lossy(&self.database);
+        format!("{}/{}", self.client.place.authority(), measure::plain::line(&database))
     }
 
     /// All it counts now. A connection that broke is made anew the next time.
@@ -68,18 +74,8 @@ impl Postgres {
     /// # Errors
     /// It answered no question; why the first was not.
     pub fn ask(&mut self) -> io::Result<Told> {
-        let mut talk = match self.talk.take() {
-            Some(talk) => talk,
-            None => {
-                let mut talk = Talk::new(login::opened(&mut self.place)?);
-                login::enter(&mut talk, &self.account)?;
-                talk
-            }
-        };
-        let all = ALL.iter().flat_map(|question| message(b'Q', &[question.sql.as_bytes(), &[0]].concat()));
-        talk.say(&all.collect::<Vec<u8>>())?;
-        let told = ALL.iter().map(|_| answer(&mut talk)).collect::<io::Result<Told>>()?;
-        self.talk = Some(talk);
+        let told = (0..ALL.len()).map(|question| Ok(self.client.ask(question)?.and_then(only_row)));
+        let told = told.collect::<io::Result<Told>>()?;
         match told.iter().find_map(|answer| answer.as_ref().err()) {
             Some(why) if told.iter().all(Result::is_err) => Err(invalid(why)),
             _ => Ok(told),
@@ -87,30 +83,14 @@ impl Postgres {
     }
 }
 
-impl Drop for Postgres {
-    fn drop(&mut self) {
-        if let Some(talk) = &mut self.talk {
-            // "Terminate"; it may be gone already.
-            let _ = talk.say(&message(b'X', &[]));
-        }
-    }
-}
-
-/// Reads the answer to a question ("Simple Query"): one row, or why there is none.
-fn answer(talk: &mut Talk) -> io::Result<Answer> {
-    let mut answer = Err("it returns no row".to_owned());
-    let mut rows = 0;
-    loop {
-        let (kind, body) = talk.next()?;
-        match kind {
-            // The columns, which we chose; the end of the rows.
-            b'T' | b'C' => {}
-            b'D' if rows == 0 => (answer, rows) = (Ok(row(&body)?), 1),
-            b'D' => answer = Err("it returns more than one row".to_owned()),
-            b'E' => answer = Err(refusal(&body)),
-            b'Z' => return Ok(answer),
-            _ => return Err(strange()),
-        }
+/// The texts of the row that an answer is, or why it is none.
+fn only_row(answer: Answer) -> questions::Answer {
+    let Answer::Rows(rows) = answer else { return Err("it responded without rows".to_owned()) };
+    let text = |value: Vec<u8>| String::from_utf8_lossy(&value).into_owned();
+    match <[Row; 1]>::try_from(rows) {
+        Ok([row]) => Ok(row.into_iter().map(|value| value.map(text)).collect()),
+        Err(none) if none.is_empty() => Err("it returns no row".to_owned()),
+        Err(_) => Err("it returns more than one row".to_owned()),
     }
 }
 

@@ -147,7 +147,7 @@ impl Opening {
             return Ok(Came::More);
         }
         if !greeting.takes_tls() {
-            return Err(Broken("the server does not support TLS, and --ssl was given"));
+            return Err(Broken("the server does not support TLS, which was asked for (ssl)"));
         }
         let mut request = Vec::with_capacity(32);
         greeting.ask_for_tls(&self.account(plan).database, &mut request);

@@ -106,6 +106,25 @@ pub fn refusal(body: &[u8]) -> Refusal<'_> {
     refusal
 }
 
+/// The code and the message, out of what sessions keep of a refusal ([`Refusal::shown`]); None where it is none.
+pub fn refusal_shown(shown: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (head, message) = shown.split_at(memchr::memmem::find(shown, b": ")?);
+    Some((head.rsplit(|byte| *byte == b' ').next()?, message[2..].split(|byte| *byte == b'\n').next()?))
+}
+
+impl Refusal<'_> {
+    /// `ERROR 23505: duplicate key`, a line below it with more, at most `bound` bytes.
+    pub fn shown(&self, bound: usize) -> Vec<u8> {
+        let mut text = [self.severity, b" ", self.state, b": ", self.message].concat();
+        if !self.detail.is_empty() {
+            text.push(b'\n');
+            text.extend_from_slice(self.detail);
+        }
+        text.truncate(bound);
+        text
+    }
+}
+
 /// Rows that a CommandComplete counts: the last word of its tag, where that is a number.
 pub fn rows(tag: &[u8]) -> u64 {
     let word = tag.strip_suffix(b"\0").unwrap_or(tag).rsplit(|b| *b == b' ').next().unwrap_or_default();

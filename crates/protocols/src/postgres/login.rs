@@ -75,7 +75,7 @@ impl Login {
                 self.step = Step::Securing;
                 Ok(())
             }
-            [b'N', ..] => Err(Broken("the server does not support TLS; leave out --ssl")),
+            [b'N', ..] => Err(Broken("the server does not support TLS, which was asked for (ssl)")),
             [b'S', ..] => Err(Broken("the server sent cleartext after agreeing to TLS")),
             _ => Err(Broken("the response to SSLRequest is neither S nor N")),
         }
@@ -125,7 +125,7 @@ impl Login {
             }
             12 => self.scram.check(rest)?,
             _ => {
-                return Err(Broken("the server asks for Kerberos, GSSAPI, SSPI or another unsupported login"));
+                return Err(Broken("the server requires Kerberos, GSSAPI, SSPI or another unsupported login"));
             }
         }
         Ok(())

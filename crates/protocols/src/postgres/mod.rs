@@ -23,6 +23,7 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
+pub use codec::refusal_shown;
 pub use dialogue::{Postgres, PostgresDialogue};
 pub use session::PostgresSession;
 

@@ -1,10 +1,9 @@
 //! SCRAM-SHA-256 (RFC 5802 and 7677), client side, without channel binding.
 //!
-//! Deriving the key takes thousands of hashes by design; connections of one run have one password, so the last key is
-//! kept and shared. Left out: SASLprep, so that a password outside of ASCII is sent as its UTF-8.
+//! Deriving a key takes thousands of hashes by design, so each is derived once for all connections of its account. Left out: SASLprep, so that a password outside of ASCII is sent as its UTF-8.
 
 use std::num::NonZeroU32;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use aws_lc_rs::{digest, hmac, pbkdf2};
 use base64::Engine as _;
@@ -19,30 +18,43 @@ const MOST_ROUNDS: u32 = 1_000_000;
 const NO_BINDING: &str = "n,,";
 const NO_BINDING_CODED: &str = "biws";
 
-/// The salted password that was derived last.
+/// So many salted passwords are kept: a server may tell another salt to each connection.
+const MOST_KEYS: usize = 1024;
+
+/// Salted passwords: each is derived once, by the first connection that needs it, for which others of the same account wait.
 #[derive(Debug, Default)]
-pub struct Keys(Mutex<Option<Derived>>);
+pub struct Keys(Mutex<Vec<Arc<Key>>>);
 
 #[derive(Debug)]
-struct Derived {
+struct Key {
     password: Vec<u8>,
     salt: Vec<u8>,
     rounds: NonZeroU32,
-    salted: [u8; 32],
+    salted: OnceLock<[u8; 32]>,
 }
 
 impl Keys {
     fn salted(&self, password: &[u8], salt: &[u8], rounds: NonZeroU32) -> [u8; 32] {
-        let mut last = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match &*last {
-            Some(d) if d.password == password && d.salt == salt && d.rounds == rounds => d.salted,
-            _ => {
-                let mut salted = [0; 32];
-                pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, rounds, salt, password, &mut salted);
-                *last = Some(Derived { password: password.to_vec(), salt: salt.to_vec(), rounds, salted });
-                salted
-            }
+        let key = self.key(password, salt, rounds);
+        *key.salted.get_or_init(|| {
+            let mut salted = [0; 32];
+            pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, rounds, salt, password, &mut salted);
+            salted
+        })
+    }
+
+    fn key(&self, password: &[u8], salt: &[u8], rounds: NonZeroU32) -> Arc<Key> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = all.iter().find(|k| k.salt == salt && k.password == password && k.rounds == rounds) {
+            return Arc::clone(known);
         }
+        if all.len() == MOST_KEYS {
+            all.remove(0);
+        }
+        let (password, salt) = (password.to_vec(), salt.to_vec());
+        let key = Arc::new(Key { password, salt, rounds, salted: OnceLock::new() });
+        all.push(Arc::clone(&key));
+        key
     }
 }
 
@@ -165,6 +177,19 @@ mod tests {
         assert_eq!(STANDARD.encode(proof), "dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=");
         let signature = sign(&sign(&salted, b"Server Key"), all.as_bytes());
         assert_eq!(STANDARD.encode(signature), "6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=");
+    }
+
+    #[test]
+    fn a_key_is_derived_once_for_each_account_and_number_of_rounds() {
+        let (keys, rounds) = (Keys::default(), |rounds| NonZeroU32::new(rounds).unwrap());
+        let first = keys.salted(b"a", b"salt", rounds(2));
+        let others = [keys.salted(b"b", b"salt", rounds(2)), keys.salted(b"a", b"salt", rounds(3))];
+        assert!(others.iter().all(|other| *other != first));
+        assert_eq!(keys.salted(b"a", b"salt", rounds(2)), first);
+        assert_eq!(keys.0.lock().unwrap().len(), 3, "two accounts in turn derive nothing anew");
+        (0..2 * MOST_KEYS).for_each(|n| drop(keys.key(b"a", &n.to_be_bytes(), rounds(1))));
+        assert_eq!(keys.0.lock().unwrap().len(), MOST_KEYS);
+        assert_eq!(keys.salted(b"a", b"salt", rounds(2)), first);
     }
 
     #[test]

@@ -218,18 +218,7 @@ impl PostgresSession {
         let fatal = refusal.severity != b"ERROR";
         if self.error == 0 {
             self.error = errors::code(refusal.state);
-            let parts: [&[u8]; 6] = [
-                refusal.severity,
-                b" ",
-                refusal.state,
-                b": ",
-                refusal.message,
-                if refusal.detail.is_empty() { b"" } else { b"\n" },
-            ];
-            let mut text = parts.concat();
-            text.extend_from_slice(refusal.detail);
-            text.truncate(EXCERPT_BOUND);
-            self.rare().error = text;
+            self.rare().error = refusal.shown(EXCERPT_BOUND);
         }
         match self.stage {
             Stage::Busy | Stage::RollingBack if !fatal => Ok(()),

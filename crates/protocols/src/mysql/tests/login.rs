@@ -139,7 +139,7 @@ fn what_is_kept_of_a_refusal_has_its_code_and_its_words() {
 #[test]
 fn tls_is_never_pretended() {
     let without = log_in(&[("ssl", "")], &[greeting("mysql_native_password", CAPABILITIES, 0)]);
-    assert_eq!(without.broken, Some(Broken("the server does not support TLS, and --ssl was given")));
+    assert_eq!(without.broken, Some(Broken("the server does not support TLS, which was asked for (ssl)")));
     assert!(without.said.is_empty());
     // What comes behind the greeting may be from anybody on the way.
     let mut greeted = greeting("mysql_native_password", CAPABILITIES | TLS, 0);

@@ -71,7 +71,7 @@ fn a_refusal_says_why() {
         (wrong, "the server refused the login: the password is wrong (28P01)", FaultKind::WrongStatus),
         (
             authentication(7, b""),
-            "the server asks for Kerberos, GSSAPI, SSPI or another unsupported login",
+            "the server requires Kerberos, GSSAPI, SSPI or another unsupported login",
             FaultKind::BrokenProtocol,
         ),
         (
@@ -110,7 +110,7 @@ fn tls_begins_behind_one_byte() {
     session.receive(WELCOME, &mut out, &mut done).expect("good");
     assert_eq!(session.room(), 1);
     for (answer, why) in [
-        (&b"N"[..], "the server does not support TLS; leave out --ssl"),
+        (&b"N"[..], "the server does not support TLS, which was asked for (ssl)"),
         (b"SR\0\0", "the server sent cleartext after agreeing to TLS"),
         (b"E", "the response to SSLRequest is neither S nor N"),
     ] {
