@@ -14,17 +14,22 @@ use wire::{
 use crate::conversation::{PATIENCE, Place};
 use crate::pipe::Pipe;
 
-/// How a protocol is called, and how its sessions keep what a server says when it refuses.
+/// How a protocol is called, and what its servers say when they refuse.
 #[derive(Clone, Copy)]
 pub struct Tongue {
     /// `MySQL`.
     pub name: &'static str,
-    /// The server's code and its words, out of [`Session::begun`] or [`wire::Ended::excerpt`].
-    pub refusal: fn(&[u8]) -> Option<Words<'_>>,
+    /// In a sentence, out of [`Session::begun`] or [`wire::Ended::excerpt`], and the status code.
+    pub refusal: fn(&[u8], u32) -> Option<String>,
 }
 
-/// A code and the words for it.
-pub type Words<'a> = (&'a [u8], &'a [u8]);
+/// The words of a server and the code it has for them, out of what sessions keep of a refusal.
+pub fn responded((code, words): (&[u8], &[u8])) -> String {
+    let words: String = String::from_utf8_lossy(words).chars().take(200).collect();
+    let code = String::from_utf8_lossy(code);
+    let code = if code.is_empty() { String::new() } else { format!(" (error {})", plain::line(&code)) };
+    format!("it responded: {}{code}", plain::line(&words))
+}
 
 /// What is asked, of whom, and the connection to it while it is good.
 pub struct Client {
@@ -124,7 +129,8 @@ impl Link {
                 match event {
                     Event::Learnt(_, lesson) => answer = lesson.downcast().ok(),
                     Event::Ended(ended) => {
-                        let words = || self.tongue.words(ended.excerpt.as_deref().unwrap_or_default());
+                        let kept = ended.excerpt.as_deref().unwrap_or_default();
+                        let words = || (self.tongue.refusal)(kept, ended.code);
                         return match ended.fault {
                             None => Ok(Ok(*answer.expect("sessions tell each answer that was asked for"))),
                             Some(FaultKind::WrongStatus) => Ok(Err(words().unwrap_or_else(|| ended.why.into_owned()))),
@@ -152,22 +158,11 @@ impl Link {
     /// Why the conversation is over: in the server's words, or the session's about it.
     fn broken(&self, broken: &Broken) -> io::Error {
         let refused = self.session.refusal() == FaultKind::WrongStatus;
-        let words = if refused { self.tongue.words(self.session.begun()) } else { None };
-        invalid(&words.unwrap_or_else(|| match broken.0.strip_prefix("the server ") {
+        let words = || (self.tongue.refusal)(self.session.begun(), self.session.refusal_code());
+        invalid(&refused.then(words).flatten().unwrap_or_else(|| match broken.0.strip_prefix("the server ") {
             Some(does) => format!("it {does}"),
             None => format!("it does not speak the {} protocol: {}", self.tongue.name, broken.0),
         }))
-    }
-}
-
-impl Tongue {
-    /// What a server said when it refused.
-    fn words(&self, kept: &[u8]) -> Option<String> {
-        let (code, words) = (self.refusal)(kept)?;
-        let words: String = String::from_utf8_lossy(words).chars().take(200).collect();
-        let code = String::from_utf8_lossy(code);
-        let code = if code.is_empty() { String::new() } else { format!(" (error {})", plain::line(&code)) };
-        Some(format!("it responded: {}{code}", plain::line(&words)))
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use probe::Sink;
 use wire::{Answer, Asked, AskedUrl, Row};
 
-use super::client::{Client, Tongue, invalid};
+use super::client::{Client, Tongue, invalid, responded};
 use super::conversation::Place;
 use super::{asks_for_tls, escaped, is_name, number, unescaped};
 
@@ -15,7 +15,8 @@ const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('max_conne
     'thread_cache_size', 'thread_pool_size', 'back_log', 'open_files_limit', 'table_open_cache', 'tmp_table_size', \
     'innodb_buffer_pool_size', 'innodb_flush_log_at_trx_commit', 'innodb_lock_wait_timeout', 'innodb_page_size', \
     'innodb_thread_concurrency', 'sync_binlog', 'long_query_time', 'version')";
-const TONGUE: Tongue = Tongue { name: "MySQL", refusal: protocols::mysql::refusal_shown };
+const TONGUE: Tongue =
+    Tongue { name: "MySQL", refusal: |kept, _| protocols::mysql::refusal_shown(kept).map(responded) };
 
 const RIGHT: &str = "write mysql=mysql://USER:PASSWORD@HOST:PORT, followed by ?ssl for TLS";
 

@@ -8,12 +8,13 @@ use std::io;
 use probe::Sink;
 use wire::{Answer, Asked, AskedUrl, Row};
 
-use super::client::{Client, Tongue, invalid};
+use super::client::{Client, Tongue, invalid, responded};
 use super::conversation::Place;
 use super::{asks_for_tls, escaped, unescaped};
 use questions::ALL;
 
-const TONGUE: Tongue = Tongue { name: "PostgreSQL", refusal: protocols::postgres::refusal_shown };
+const TONGUE: Tongue =
+    Tongue { name: "PostgreSQL", refusal: |kept, _| protocols::postgres::refusal_shown(kept).map(responded) };
 
 const RIGHT: &str = "write postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, followed by ?sslmode=require for TLS";
 

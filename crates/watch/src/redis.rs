@@ -1,21 +1,25 @@
 //! `INFO all` of Redis (and Valkey, KeyDB), over one connection: `name:value` lines, some with several values each.
 
-use std::io::{self, ErrorKind};
+use std::io;
 
-use super::conversation::{Conversation, Place};
-use super::{is_name, number, unescaped};
 use probe::Sink;
+use wire::{Answer, Asked, AskedUrl};
+
+use super::client::{Client, Tongue, invalid, responded};
+use super::conversation::Place;
+use super::{escaped, is_name, number, unescaped};
 
 /// What is a word and worth keeping.
 const LABELS: [&str; 4] = ["redis_version", "role", "redis_mode", "maxmemory_policy"];
 
-/// Where it is, and the connection to it.
+/// Redis says why it refuses in one line, which sessions keep as it is.
+const TONGUE: Tongue =
+    Tongue { name: "Redis", refusal: |kept, _| Some(responded((b"", kept.strip_prefix(b"-")?.trim_ascii_end()))) };
+
+/// Who asks it, and where it is.
 #[derive(Debug)]
 pub struct Redis {
-    pub(super) place: Place,
-    /// User and password, encoded as a command.
-    login: Vec<u8>,
-    talk: Option<Conversation>,
+    pub(super) client: Client,
 }
 
 impl Redis {
@@ -32,81 +36,26 @@ impl Redis {
         let rest = rest.split('/').next().unwrap_or_default();
         let (who, place_of) = rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
         let place = Place::parse(place_of, 6379)?.over_tls(secured.is_some());
-        Ok(Redis { place, login: who.map(login).unwrap_or_default(), talk: None })
+        let scheme = if secured.is_some() { "rediss" } else { "redis" };
+        let url = format!("{scheme}://{}{}", who.map(login).unwrap_or_default(), place.authority());
+        let mut asked = Asked { urls: vec![AskedUrl { url, weight: 1.0 }], ..Asked::default() };
+        asked.options.insert("command".to_owned(), vec!["INFO all".to_owned()]);
+        Ok(Redis { client: Client::new(TONGUE, &protocols::redis::Redis, place, asked)? })
     }
 
-    /// `host:port`.
-    pub fn authority(&self) -> String {
-        self.place.authority()
-    }
-
-    /// The text of INFO as it is now. A connection that broke is made anew the next time.
+    /// The text of INFO as it is now.
     pub fn ask(&mut self) -> io::Result<String> {
-        let fresh = self.talk.is_none();
-        let mut talk = match self.talk.take() {
-            Some(talk) => talk,
-            None if self.place.is_over_tls() => self.place.open().and_then(|talk| self.place.seal(talk))?,
-            None => self.place.open()?,
-        };
-        let mut question = if fresh { self.login.clone() } else { Vec::new() };
-        question.extend(command(&[b"INFO", b"all"]));
-        talk.say(&question)?;
-        let mut heard = Vec::new();
-        let login = usize::from(fresh && !self.login.is_empty());
-        let text = loop {
-            if !talk.more(&mut heard)? {
-                return Err(ErrorKind::UnexpectedEof.into());
-            }
-            if let Some(text) = answer(&heard, login)? {
-                break text;
-            }
-        };
-        self.talk = Some(talk);
-        Ok(text)
-    }
-}
-
-/// AUTH with what stands in front of the `@`: `user:password`, `:password`, `password`.
-fn login(who: &str) -> Vec<u8> {
-    let (user, password) = who.split_once(':').unwrap_or(("", who));
-    let (user, password) = (unescaped(user), unescaped(password));
-    if user.is_empty() { command(&[b"AUTH", &password]) } else { command(&[b"AUTH", &user, &password]) }
-}
-
-/// RESP: an array of bulk strings.
-fn command(words: &[&[u8]]) -> Vec<u8> {
-    let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
-    for word in words {
-        bytes.extend(format!("${}\r\n", word.len()).into_bytes());
-        bytes.extend_from_slice(word);
-        bytes.extend_from_slice(b"\r\n");
-    }
-    bytes
-}
-
-/// The bulk string behind so many simple answers; None: not whole yet.
-fn answer(heard: &[u8], before: usize) -> io::Result<Option<String>> {
-    let mut rest = heard;
-    for n in 0..=before {
-        let Some(end) = rest.windows(2).position(|two| two == b"\r\n") else { return Ok(None) };
-        let (line, behind) = (&rest[..end], &rest[end + 2..]);
-        let wrong = || {
-            let said = String::from_utf8_lossy(line.strip_prefix(b"-").unwrap_or(line));
-            let said: String = said.chars().take(200).collect();
-            io::Error::new(ErrorKind::InvalidData, format!("it responded: {}", said.escape_debug()))
-        };
-        match line.first() {
-            Some(b'+') if n < before => rest = behind,
-            Some(b'$') if n == before => {
-                let length = std::str::from_utf8(&line[1..]).ok().and_then(|text| text.parse::<usize>().ok());
-                let length = length.ok_or_else(wrong)?;
-                let text = behind.get(..length).map(|text| String::from_utf8_lossy(text).into_owned());
-                return Ok(text);
-            }
-            _ => return Err(wrong()),
+        match self.client.ask(0)?.map_err(|why| invalid(&why))? {
+            Answer::Body(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
+            Answer::Rows(_) => Err(invalid("it responded with rows")),
         }
     }
-    Ok(None)
+}
+
+/// What stands in front of the place in a URL, out of `user:password@`, `:password@` or `password@`.
+fn login(who: &str) -> String {
+    let (user, password) = who.split_once(':').unwrap_or(("", who));
+    format!("{}:{}@", escaped(&unescaped(user)), escaped(&unescaped(password)))
 }
 
 /// Puts every number under `redis.` and its name as Redis spells it; those of a command under `redis.cmdstat_get.calls`. False
@@ -132,6 +81,9 @@ pub fn parse(text: &str, sink: &mut Sink) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
     use super::*;
     use measure::Nanos;
     use record::Number;
@@ -153,26 +105,45 @@ mod tests {
         assert!(!parse("", &mut Sink::default()));
     }
 
+    /// What becomes of a server that answers so, and then closes.
+    fn asked(login: &str, answer: &'static [u8]) -> (Result<String, String>, String) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let option = format!("{login}{}", listener.local_addr().unwrap());
+        let server = std::thread::spawn(move || {
+            let (mut peer, _) = listener.accept().unwrap();
+            let mut heard = [0; 4096];
+            let length = peer.read(&mut heard).unwrap();
+            for piece in answer.chunks(3) {
+                let _ = peer.write_all(piece);
+            }
+            String::from_utf8_lossy(&heard[..length]).into_owned()
+        });
+        let told = Redis::parse(&option).unwrap().ask().map_err(|why| why.to_string());
+        (told, server.join().unwrap())
+    }
+
     #[test]
     fn an_answer_in_pieces_and_an_error() {
-        let whole = b"+OK\r\n$5\r\nmax:1\r\n";
-        for cut in 0..whole.len() - 2 {
-            assert!(answer(&whole[..cut], 1).unwrap().is_none(), "{cut}");
+        assert_eq!(asked("", b"$5\r\nmax:1\r\n").0.unwrap(), "max:1");
+        for (login, heard, words) in [
+            ("", &b"-NOAUTH Authentication required.\r\n"[..], "NOAUTH Authentication required."),
+            ("redis://p@", b"-WRONGPASS no\x1b\r\n$1\r\na", "WRONGPASS no\\x1b"),
+        ] {
+            assert_eq!(asked(login, heard).0.unwrap_err(), format!("it responded: {words}"));
         }
-        assert_eq!(answer(whole, 1).unwrap().as_deref(), Some("max:1"));
-        for (heard, before) in [(&b"-NOAUTH Authentication required.\r\n"[..], 0), (b"-WRONGPASS no\x1b\r\n$1\r\na", 1)]
-        {
-            let said = answer(heard, before).unwrap_err().to_string();
-            assert!(said.starts_with("it responded: ") && !said.contains('\x1b'), "{said}");
+        for hostile in [&b"$99999999999999999999\r\n"[..], b"\r\n"] {
+            let why = asked("", hostile).0.unwrap_err();
+            assert!(why.starts_with("it does not speak the Redis protocol: "), "{why}");
         }
-        for hostile in [&b"$99999999999999999999\r\n"[..], b"$-1\r\n", b"*0\r\n", b"\r\n"] {
-            assert!(answer(hostile, 0).is_err());
+        for empty in [&b"$-1\r\n"[..], b"*0\r\n"] {
+            assert!(!parse(&asked("", empty).0.unwrap(), &mut Sink::default()));
         }
     }
 
     #[test]
     fn passwords_with_escapes() {
         assert_eq!(unescaped("a%40b%zz%4"), b"a@b%zz%4");
-        assert_eq!(login("me:p"), b"*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$1\r\np\r\n");
+        assert_eq!(asked("redis://me:p%40@", b"").1, "*3\r\n$4\r\nAUTH\r\n$2\r\nme\r\n$2\r\np@\r\n");
+        assert_eq!(asked("a%zz@", b"").1, "*2\r\n$4\r\nAUTH\r\n$4\r\na%zz\r\n");
     }
 }

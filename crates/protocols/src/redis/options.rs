@@ -80,12 +80,19 @@ pub struct Checks {
     pub expect: Option<Finder<'static>>,
     /// What is taken out of it.
     pub captures: Vec<(u16, Capture)>,
+    /// All of it is told.
+    pub answers: bool,
 }
 
 impl Checks {
     /// True where nothing is looked for in a reply.
     pub fn are_none(&self) -> bool {
-        self.expect.is_none() && self.captures.is_empty()
+        self.expect.is_none() && !self.keep()
+    }
+
+    /// True where the whole of a reply is looked into.
+    pub fn keep(&self) -> bool {
+        self.answers || !self.captures.is_empty()
     }
 
     fn read(asked: &Asked) -> Result<Checks, Complaint> {
@@ -99,7 +106,8 @@ impl Checks {
             return Err(Complaint::new("--expect-body", trouble));
         }
         let expect = expect.map(|text| Finder::new(text.as_bytes()).into_owned());
-        Ok(Checks { expect, captures: capture::wished(asked, ("a Redis reply", KNOWN))? })
+        let captures = capture::wished(asked, ("a Redis reply", KNOWN))?;
+        Ok(Checks { expect, captures, answers: asked.answers })
     }
 }
 

@@ -149,7 +149,7 @@ impl RedisSession {
             return false;
         }
         let checks = self.checks();
-        !checks.captures.is_empty() || (checks.expect.is_some() && done.wants_example(FaultKind::WrongBody))
+        checks.keep() || (checks.expect.is_some() && done.wants_example(FaultKind::WrongBody))
     }
 
     /// What decides about the replies that come now.

@@ -3,25 +3,28 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use wire::{Done, Ended, Event, ExchangeId, FaultKind};
+use wire::{Done, Ended, Event, ExchangeId, FaultKind, Lesson};
 
 use super::super::options::Checks;
 use super::super::reply;
 use super::{EXCERPT_BOUND, Pending, RedisSession};
-use crate::capture::{self, Answer, Taken};
+use crate::capture::{self, Answer};
 use crate::verify;
 
 /// The most bytes of a reply that is kept whole to be looked into.
 const WHOLE_BOUND: usize = 16 << 20;
 
 /// What is taken out of the replies of an exchange that came.
-fn taken(checks: &Checks, whole: &[u8], (lost, of): (bool, Pending)) -> Result<Taken, String> {
+fn taken(checks: &Checks, whole: &[u8], (lost, of): (bool, Pending)) -> Result<Lesson, String> {
     if lost {
         return Err("the reply is too large to check: more than 16 MiB, or too much for all held at a time".into());
     }
     let said = reply::said(whole, of.of)?;
+    if checks.answers {
+        return Ok(Box::new(wire::Answer::Body(said.body)));
+    }
     let answer = Answer { body: &said.body, nothing: said.nothing, ..Answer::default() };
-    capture::take_all(&checks.captures, &answer, u64::from(of.random))
+    Ok(Box::new(capture::take_all(&checks.captures, &answer, u64::from(of.random))?))
 }
 
 impl RedisSession {
@@ -43,9 +46,9 @@ impl RedisSession {
             (Some(FaultKind::WrongBody), Some(text)) => verify::lacks("reply", text.needle(), &excerpt, payload).into(),
             _ => Cow::Borrowed(""),
         };
-        if fault.is_none() && !checks.captures.is_empty() {
+        if fault.is_none() && checks.keep() {
             match taken(checks, &whole, (lost, ended)) {
-                Ok(taken) => done.push(Event::Learnt(id, Box::new(taken))),
+                Ok(taken) => done.push(Event::Learnt(id, taken)),
                 Err(missing) => (fault, why) = (Some(FaultKind::WrongBody), missing.into()),
             }
         }
@@ -59,7 +62,7 @@ impl RedisSession {
     #[cold]
     pub(super) fn capture(&mut self, fresh: &[u8]) {
         let rules = Arc::clone(&self.rules);
-        let takes = self.in_flight > 0 && !self.checks().captures.is_empty();
+        let takes = self.in_flight > 0 && self.checks().keep();
         let rare = self.rare();
         let kept = &mut rare.kept;
         kept.extend_from_slice(&fresh[..fresh.len().min(EXCERPT_BOUND.saturating_sub(kept.len()))]);

@@ -248,3 +248,18 @@ fn an_idle_connection_is_small() {
         std::mem::size_of::<crate::redis::RedisSession>()
     );
 }
+
+#[test]
+fn whole_replies_are_told_to_who_asks_for_them() {
+    let urls = vec![wire::AskedUrl { url: "redis://h".to_owned(), weight: 1.0 }];
+    let dialogue = Redis.prepare(&wire::Asked { urls, answers: true, ..wire::Asked::default() }).unwrap();
+    let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
+    let (mut out, mut done) = (Out::default(), Done::default());
+    session.submit(ExchangeId(7), &dialogue.requests()[0].request, &Fill::default(), &mut out).unwrap();
+    b"$4\r\na\r\nb\r\n".chunks(1).for_each(|piece| session.receive(piece, &mut out, &mut done).unwrap());
+    let told = done.events.into_iter().find_map(|event| match event {
+        Event::Learnt(ExchangeId(7), lesson) => lesson.downcast().ok(),
+        _ => None,
+    });
+    assert_eq!(told, Some(Box::new(wire::Answer::Body(b"a\r\nb".to_vec()))));
+}
