@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use measure::plain;
 use wire::{
-    Answer, Asked, Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Full, Out, Protocol,
-    Request, Session,
+    Answer, Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Full, Out,
+    Protocol, Request, Row, Session,
 };
 
-use crate::conversation::{PATIENCE, Place};
 use crate::pipe::Pipe;
+use crate::place::{PATIENCE, Place};
 
 /// How a protocol is called, and what its servers say when they refuse.
 #[derive(Clone, Copy)]
@@ -35,18 +35,32 @@ pub fn responded((code, words): (&[u8], &[u8])) -> String {
 pub struct Client {
     tongue: Tongue,
     dialogue: Arc<dyn Dialogue>,
+    /// What it is called: `host:port`, and what else tells it from others there.
+    pub name: String,
+    /// Where it is.
     pub place: Place,
     link: Option<Link>,
 }
 
 impl Client {
-    /// Prepares what is asked, to be told with its answers.
+    /// Prepares what is asked, to be told with its answers: of the place between the two parts of a URL, by these options.
     ///
     /// # Errors
     /// It cannot be asked.
-    pub fn new(tongue: Tongue, protocol: &dyn Protocol, place: Place, asked: Asked) -> Result<Client, String> {
-        let dialogue = protocol.prepare(&Asked { answers: true, ..asked }).map_err(|complaint| complaint.trouble)?;
-        Ok(Client { tongue, dialogue, place, link: None })
+    pub fn new<const N: usize>(
+        tongue: Tongue,
+        protocol: &dyn Protocol,
+        place: Place,
+        (before, behind): (&str, &str),
+        options: [(&str, Vec<String>); N],
+    ) -> Result<Client, String> {
+        let urls = vec![AskedUrl { url: format!("{before}{}{behind}", place.in_url()), weight: 1.0 }];
+        let options = options.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();
+        let asked = Asked { urls, options, answers: true, ..Asked::default() };
+        // What the protocol says holds the password.
+        let no_place = |_| format!("`{}` is no host name and no address", place.authority());
+        let dialogue = protocol.prepare(&asked).map_err(no_place)?;
+        Ok(Client { tongue, dialogue, name: place.authority(), place, link: None })
     }
 
     /// The answer to one of the requests, by its index; or why the server gives none, after which it may be asked on. A connection
@@ -54,7 +68,7 @@ impl Client {
     ///
     /// # Errors
     /// There is no connection, no login or no sense in what comes.
-    pub fn ask(&mut self, request: usize) -> io::Result<Result<Answer, String>> {
+    fn ask(&mut self, request: usize) -> io::Result<Result<Answer, String>> {
         let mut link = match self.link.take() {
             Some(link) => link,
             None => self.open()?,
@@ -62,6 +76,29 @@ impl Client {
         let answer = link.ask(&self.dialogue.requests()[request].request)?;
         self.link = Some(link).filter(|link| link.session.room() > 0);
         Ok(answer)
+    }
+
+    /// The same of a request whose answer is a text.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn text(&mut self, request: usize) -> io::Result<String> {
+        match self.ask(request)?.map_err(|why| invalid(&why))? {
+            Answer::Body(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
+            Answer::Rows(_) => Err(invalid("it responded with rows")),
+        }
+    }
+
+    /// The same of a statement.
+    ///
+    /// # Errors
+    /// As [`Client::ask`].
+    pub fn rows(&mut self, request: usize) -> io::Result<Result<Vec<Row>, String>> {
+        Ok(match self.ask(request)? {
+            Ok(Answer::Rows(rows)) => Ok(rows),
+            Ok(Answer::Body(_)) => Err("it responded without rows".to_owned()),
+            Err(why) => Err(why),
+        })
     }
 
     /// Connects to the first address that lets us, and logs in.
@@ -122,11 +159,12 @@ impl Link {
         // One that takes no request was closed since.
         let sent = self.session.submit(ExchangeId(0), request, &fill, &mut self.out);
         sent.map_err(|Full| ErrorKind::UnexpectedEof)?;
-        let mut answer: Option<Box<Answer>> = None;
+        let (mut answer, mut begun): (Option<Box<Answer>>, _) = (None, false);
         loop {
             let heard = self.hear();
             for event in self.done.events.drain(..) {
                 match event {
+                    Event::FirstByte(_) => begun = true,
                     Event::Learnt(_, lesson) => answer = lesson.downcast().ok(),
                     Event::Ended(ended) => {
                         let kept = ended.excerpt.as_deref().unwrap_or_default();
@@ -140,7 +178,10 @@ impl Link {
                     _ => {}
                 }
             }
-            heard?;
+            heard.map_err(|error| match error.kind() {
+                ErrorKind::UnexpectedEof if begun => invalid("its response was cut short"),
+                _ => error,
+            })?;
         }
     }
 
@@ -163,6 +204,21 @@ impl Link {
             Some(does) => format!("it {does}"),
             None => format!("it does not speak the {} protocol: {}", self.tongue.name, broken.0),
         }))
+    }
+}
+
+/// A client of a database, asked by `?ssl` or not.
+pub fn sql(
+    tongue: Tongue,
+    protocol: &dyn Protocol,
+    place: Place,
+    url: (&str, &str),
+    statements: &[&str],
+) -> Result<Client, String> {
+    let sql = ("sql", statements.iter().map(|text| (*text).to_owned()).collect());
+    match place.is_over_tls() {
+        false => Client::new(tongue, protocol, place, url, [sql]),
+        true => Client::new(tongue, protocol, place, url, [sql, ("ssl", vec![String::new()])]),
     }
 }
 

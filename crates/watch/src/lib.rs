@@ -9,12 +9,12 @@
 //! `postgres.{database,activity,tables,setting}.NAME`, `nginx.accepts`, `prometheus.NAME{labels}`.
 
 mod client;
-mod conversation;
 mod log;
 mod mysql;
 mod nginx;
 mod page;
 mod pipe;
+mod place;
 mod postgres;
 mod prometheus;
 mod redis;
@@ -27,12 +27,8 @@ use probe::{Counters, Sink, is_name};
 use record::Number;
 use wire::Security;
 
-use conversation::Place;
+use client::Client;
 use log::Log;
-use mysql::Mysql;
-use page::Page;
-use postgres::Postgres;
-use redis::Redis;
 
 /// So many counters of one sample are kept.
 const MOST: usize = 5_000;
@@ -41,18 +37,33 @@ const MOST: usize = 5_000;
 #[derive(Debug)]
 pub struct Watched {
     name: String,
+    tls: bool,
     asked: Asked,
     sink: Sink,
 }
 
 #[derive(Debug)]
 enum Asked {
-    Redis(Redis),
-    Mysql(Mysql),
-    Postgres(Postgres),
-    Nginx(Page),
-    Prometheus(Page),
+    Redis(Client),
+    Mysql(Client),
+    Postgres(Client),
+    Nginx(Client),
+    Prometheus(Client),
     Log(Log),
+}
+
+impl Asked {
+    /// What asks; None for a log.
+    fn client(&mut self) -> Option<&mut Client> {
+        match self {
+            Asked::Redis(client)
+            | Asked::Mysql(client)
+            | Asked::Postgres(client)
+            | Asked::Nginx(client)
+            | Asked::Prometheus(client) => Some(client),
+            Asked::Log(_) => None,
+        }
+    }
 }
 
 const RIGHT: &str = "write redis=HOST:PORT, mysql=mysql://USER:PASSWORD@HOST:PORT, \
@@ -67,60 +78,34 @@ impl Watched {
     pub fn parse(text: &str) -> Result<Watched, String> {
         let (kind, place) =
             text.split_once('=').ok_or_else(|| format!("`{text}` does not start with a kind of service; {RIGHT}"))?;
-        let asked = match kind {
-            "redis" => Asked::Redis(Redis::parse(place)?),
-            "mysql" => Asked::Mysql(Mysql::parse(place)?),
-            "postgres" => Asked::Postgres(Postgres::parse(place)?),
-            "nginx" => Asked::Nginx(Page::parse(place)?),
-            "prometheus" => Asked::Prometheus(Page::parse(place)?),
+        let mut asked = match kind {
+            "redis" => Asked::Redis(redis::client(place)?),
+            "mysql" => Asked::Mysql(mysql::client(place)?),
+            "postgres" => Asked::Postgres(postgres::client(place)?),
+            "nginx" => Asked::Nginx(page::client(place)?),
+            "prometheus" => Asked::Prometheus(page::client(place)?),
             _ => return Err(format!("`{kind}` is not a kind of service that can be watched; {RIGHT}")),
         };
-        let shown = match &asked {
-            Asked::Redis(redis) => redis.client.place.authority(),
-            Asked::Mysql(mysql) => mysql.client.place.authority(),
-            Asked::Postgres(postgres) => postgres.authority(),
-            Asked::Nginx(page) | Asked::Prometheus(page) => page.authority(),
-            Asked::Log(_) => return Err(format!("to follow a log, write --watch-log {place}")),
-        };
-        Ok(Watched { name: format!("{kind}={shown}"), asked, sink: Sink::default() })
+        let client = asked.client().expect("a log has an option of its own");
+        let (name, tls) = (format!("{kind}={}", client.name), client.place.is_over_tls());
+        Ok(Watched { name, tls, asked, sink: Sink::default() })
     }
 
     /// Whether it is asked over TLS.
     pub fn is_over_tls(&self) -> bool {
-        self.place().is_some_and(Place::is_over_tls)
+        self.tls
     }
 
     /// With what TLS is spoken, where it is.
     pub fn seal_with(&mut self, security: Arc<dyn Security>) {
-        if let Some(place) = self.place_mut() {
-            place.seal_with(security);
+        if let Some(client) = self.asked.client() {
+            client.place.seal_with(security);
         }
     }
 
     /// The log of a service, whose lines are counted by what they say.
     pub fn log(path: &str) -> Watched {
-        Watched { name: format!("log={path}"), asked: Asked::Log(Log::new(path)), sink: Sink::default() }
-    }
-
-    /// Where it is; None for a log.
-    fn place(&self) -> Option<&Place> {
-        match &self.asked {
-            Asked::Redis(redis) => Some(&redis.client.place),
-            Asked::Mysql(mysql) => Some(&mysql.client.place),
-            Asked::Postgres(postgres) => Some(&postgres.client.place),
-            Asked::Nginx(page) | Asked::Prometheus(page) => Some(&page.place),
-            Asked::Log(_) => None,
-        }
-    }
-
-    fn place_mut(&mut self) -> Option<&mut Place> {
-        match &mut self.asked {
-            Asked::Redis(redis) => Some(&mut redis.client.place),
-            Asked::Mysql(mysql) => Some(&mut mysql.client.place),
-            Asked::Postgres(postgres) => Some(&mut postgres.client.place),
-            Asked::Nginx(page) | Asked::Prometheus(page) => Some(&mut page.place),
-            Asked::Log(_) => None,
-        }
+        Watched { name: format!("log={path}"), tls: false, asked: Asked::Log(Log::new(path)), sink: Sink::default() }
     }
 
     /// What it is called in records: its kind and where it is, without a password.
@@ -137,11 +122,11 @@ impl Watched {
     /// Why it told nothing, in a sentence without a full stop.
     pub fn ask(&mut self) -> Result<Counters, String> {
         let told = match &mut self.asked {
-            Asked::Redis(redis) => redis.ask().map(|text| redis::parse(&text, &mut self.sink)),
-            Asked::Mysql(mysql) => mysql.ask().map(|told| mysql::put(&told, &mut self.sink)),
-            Asked::Postgres(postgres) => postgres.ask().map(|told| postgres::put(&told, &mut self.sink)),
-            Asked::Nginx(page) => page.read().map(|text| nginx::parse(&text, &mut self.sink)),
-            Asked::Prometheus(page) => page.read().map(|text| prometheus::parse(&text, &mut self.sink)),
+            Asked::Redis(client) => client.text(0).map(|text| redis::parse(&text, &mut self.sink)),
+            Asked::Mysql(client) => mysql::ask(client).map(|told| mysql::put(&told, &mut self.sink)),
+            Asked::Postgres(client) => postgres::ask(client).map(|told| postgres::put(&told, &mut self.sink)),
+            Asked::Nginx(client) => client.text(0).map(|text| nginx::parse(&text, &mut self.sink)),
+            Asked::Prometheus(client) => client.text(0).map(|text| prometheus::parse(&text, &mut self.sink)),
             Asked::Log(log) => log.follow().map(|passed_over| {
                 log.put(&mut self.sink);
                 if passed_over > 0 {
@@ -314,10 +299,31 @@ mod tests {
         assert_eq!(counters.get("prometheus.http_requests_total{code=\"200\"}"), Some(7));
         assert_eq!(watched.ask().unwrap_err(), "it responded with status 404");
         assert_eq!(watched.ask().unwrap_err(), "this is not a page in the Prometheus text format");
-        assert_eq!(watched.ask().unwrap_err(), "its response was cut short: 11 of 18 bytes arrived");
+        assert_eq!(watched.ask().unwrap_err(), "its response was cut short");
         assert_eq!(watched.ask().unwrap_err(), "it closed the connection without a response");
         let lost = watched.read();
         assert!(lost.values.is_empty() && lost.unobservable[0].starts_with(watched.name()), "{lost:?}");
+    }
+
+    #[test]
+    fn pages_come_in_chunks_and_may_be_long() {
+        let long = format!("# {}\nlast 2\n", "x".repeat(3 << 20));
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let long = format!("{head}{:x}\r\n{long}\r\n0\r\n\r\n", long.len()).leak();
+        let cut = format!("{head}9\r\nlast 1\n");
+        let address = served(vec![long.as_bytes(), cut.leak().as_bytes()].leak());
+        let mut watched = Watched::parse(&format!("prometheus=http://{address}/federate?match[]={{a=\"b\"}}")).unwrap();
+        assert_eq!(watched.ask().unwrap().get("prometheus.last"), Some(2));
+        assert_eq!(watched.ask().unwrap_err(), "its response was cut short");
+    }
+
+    #[test]
+    fn a_place_that_is_none_is_named_without_its_password() {
+        for text in ["mysql=me:hidden@[::x]:1", "postgres=me:hidden@a b/db", "redis=:hidden@a b"] {
+            let trouble = Watched::parse(text).unwrap_err();
+            assert!(trouble.ends_with("is no host name and no address") && !trouble.contains("hidden"), "{trouble}");
+        }
+        assert_eq!(Watched::parse("redis=[fe80::1%eth0]").unwrap().name(), "redis=[fe80::1%eth0]:6379");
     }
 
     #[test]

@@ -3,10 +3,10 @@
 use std::io;
 
 use probe::Sink;
-use wire::{Answer, Asked, AskedUrl, Row};
+use wire::Row;
 
-use super::client::{Client, Tongue, invalid, responded};
-use super::conversation::Place;
+use super::client::{Client, Tongue, invalid, responded, sql};
+use super::place::Place;
 use super::{asks_for_tls, escaped, is_name, number, unescaped};
 
 const STATUS: &str = "SHOW GLOBAL STATUS";
@@ -20,12 +20,6 @@ const TONGUE: Tongue =
 
 const RIGHT: &str = "write mysql=mysql://USER:PASSWORD@HOST:PORT, followed by ?ssl for TLS";
 
-/// Who asks it, and where it is.
-#[derive(Debug)]
-pub struct Mysql {
-    pub(super) client: Client,
-}
-
 /// What it told: names and values as it spells them.
 #[derive(Debug, Default)]
 pub struct Told {
@@ -33,51 +27,42 @@ pub struct Told {
     settings: Vec<(String, String)>,
 }
 
-impl Mysql {
-    /// Reads `mysql://USER[:PASSWORD]@HOST[:PORT][?ssl]`; the scheme may be left out.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn parse(text: &str) -> Result<Mysql, String> {
-        let rest = text.strip_prefix("mysql://").unwrap_or(text);
-        if rest.contains("://") {
-            return Err(format!("its URL must start with mysql://; {RIGHT}"));
-        }
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let tls = asks_for_tls(query).map_err(|trouble| format!("{trouble}; {RIGHT}"))?;
-        let rest = rest.split('/').next().unwrap_or_default();
-        let (who, place) = rest.rsplit_once('@').ok_or_else(|| format!("it has no user; {RIGHT}"))?;
-        let (user, password) = who.split_once(':').unwrap_or((who, ""));
-        let (user, password) = (unescaped(user), unescaped(password));
-        // Both end at a zero byte on the way.
-        if user.is_empty() || user.contains(&0) || password.contains(&0) {
-            return Err(format!("it has no user; {RIGHT}"));
-        }
-        let place = Place::parse(place, 3306)?.over_tls(tls);
-        let url = format!("mysql://{}:{}@{}", escaped(&user), escaped(&password), place.authority());
-        let mut asked = Asked { urls: vec![AskedUrl { url, weight: 1.0 }], ..Asked::default() };
-        asked.options.insert("sql".to_owned(), [STATUS, SETTINGS].map(str::to_owned).into());
-        if tls {
-            asked.options.insert("ssl".to_owned(), vec![String::new()]);
-        }
-        Ok(Mysql { client: Client::new(TONGUE, &protocols::mysql::Mysql, place, asked)? })
+/// Reads `mysql://USER[:PASSWORD]@HOST[:PORT][?ssl]`; the scheme may be left out.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn client(text: &str) -> Result<Client, String> {
+    let rest = text.strip_prefix("mysql://").unwrap_or(text);
+    if rest.contains("://") {
+        return Err(format!("its URL must start with mysql://; {RIGHT}"));
     }
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let tls = asks_for_tls(query).map_err(|trouble| format!("{trouble}; {RIGHT}"))?;
+    let rest = rest.split('/').next().unwrap_or_default();
+    let (who, place) = rest.rsplit_once('@').ok_or_else(|| format!("it has no user; {RIGHT}"))?;
+    let (user, password) = who.split_once(':').unwrap_or((who, ""));
+    let (user, password) = (unescaped(user), unescaped(password));
+    // Both end at a zero byte on the way.
+    if user.is_empty() || user.contains(&0) || password.contains(&0) {
+        return Err(format!("it has no user; {RIGHT}"));
+    }
+    let place = Place::parse(place, 3306)?.over_tls(tls);
+    let before = format!("mysql://{}:{}@", escaped(&user), escaped(&password));
+    sql(TONGUE, &protocols::mysql::Mysql, place, (&before, ""), &[STATUS, SETTINGS])
+}
 
-    /// All it counts now.
-    pub fn ask(&mut self) -> io::Result<Told> {
-        Ok(Told { status: self.pairs(0)?, settings: self.pairs(1)? })
-    }
+/// All it counts now.
+pub fn ask(client: &mut Client) -> io::Result<Told> {
+    Ok(Told { status: pairs(client, 0)?, settings: pairs(client, 1)? })
+}
 
-    /// Rows of a name and a value.
-    fn pairs(&mut self, question: usize) -> io::Result<Vec<(String, String)>> {
-        let Answer::Rows(rows) = self.client.ask(question)?.map_err(|why| invalid(&why))? else {
-            return Err(invalid("it responded without rows"));
-        };
-        let text = |value: Option<Vec<u8>>| String::from_utf8_lossy(&value.unwrap_or_default()).into_owned();
-        let pair = |row: Row| <[_; 2]>::try_from(row).ok().map(|[name, value]| (text(name), text(value)));
-        let pairs: Option<Vec<_>> = rows.into_iter().map(pair).collect();
-        pairs.ok_or_else(|| invalid("it returns SHOW GLOBAL STATUS with columns other than a name and a value"))
-    }
+/// Rows of a name and a value.
+fn pairs(client: &mut Client, question: usize) -> io::Result<Vec<(String, String)>> {
+    let rows = client.rows(question)?.map_err(|why| invalid(&why))?;
+    let text = |value: Option<Vec<u8>>| String::from_utf8_lossy(&value.unwrap_or_default()).into_owned();
+    let pair = |row: Row| <[_; 2]>::try_from(row).ok().map(|[name, value]| (text(name), text(value)));
+    let pairs: Option<Vec<_>> = rows.into_iter().map(pair).collect();
+    pairs.ok_or_else(|| invalid("it returns SHOW GLOBAL STATUS with columns other than a name and a value"))
 }
 
 /// Puts every number under `mysql.` and its name as the server spells it, settings under `mysql.variable.`. False where there is none.

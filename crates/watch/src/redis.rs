@@ -1,12 +1,9 @@
 //! `INFO all` of Redis (and Valkey, KeyDB), over one connection: `name:value` lines, some with several values each.
 
-use std::io;
-
 use probe::Sink;
-use wire::{Answer, Asked, AskedUrl};
 
-use super::client::{Client, Tongue, invalid, responded};
-use super::conversation::Place;
+use super::client::{Client, Tongue, responded};
+use super::place::Place;
 use super::{escaped, is_name, number, unescaped};
 
 /// What is a word and worth keeping.
@@ -16,40 +13,23 @@ const LABELS: [&str; 4] = ["redis_version", "role", "redis_mode", "maxmemory_pol
 const TONGUE: Tongue =
     Tongue { name: "Redis", refusal: |kept, _| Some(responded((b"", kept.strip_prefix(b"-")?.trim_ascii_end()))) };
 
-/// Who asks it, and where it is.
-#[derive(Debug)]
-pub struct Redis {
-    pub(super) client: Client,
-}
-
-impl Redis {
-    /// Reads `HOST`, `HOST:PORT` or `redis://[USER][:PASSWORD]@HOST:PORT`; `rediss://` is asked over TLS.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn parse(text: &str) -> Result<Redis, String> {
-        let secured = text.strip_prefix("rediss://");
-        let rest = secured.or_else(|| text.strip_prefix("redis://")).unwrap_or(text);
-        if rest.contains("://") {
-            return Err("its URL must start with redis:// or rediss://; write redis=HOST:PORT".to_owned());
-        }
-        let rest = rest.split('/').next().unwrap_or_default();
-        let (who, place_of) = rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
-        let place = Place::parse(place_of, 6379)?.over_tls(secured.is_some());
-        let scheme = if secured.is_some() { "rediss" } else { "redis" };
-        let url = format!("{scheme}://{}{}", who.map(login).unwrap_or_default(), place.authority());
-        let mut asked = Asked { urls: vec![AskedUrl { url, weight: 1.0 }], ..Asked::default() };
-        asked.options.insert("command".to_owned(), vec!["INFO all".to_owned()]);
-        Ok(Redis { client: Client::new(TONGUE, &protocols::redis::Redis, place, asked)? })
+/// Reads `HOST`, `HOST:PORT` or `redis://[USER][:PASSWORD]@HOST:PORT`; `rediss://` is asked over TLS.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn client(text: &str) -> Result<Client, String> {
+    let secured = text.strip_prefix("rediss://");
+    let rest = secured.or_else(|| text.strip_prefix("redis://")).unwrap_or(text);
+    if rest.contains("://") {
+        return Err("its URL must start with redis:// or rediss://; write redis=HOST:PORT".to_owned());
     }
-
-    /// The text of INFO as it is now.
-    pub fn ask(&mut self) -> io::Result<String> {
-        match self.client.ask(0)?.map_err(|why| invalid(&why))? {
-            Answer::Body(text) => Ok(String::from_utf8_lossy(&text).into_owned()),
-            Answer::Rows(_) => Err(invalid("it responded with rows")),
-        }
-    }
+    let rest = rest.split('/').next().unwrap_or_default();
+    let (who, place_of) = rest.rsplit_once('@').map_or((None, rest), |(who, place)| (Some(who), place));
+    let place = Place::parse(place_of, 6379)?.over_tls(secured.is_some());
+    let scheme = if secured.is_some() { "rediss" } else { "redis" };
+    let before = format!("{scheme}://{}", who.map(login).unwrap_or_default());
+    let options = [("command", vec!["INFO all".to_owned()])];
+    Client::new(TONGUE, &protocols::redis::Redis, place, (&before, ""), options)
 }
 
 /// What stands in front of the place in a URL, out of `user:password@`, `:password@` or `password@`.
@@ -118,7 +98,7 @@ mod tests {
             }
             String::from_utf8_lossy(&heard[..length]).into_owned()
         });
-        let told = Redis::parse(&option).unwrap().ask().map_err(|why| why.to_string());
+        let told = client(&option).unwrap().text(0).map_err(|why| why.to_string());
         (told, server.join().unwrap())
     }
 

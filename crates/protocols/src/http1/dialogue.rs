@@ -280,7 +280,6 @@ impl Dialogue for Http1Dialogue {
         let kept = self.as_sent(request, fill, memory, |cache, sent| cache.fresh(rule, sent, need))?;
         let judge = Judge::expecting(expected, if checks.captures.is_empty() { 0 } else { fill.random });
         let lesson = judge.recall((&self.rules, checks), &kept)?;
-        let lesson = lesson.map(|lesson| lesson as wire::Lesson);
         Some(Recalled { bytes: kept.size, code: u32::from(kept.status), lesson })
     }
     fn has_slots(&self) -> bool {

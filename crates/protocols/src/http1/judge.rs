@@ -19,6 +19,9 @@ use crate::verify::{self, Seen};
 /// The most bytes of an answer kept as an example.
 pub const EXCERPT_BOUND: usize = 4096;
 
+/// The most bytes of a body that is told whole.
+const ANSWER_BOUND: usize = 16 << 20;
+
 /// Options that are checks of a response, in the order in which they are told apart.
 pub const CHECKS: &[&str] = &["expect-status", "expect-header", "expect-body", "expect-json", "expect-trailer"];
 
@@ -43,6 +46,8 @@ pub struct Judge {
     instead: Option<u16>,
     /// What was taken out of it.
     captured: Captured,
+    /// The whole of its body, for who asks for it.
+    answer: Option<Vec<u8>>,
     /// Random bits, for a capture that takes one of several at random.
     pub random: u64,
     /// There is no room for that.
@@ -92,7 +97,7 @@ impl Judge {
     }
 
     /// An answer that its user has already: what it asks its user to keep, where nothing is wrong with it.
-    pub fn recall(mut self, rules: (&Rules, &Checks), kept: &Answer) -> Option<Option<Box<Lesson>>> {
+    pub fn recall(mut self, rules: (&Rules, &Checks), kept: &Answer) -> Option<Option<wire::Lesson>> {
         self.look(rules, None, kept.status, (kept.head(), b"")).ok()?;
         self.feed(rules, kept.body());
         self.whole(rules, kept.status);
@@ -125,8 +130,11 @@ impl Judge {
             }
         }
         let captures = if matches!(self.hop, Hop::None) { &checks.captures[..] } else { &[] };
-        let whole = self.captured.head(captures, status, text, self.random);
+        let whole = self.captured.head(captures, status, text, self.random) || checks.answers;
         self.seen = Seen::head(checks.expected.as_ref(), (searched, whole), text);
+        if let Some(seen) = self.seen.as_mut().filter(|_| checks.answers) {
+            seen.keep_up_to(ANSWER_BOUND);
+        }
         // A body that is kept is searched once it is whole.
         let streamed = self.seen.as_ref().is_none_or(|seen| !seen.keeps_body());
         self.watch = (searched && streamed).then(Watch::default);
@@ -169,12 +177,20 @@ impl Judge {
                 Err(why) => self.captured.lost(FaultKind::WrongHeader, why),
             }
         }
-        if self.captured.wants_body() && self.verdict(rules, status).is_none() {
+        let wanted = self.captured.wants_body() || rules.1.answers;
+        if wanted && self.verdict(rules, status).is_none() {
             let (rules, checks) = rules;
             match self.seen.as_ref().map(|seen| seen.whole(&rules.kept)) {
-                Some(Ok(body)) => self.captured.body(&checks.captures, &body, self.random),
                 Some(Err(why)) => self.captured.lost(FaultKind::WrongBody, why),
-                None => self.captured.body(&checks.captures, &[], self.random),
+                body => {
+                    let body = body.and_then(Result::ok);
+                    let body = body.as_deref().unwrap_or_default();
+                    if checks.answers {
+                        self.answer = Some(body.to_vec());
+                    } else {
+                        self.captured.body(&checks.captures, body, self.random);
+                    }
+                }
             }
         }
     }
@@ -188,13 +204,16 @@ impl Judge {
     }
 
     /// What its user is to keep; values only where it succeeded.
-    pub fn lesson(&mut self, succeeded: bool) -> Option<Box<Lesson>> {
+    pub fn lesson(&mut self, succeeded: bool) -> Option<wire::Lesson> {
+        if let Some(body) = self.answer.take().filter(|_| succeeded) {
+            return Some(Box::new(wire::Answer::Body(body)));
+        }
         let cookies = self.cookies.take();
         let values = if succeeded { self.captured.take() } else { Vec::new() };
         let heard = self.heard.take().filter(|_| succeeded).map(|heard| *heard);
         let cache = self.cache.take().filter(|_| succeeded);
         let any = cookies.is_some() || !values.is_empty() || heard.is_some() || cache.is_some();
-        any.then(|| Box::new(Lesson { cookies, values, heard, cache }))
+        any.then(|| Box::new(Lesson { cookies, values, heard, cache }) as wire::Lesson)
     }
 
     /// What is wrong with the answer, by what was seen so far.

@@ -167,6 +167,7 @@ pub struct Wishes {
     expect_filled: Option<String>,
     expected: Option<Expectations>,
     captures: Vec<(u16, Capture)>,
+    answers: bool,
     pages: Option<resources::Wish>,
     cache: Option<cache::Rule>,
 }
@@ -211,6 +212,7 @@ impl Wishes {
             expect_filled,
             expected: Expectations::read(asked)?,
             captures: captured::wished(asked)?,
+            answers: asked.answers,
             pages: resources::Wish::read(asked)?,
             cache: cache::Rule::read(asked)?,
         })
@@ -256,6 +258,7 @@ impl Wishes {
             expect_body: None,
             expected: None,
             captures: Vec::new(),
+            answers: false,
             trailers: false,
             page: false,
             leads: None,
@@ -279,6 +282,7 @@ impl Wishes {
             && self.expect_filled.is_none()
             && self.expected.is_none()
             && self.captures.is_empty()
+            && !self.answers
             && self.pages.is_none()
             && self.cache.is_none();
         Checks {
@@ -291,6 +295,7 @@ impl Wishes {
             trailers: captured::look_behind(self.expected.as_ref(), &self.captures),
             expected: self.expected,
             captures: self.captures,
+            answers: self.answers,
             page: self.pages.is_some(),
             leads: None,
         }

@@ -130,6 +130,8 @@ pub struct Checks {
     pub(crate) expected: Option<Expectations>,
     /// What is taken out of it, and the index of the variable it becomes.
     pub(crate) captures: Vec<(u16, Capture)>,
+    /// Its body is told, as it was before its coding.
+    pub(crate) answers: bool,
     /// What comes behind its body is looked into, and kept for that.
     pub(crate) trailers: bool,
     /// A page is kept, for what it names is fetched.

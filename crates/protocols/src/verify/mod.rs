@@ -111,21 +111,24 @@ pub struct Seen {
     /// None: nothing is expected of the whole body.
     body: Option<Kept>,
     coding: Coding,
+    /// The most bytes of the body that are kept.
+    most: usize,
     missed: Option<Missed>,
 }
 
 /// Why a body is not kept as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Missed {
-    TooLong,
+    /// Than this.
+    TooLong(usize),
     NoRoom,
 }
 
 impl Missed {
     fn why(self) -> String {
         match self {
-            Missed::TooLong => {
-                let bound = measure::format_bytes(KEPT_BOUND as u64);
+            Missed::TooLong(most) => {
+                let bound = measure::format_bytes(most as u64);
                 format!("the body is longer than {bound}, the limit for checks")
             }
             Missed::NoRoom => format!("the body was not checked: {NO_ROOM}"),
@@ -143,8 +146,21 @@ impl Seen {
         let wrong = expected.into_iter().flat_map(|e| &e.headers).map(|header| !header.holds(head));
         let headers = Failed::default().all(wrong);
         let wrong_header = headers.any();
-        (body || wrong_header)
-            .then(|| Box::new(Seen { wrong_header, headers, body: body.then(Kept::default), coding, missed: None }))
+        (body || wrong_header).then(|| {
+            Box::new(Seen {
+                wrong_header,
+                headers,
+                body: body.then(Kept::default),
+                coding,
+                most: KEPT_BOUND,
+                missed: None,
+            })
+        })
+    }
+
+    /// So many bytes of the body are kept.
+    pub fn keep_up_to(&mut self, most: usize) {
+        self.most = most;
     }
 
     /// True where the whole body is kept, so that it need not be searched as it comes.
@@ -155,8 +171,8 @@ impl Seen {
     /// A piece of the body, as it arrives.
     pub fn feed(&mut self, piece: &[u8], budget: &Budget) {
         let Some(body) = self.body.as_mut().filter(|_| self.missed.is_none()) else { return };
-        if body.len() + piece.len() > KEPT_BOUND {
-            self.missed = Some(Missed::TooLong);
+        if body.len() + piece.len() > self.most {
+            self.missed = Some(Missed::TooLong(self.most));
         } else if !body.add(piece, budget) {
             self.missed = Some(Missed::NoRoom);
         }

@@ -1,4 +1,4 @@
-//! Where a service is, and a connection to it that is waited for no longer than a bound.
+//! Where a service is, and how it is reached.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -6,9 +6,7 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wire::{Origin, Out, Security};
-
-use crate::pipe::Pipe;
+use wire::Security;
 
 /// For connecting, for logging in and for each answer.
 pub const PATIENCE: Duration = Duration::from_millis(500);
@@ -68,20 +66,16 @@ impl Place {
         self.security.as_deref().ok_or_else(missing)
     }
 
-    /// Goes on over TLS, which is this place's.
-    ///
-    /// # Errors
-    /// It does not come to stand.
-    pub fn seal(&self, mut talk: Conversation) -> io::Result<Conversation> {
-        talk.pipe.wait_at_most(PATIENCE);
-        talk.pipe.secure(self.security()?, &Origin::tcp(&*self.host, self.port, true), &[])?;
-        Ok(talk)
-    }
-
     /// `host:port`, as URLs have it.
     pub fn authority(&self) -> String {
         let (host, port) = (&self.host, self.port);
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+    }
+
+    /// The same in a URL, which has no zone (`fe80::1%eth0`).
+    pub fn in_url(&self) -> String {
+        let host = self.host.split('%').next().unwrap_or_default();
+        Place { host: host.to_owned(), security: None, known: Vec::new(), ..*self }.authority()
     }
 
     /// Connects to the first address that lets us.
@@ -106,43 +100,10 @@ impl Place {
         }
         Err(last)
     }
-
-    /// A connection on which nothing was said.
-    pub fn open(&mut self) -> io::Result<Conversation> {
-        Ok(Conversation { pipe: Pipe::over(self.connect()?), out: Out::default() })
-    }
 }
 
 impl fmt::Debug for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.authority())
-    }
-}
-
-/// A connection, and until when its question must be answered.
-pub struct Conversation {
-    pipe: Pipe,
-    out: Out,
-}
-
-impl Conversation {
-    /// Says something; the time for its answer begins.
-    pub fn say(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.pipe.wait_at_most(PATIENCE);
-        self.out.put(bytes);
-        self.pipe.send(&mut self.out)
-    }
-
-    /// Appends what comes next; false at the end.
-    pub fn more(&mut self, heard: &mut Vec<u8>) -> io::Result<bool> {
-        let more = self.pipe.read()?;
-        heard.extend(self.pipe.take());
-        Ok(more)
-    }
-}
-
-impl fmt::Debug for Conversation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Conversation")
     }
 }
