@@ -12,7 +12,7 @@ use wire::{
 };
 
 use crate::pipe::Pipe;
-use crate::place::{PATIENCE, Place};
+use crate::place::Place;
 
 /// How a protocol is called, and what its servers say when they refuse.
 #[derive(Clone, Copy)]
@@ -105,7 +105,6 @@ impl Client {
     fn open(&mut self) -> io::Result<Link> {
         let origin = &self.dialogue.origins()[0];
         let mut pipe = Pipe::over(self.place.connect()?);
-        pipe.wait_at_most(PATIENCE);
         let mut established = Established { bound: origin.bound, seed: random(), ..Established::default() };
         if origin.tls {
             established.alpn = pipe.secure(self.place.security()?, origin, self.dialogue.alpn_of(origin))?.alpn;
@@ -130,7 +129,6 @@ impl Drop for Client {
     fn drop(&mut self) {
         if let Some(link) = &mut self.link {
             link.session.finish(&mut link.out);
-            link.pipe.wait_at_most(PATIENCE);
             // It may be gone already.
             let _ = link.pipe.send(&mut link.out);
         }
@@ -154,7 +152,6 @@ struct Link {
 
 impl Link {
     fn ask(&mut self, request: &Request) -> io::Result<Result<Answer, String>> {
-        self.pipe.wait_at_most(PATIENCE);
         let fill = Fill { random: random(), ..Fill::default() };
         // One that takes no request was closed since.
         let sent = self.session.submit(ExchangeId(0), request, &fill, &mut self.out);

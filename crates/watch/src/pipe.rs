@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use wire::{Fed, Handshake, Origin, Out, SecureChannel, Security};
 
+/// For connecting, for each answer, and for each step of a login.
+pub const PATIENCE: Duration = Duration::from_millis(500);
 /// No answer is longer in earnest.
 const LONGEST: usize = 16 << 20;
 
@@ -15,8 +17,9 @@ pub struct Pipe {
     cipher: Out,
     /// What came, in clear, and is not read yet.
     plain: Vec<u8>,
+    /// Until when there must be an answer to what was said last.
     until: Instant,
-    /// Bytes that came since waiting began.
+    /// Bytes that came since.
     heard: usize,
     /// The other side said that it says no more.
     ended: bool,
@@ -25,13 +28,8 @@ pub struct Pipe {
 impl Pipe {
     /// Over a socket on which nothing was said.
     pub fn over(socket: TcpStream) -> Pipe {
-        let (cipher, plain, until) = (Out::default(), Vec::new(), Instant::now());
+        let (cipher, plain, until) = (Out::default(), Vec::new(), Instant::now() + PATIENCE);
         Pipe { socket, channel: None, cipher, plain, until, heard: 0, ended: false }
-    }
-
-    /// What follows must come, all of it, within this time from now on.
-    pub fn wait_at_most(&mut self, time: Duration) {
-        (self.until, self.heard) = (Instant::now() + time, 0);
     }
 
     /// Puts TLS over it, which shakes hands.
@@ -46,6 +44,7 @@ impl Pipe {
     ) -> io::Result<Handshake> {
         let mut channel = security.client(origin, alpn).map_err(io::Error::other)?;
         channel.start(&mut self.cipher);
+        (self.until, self.heard) = (Instant::now() + PATIENCE, 0);
         self.channel = Some(channel);
         self.write_sealed()?;
         loop {
@@ -59,7 +58,7 @@ impl Pipe {
         }
     }
 
-    /// Sends it.
+    /// Sends it; the time for what comes in return begins.
     ///
     /// # Errors
     /// The socket does not take it in time.
@@ -67,6 +66,7 @@ impl Pipe {
         if out.is_empty() {
             return Ok(());
         }
+        (self.until, self.heard) = (Instant::now() + PATIENCE, 0);
         let sent = match &mut self.channel {
             None => {
                 self.socket.set_write_timeout(Some(left(self.until)?))?;

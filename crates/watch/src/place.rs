@@ -4,12 +4,11 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use wire::Security;
 
-/// For connecting, for logging in and for each answer.
-pub const PATIENCE: Duration = Duration::from_millis(500);
+use crate::pipe::PATIENCE;
 
 /// Where a service is.
 pub struct Place {

@@ -1,5 +1,7 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 use aws_lc_rs::encoding::{AsDer, PublicKeyX509Der};
 use aws_lc_rs::rsa::{KeySize, OAEP_SHA1_MGF1SHA1, OaepPrivateDecryptingKey, PrivateDecryptingKey};
@@ -39,11 +41,17 @@ fn answer(rows: &[(&str, &str)]) -> Vec<u8> {
 }
 
 /// A server on one connection: greets, and says the next of these each time it was asked; what it heard.
-fn served(greeting: Vec<u8>, answers: Vec<Vec<u8>>) -> (String, std::thread::JoinHandle<Vec<Vec<u8>>>) {
+fn served(greeting: Vec<u8>, answers: Vec<Vec<u8>>) -> (String, JoinHandle<Vec<Vec<u8>>>) {
+    slowly_served(Duration::ZERO, greeting, answers)
+}
+
+/// The same of a server that takes its time for each.
+fn slowly_served(time: Duration, greeting: Vec<u8>, answers: Vec<Vec<u8>>) -> (String, JoinHandle<Vec<Vec<u8>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let option = format!("mysql=mysql://me:s%20t@{}", listener.local_addr().unwrap());
     let server = std::thread::spawn(move || {
         let (mut peer, _) = listener.accept().unwrap();
+        std::thread::sleep(time);
         peer.write_all(&packet(0, &greeting)).unwrap();
         let mut heard = Vec::new();
         for answer in answers.into_iter().map(Some).chain([None]) {
@@ -54,6 +62,7 @@ fn served(greeting: Vec<u8>, answers: Vec<Vec<u8>>) -> (String, std::thread::Joi
             let mut body = vec![0; usize::from(u16::from_le_bytes([head[0], head[1]]))];
             peer.read_exact(&mut body).unwrap();
             heard.push(body);
+            std::thread::sleep(time);
             answer.into_iter().for_each(|answer| peer.write_all(&answer).unwrap());
         }
         heard
@@ -83,6 +92,18 @@ fn counters_and_settings_over_one_connection_that_is_closed_in_form() {
     assert!(heard[0][32..].starts_with(b"me\0\x14"), "{:?}", heard[0]);
     assert!(!heard[0].windows(3).any(|three| three == b"s t"), "the password is never told");
     assert_eq!((&heard[1][1..], &heard[5][..]), (STATUS.as_bytes(), &[1][..]));
+}
+
+/// Each step of a login has its time, and a login over a long way has many.
+#[test]
+fn whoever_is_far_away_is_waited_for_at_each_step() {
+    let ok = packet(2, &[0, 0, 0, 2, 0, 0, 0]);
+    let answers = vec![ok, answer(&[("Uptime", "1")]), answer(&[])];
+    let (option, server) = slowly_served(Duration::from_millis(300), greeting(), answers);
+    let mut watched = Watched::parse(&option).unwrap();
+    assert_eq!(watched.ask().unwrap().get("mysql.Uptime"), Some(1));
+    drop(watched);
+    server.join().unwrap();
 }
 
 #[test]
