@@ -47,12 +47,12 @@ impl Client {
     ///
     /// # Errors
     /// It cannot be asked.
-    pub fn new<const N: usize>(
+    pub fn new(
         tongue: Tongue,
         protocol: &dyn Protocol,
         place: Place,
         (before, behind): (&str, &str),
-        options: [(&str, Vec<String>); N],
+        options: Vec<(&str, Vec<String>)>,
     ) -> Result<Client, String> {
         let urls = vec![AskedUrl { url: format!("{before}{}{behind}", place.in_url()), weight: 1.0 }];
         let options = options.into_iter().map(|(name, values)| (name.to_owned(), values)).collect();
@@ -201,21 +201,6 @@ impl Link {
             Some(does) => format!("it {does}"),
             None => format!("it does not speak the {} protocol: {}", self.tongue.name, broken.0),
         }))
-    }
-}
-
-/// A client of a database, asked by `?ssl` or not.
-pub fn sql(
-    tongue: Tongue,
-    protocol: &dyn Protocol,
-    place: Place,
-    url: (&str, &str),
-    statements: &[&str],
-) -> Result<Client, String> {
-    let sql = ("sql", statements.iter().map(|text| (*text).to_owned()).collect());
-    match place.is_over_tls() {
-        false => Client::new(tongue, protocol, place, url, [sql]),
-        true => Client::new(tongue, protocol, place, url, [sql, ("ssl", vec![String::new()])]),
     }
 }
 

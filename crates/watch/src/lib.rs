@@ -9,6 +9,7 @@
 //! `postgres.{database,activity,tables,setting}.NAME`, `nginx.accepts`, `prometheus.NAME{labels}`.
 
 mod client;
+mod database;
 mod log;
 mod mysql;
 mod nginx;
@@ -180,22 +181,6 @@ fn why(error: &io::Error) -> String {
         io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
         _ => error.to_string(),
     }
-}
-
-/// Whether what stands behind the `?` of a database's URL asks for TLS, by `ssl` or as clients of the databases write it.
-fn asks_for_tls(query: &str) -> Result<bool, String> {
-    let mut tls = false;
-    for word in query.split('&').filter(|word| !word.is_empty()) {
-        let (name, value) = word.split_once('=').unwrap_or((word, "require"));
-        let value = value.to_ascii_lowercase().replace('_', "-");
-        tls = match (name, &*value) {
-            ("ssl" | "sslmode" | "ssl-mode" | "tls", "require" | "required" | "true") => true,
-            ("sslmode" | "ssl-mode", "verify-ca" | "verify-full" | "verify-identity") => true,
-            ("ssl" | "sslmode" | "ssl-mode" | "tls", "disable" | "disabled" | "false") => false,
-            _ => return Err(format!("`?{word}` is not supported")),
-        };
-    }
-    Ok(tls)
 }
 
 /// Undoes %XX; what is no escape stays as it is.

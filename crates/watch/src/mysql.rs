@@ -5,9 +5,9 @@ use std::io;
 use probe::Sink;
 use wire::Row;
 
-use super::client::{Client, Tongue, invalid, responded, sql};
-use super::place::Place;
-use super::{asks_for_tls, escaped, is_name, number, unescaped};
+use super::client::{Client, Tongue, invalid, responded};
+use super::database::Database;
+use super::{is_name, number};
 
 const STATUS: &str = "SHOW GLOBAL STATUS";
 /// What counters are held against. All settings would be six hundred more, which nothing asks for.
@@ -15,10 +15,16 @@ const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('max_conne
     'thread_cache_size', 'thread_pool_size', 'back_log', 'open_files_limit', 'table_open_cache', 'tmp_table_size', \
     'innodb_buffer_pool_size', 'innodb_flush_log_at_trx_commit', 'innodb_lock_wait_timeout', 'innodb_page_size', \
     'innodb_thread_concurrency', 'sync_binlog', 'long_query_time', 'version')";
-const TONGUE: Tongue =
-    Tongue { name: "MySQL", refusal: |kept, _| protocols::mysql::refusal_shown(kept).map(responded) };
 
-const RIGHT: &str = "write mysql=mysql://USER:PASSWORD@HOST:PORT, followed by ?ssl for TLS";
+/// How it is asked: `mysql://USER[:PASSWORD]@HOST[:PORT][?ssl]`.
+const MYSQL: Database = Database {
+    tongue: Tongue { name: "MySQL", refusal: |kept, _| protocols::mysql::refusal_shown(kept).map(responded) },
+    protocol: &protocols::mysql::Mysql,
+    schemes: &["mysql"],
+    port: 3306,
+    of_one: false,
+    right: "write mysql=mysql://USER:PASSWORD@HOST:PORT, followed by ?ssl for TLS",
+};
 
 /// What it told: names and values as it spells them.
 #[derive(Debug, Default)]
@@ -27,28 +33,12 @@ pub struct Told {
     settings: Vec<(String, String)>,
 }
 
-/// Reads `mysql://USER[:PASSWORD]@HOST[:PORT][?ssl]`; the scheme may be left out.
+/// Reads what [`MYSQL`] says.
 ///
 /// # Errors
 /// What is wrong with it.
 pub fn client(text: &str) -> Result<Client, String> {
-    let rest = text.strip_prefix("mysql://").unwrap_or(text);
-    if rest.contains("://") {
-        return Err(format!("its URL must start with mysql://; {RIGHT}"));
-    }
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let tls = asks_for_tls(query).map_err(|trouble| format!("{trouble}; {RIGHT}"))?;
-    let rest = rest.split('/').next().unwrap_or_default();
-    let (who, place) = rest.rsplit_once('@').ok_or_else(|| format!("it has no user; {RIGHT}"))?;
-    let (user, password) = who.split_once(':').unwrap_or((who, ""));
-    let (user, password) = (unescaped(user), unescaped(password));
-    // Both end at a zero byte on the way.
-    if user.is_empty() || user.contains(&0) || password.contains(&0) {
-        return Err(format!("it has no user; {RIGHT}"));
-    }
-    let place = Place::parse(place, 3306)?.over_tls(tls);
-    let before = format!("mysql://{}:{}@", escaped(&user), escaped(&password));
-    sql(TONGUE, &protocols::mysql::Mysql, place, (&before, ""), &[STATUS, SETTINGS])
+    MYSQL.client(text, &[STATUS, SETTINGS])
 }
 
 /// All it counts now.

@@ -32,6 +32,6 @@ pub fn client(text: &str) -> Result<Client, String> {
     let path = path.replace('{', "%7B").replace('}', "%7D");
     let scheme = if tls { "https" } else { "http" };
     let options = [("header", "Accept: text/plain"), ("expect-status", "200"), ("no-keepalive", "")];
-    let options = options.map(|(option, value)| (option, vec![value.to_owned()]));
+    let options = options.map(|(option, value)| (option, vec![value.to_owned()])).into();
     Client::new(TONGUE, &protocols::http1::Http1, place, (&format!("{scheme}://"), &path), options)
 }

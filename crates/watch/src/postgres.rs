@@ -8,50 +8,29 @@ use std::io;
 use probe::Sink;
 use wire::Row;
 
-use super::client::{Client, Tongue, invalid, responded, sql};
-use super::place::Place;
-use super::{asks_for_tls, escaped, unescaped};
+use super::client::{Client, Tongue, invalid, responded};
+use super::database::Database;
 use questions::{ALL, Answer};
 
-const TONGUE: Tongue =
-    Tongue { name: "PostgreSQL", refusal: |kept, _| protocols::postgres::refusal_shown(kept).map(responded) };
-
-const RIGHT: &str = "write postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, followed by ?sslmode=require for TLS";
+/// How it is asked: `postgres://USER[:PASSWORD]@HOST[:PORT][/DATABASE][?sslmode=require]`.
+const POSTGRES: Database = Database {
+    tongue: Tongue { name: "PostgreSQL", refusal: |kept, _| protocols::postgres::refusal_shown(kept).map(responded) },
+    protocol: &protocols::postgres::Postgres,
+    schemes: &["postgres", "postgresql"],
+    port: 5432,
+    of_one: true,
+    right: "write postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE, followed by ?sslmode=require for TLS",
+};
 
 /// What it told: an answer to each question.
 pub type Told = Vec<Answer>;
 
-/// Reads `postgres://USER[:PASSWORD]@HOST[:PORT][/DATABASE][?sslmode=require]`, also with `postgresql://`; the scheme may be left out. The database is
-/// called like the user where none is named.
+/// Reads what [`POSTGRES`] says.
 ///
 /// # Errors
 /// What is wrong with it.
 pub fn client(text: &str) -> Result<Client, String> {
-    let rest = ["postgres://", "postgresql://"].iter().find_map(|scheme| text.strip_prefix(scheme)).unwrap_or(text);
-    if rest.contains("://") {
-        return Err(format!("its URL must start with postgres://; {RIGHT}"));
-    }
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let tls = asks_for_tls(query).map_err(|trouble| format!("{trouble}; {RIGHT}"))?;
-    let (rest, database) = rest.split_once('/').unwrap_or((rest, ""));
-    let (who, place) = rest.rsplit_once('@').ok_or_else(|| format!("it has no user; {RIGHT}"))?;
-    let (user, password) = who.split_once(':').unwrap_or((who, ""));
-    let (user, password, database) = (unescaped(user), unescaped(password), unescaped(database));
-    if user.is_empty() {
-        return Err(format!("it has no user; {RIGHT}"));
-    }
-    // All of them end at a zero byte on the way.
-    if [&user, &password, &database].iter().any(|text| text.contains(&0)) {
-        return Err(format!("it has a zero byte (%00) in a name or the password; {RIGHT}"));
-    }
-    let database = if database.is_empty() { user.clone() } else { database };
-    let place = Place::parse(place, 5432)?.over_tls(tls);
-    let [who, password, path] = [&user, &password, &database].map(|text| escaped(text));
-    let url = (&*format!("postgres://{who}:{password}@"), &*format!("/{path}"));
-    let mut client = sql(TONGUE, &protocols::postgres::Postgres, place, url, &ALL.map(|question| question.sql))?;
-    let database = String::from_utf8_lossy(&database);
-    client.name = format!("{}/{}", client.name, measure::plain::line(&database));
-    Ok(client)
+    POSTGRES.client(text, &ALL.map(|question| question.sql))
 }
 
 /// All it counts now.

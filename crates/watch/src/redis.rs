@@ -28,7 +28,7 @@ pub fn client(text: &str) -> Result<Client, String> {
     let place = Place::parse(place_of, 6379)?.over_tls(secured.is_some());
     let scheme = if secured.is_some() { "rediss" } else { "redis" };
     let before = format!("{scheme}://{}", who.map(login).unwrap_or_default());
-    let options = [("command", vec!["INFO all".to_owned()])];
+    let options = vec![("command", vec!["INFO all".to_owned()])];
     Client::new(TONGUE, &protocols::redis::Redis, place, (&before, ""), options)
 }
 

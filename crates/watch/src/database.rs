@@ -1,0 +1,79 @@
+//! Databases as people write them for `--watch`: who asks, where, and of which database.
+
+use wire::Protocol;
+
+use crate::client::{Client, Tongue};
+use crate::place::Place;
+use crate::{escaped, unescaped};
+
+/// A kind of database.
+pub struct Database {
+    pub tongue: Tongue,
+    pub protocol: &'static dyn Protocol,
+    /// What may stand in front of `://`.
+    pub schemes: &'static [&'static str],
+    /// The port where none is given.
+    pub port: u16,
+    /// What is asked is of one database, called like the user where none is named.
+    pub of_one: bool,
+    /// What to write.
+    pub right: &'static str,
+}
+
+impl Database {
+    /// Reads `SCHEME://USER[:PASSWORD]@HOST[:PORT][/DATABASE][?ssl]`, for a client that asks these statements; the scheme may be left
+    /// out.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn client(&self, text: &str, statements: &[&str]) -> Result<Client, String> {
+        let wrong = |trouble: &str| format!("{trouble}; {}", self.right);
+        let scheme = self.schemes[0];
+        let rest = match text.split_once("://") {
+            Some((before, rest)) if self.schemes.contains(&before) => rest,
+            Some(_) => return Err(wrong(&format!("its URL must start with {scheme}://"))),
+            None => text,
+        };
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let tls = asks_for_tls(query).map_err(|trouble| wrong(&trouble))?;
+        let (rest, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (who, place) = rest.rsplit_once('@').ok_or_else(|| wrong("it has no user"))?;
+        let (user, password) = who.split_once(':').unwrap_or((who, ""));
+        let [user, password, database] = [user, password, database].map(unescaped);
+        if user.is_empty() {
+            return Err(wrong("it has no user"));
+        }
+        // All of them end at a zero byte on the way.
+        if [&user, &password, &database].iter().any(|text| text.contains(&0)) {
+            return Err(wrong("it has a zero byte (%00) in a name or the password"));
+        }
+        let place = Place::parse(place, self.port)?.over_tls(tls);
+        let before = format!("{scheme}://{}:{}@", escaped(&user), escaped(&password));
+        let mut options = vec![("sql", statements.iter().map(|text| (*text).to_owned()).collect())];
+        options.extend(tls.then(|| ("ssl", vec![String::new()])));
+        if !self.of_one {
+            return Client::new(self.tongue, self.protocol, place, (&before, ""), options);
+        }
+        let database = if database.is_empty() { user } else { database };
+        let behind = format!("/{}", escaped(&database));
+        let mut client = Client::new(self.tongue, self.protocol, place, (&before, &behind), options)?;
+        client.name = format!("{}/{}", client.name, measure::plain::line(&String::from_utf8_lossy(&database)));
+        Ok(client)
+    }
+}
+
+/// Whether what stands behind the `?` of a database's URL asks for TLS, by `ssl` or as clients of the databases write it.
+fn asks_for_tls(query: &str) -> Result<bool, String> {
+    let mut tls = false;
+    for word in query.split('&').filter(|word| !word.is_empty()) {
+        let (name, value) = word.split_once('=').unwrap_or((word, "require"));
+        let value = value.to_ascii_lowercase().replace('_', "-");
+        tls = match (name, &*value) {
+            ("ssl" | "sslmode" | "ssl-mode" | "tls", "require" | "required" | "true") => true,
+            ("sslmode" | "ssl-mode", "verify-ca" | "verify-full" | "verify-identity") => true,
+            ("ssl" | "sslmode" | "ssl-mode" | "tls", "disable" | "disabled" | "false") => false,
+            _ => return Err(format!("`?{word}` is not supported")),
+        };
+    }
+    Ok(tls)
+}
