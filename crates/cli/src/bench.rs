@@ -122,6 +122,7 @@ impl Bench {
             processes: None,
             control: Default::default(),
             read_late: None,
+            scenario: None,
         };
         let (prepared, refused) = inquiry::prepare(protocol, &mut asked, &setup)?;
         if refused.is_none() {

@@ -36,6 +36,7 @@ impl Client {
             processes: None,
             control: Control::default(),
             read_late: Some(lateness.clone()),
+            scenario: None,
             ..setup.clone()
         };
         let stopped = stop.clone();

@@ -198,6 +198,7 @@ fn run(load: &Load, option: Option<&str>) -> Cost {
         processes: None,
         control: Default::default(),
         read_late: None,
+        scenario: None,
     };
     let asked = Asked { urls: vec![AskedUrl { url: url.into(), weight: 1.0 }], options, ..Asked::default() };
     let net = sim(if load.is_open() { 100.0 } else { load.peak() });

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use plan::{Bundle, Plan};
 use record::Host;
+use scenario::Scenario;
 use wire::{FaultKind, Origin, Place, Security};
 
 use crate::control::Control;
@@ -19,6 +20,12 @@ pub enum AfterFailure {
     /// The first that failed, in a sentence.
     Failed(String),
 }
+
+/// Makes what the users of one worker do, of a seed of its own.
+pub type MakeScenario = Arc<dyn Fn(u64) -> Box<dyn Scenario> + Send + Sync>;
+
+/// Why a flow can be compiled where it is to be played.
+pub(crate) const CHECKED: &str = "the conditions of a flow were read when its plan was checked";
 
 /// What a run needs besides the prepared requests.
 #[derive(Clone)]
@@ -43,6 +50,8 @@ pub struct Setup {
     pub control: Control,
     /// Where it is collected how late responses are read (on epoll).
     pub read_late: Option<net::Lateness>,
+    /// What users do in the place of the plan's own flow: a script's. None: what the plan says.
+    pub scenario: Option<MakeScenario>,
 }
 
 /// Processes that take the workers of a run.

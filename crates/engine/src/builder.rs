@@ -7,10 +7,11 @@ use std::sync::Arc;
 use load::{Course, Numbers, Users};
 use measure::Nanos;
 use measure::random::Rng;
-use plan::{Load, Plan, Scenario, Share};
-use scenario::{Choice, Flow, OwnConnections, Program, Requests, Turns};
+use plan::{Load, Plan, Share};
+use scenario::{Flow, OwnConnections, Program, Requests, Scenario, Turns};
 use wire::{Dialogue, Fill, Network, Origin, Place, Values};
 
+use crate::api::CHECKED;
 use crate::barrier::Barrier;
 use crate::books::Books;
 use crate::checked::Checked;
@@ -105,7 +106,7 @@ impl WorkerBuilder<'_> {
     fn drain(&self) -> Nanos {
         let plan = &self.setup.plan;
         let Some(end) = load::run_ends(plan).filter(|_| !plan.scenarios.is_empty()) else { return plan.drain };
-        let cut_at = |(number, scenario): (usize, &Scenario)| {
+        let cut_at = |(number, scenario): (usize, &plan::Scenario)| {
             Course::of(plan, number, self.share)?.ends().map(|end| end.saturating_add(scenario.graceful_stop))
         };
         let last = plan.scenarios.iter().enumerate().filter_map(cut_at).max();
@@ -134,21 +135,23 @@ impl WorkerBuilder<'_> {
     }
 
     /// What the users of this worker do.
-    fn scenario(&self, seed: u64) -> Choice {
+    fn scenario(&self, seed: u64) -> Box<dyn Scenario> {
         let plan = &self.setup.plan;
-        if let Some(flow) = &plan.flow {
-            // Its conditions were read when the plan was checked.
-            let program = Program::of(flow).unwrap_or_default();
-            return Choice::Flow(Box::new(Flow::new(Arc::new(program), seed).with_turns(self.turns())));
+        if let Some(make) = &self.setup.scenario {
+            return make(seed);
         }
-        let Load::Closed { think, .. } = plan.load else { return Choice::Requests(self.requests.seeded(seed)) };
+        if let Some(flow) = &plan.flow {
+            let program = Program::of(flow).expect(CHECKED);
+            return Box::new(Flow::new(Arc::new(program), seed).with_turns(self.turns()));
+        }
+        let Load::Closed { think, .. } = plan.load else { return Box::new(self.requests.seeded(seed)) };
         if !self.fixed {
-            return Choice::Requests(self.requests.seeded(seed).again(think));
+            return Box::new(self.requests.seeded(seed).again(think));
         }
         let requests: Vec<(f64, u32)> = self.dialogue.requests().iter().map(|r| (r.weight, r.origin as u32)).collect();
         let silent = self.dialogue.silent();
         let own = OwnConnections::new(self.dialogue.origins().len(), &requests, silent, seed).thinking(think);
-        Choice::Other(Box::new(if plan.hold.is_some() { own.once() } else { own }))
+        Box::new(if plan.hold.is_some() { own.once() } else { own })
     }
 
     /// What users keep; at the beginning that is what all of them know.
@@ -197,14 +200,14 @@ impl WorkerBuilder<'_> {
     /// That of one scenario among several.
     fn source_of(
         &self,
-        (number, scenario): (usize, &Scenario),
+        (number, scenario): (usize, &plan::Scenario),
         spans_before: u16,
         seed: u64,
         turns: Vec<Option<Turns>>,
     ) -> Option<Source> {
         let course = Course::of(&self.setup.plan, number, self.share)?;
-        let program = Program::of(&scenario.flow).unwrap_or_default();
-        let flow = Choice::Flow(Box::new(Flow::new(Arc::new(program), seed).with_turns(turns)));
+        let program = Program::of(&scenario.flow).expect(CHECKED);
+        let flow = Box::new(Flow::new(Arc::new(program), seed).with_turns(turns));
         let since_start = |at: Nanos| self.start.saturating_add(at);
         let ends = course.ends().filter(|_| !scenario.counts_iterations()).map(since_start);
         let cut_at = course.ends().map(|end| since_start(end.saturating_add(scenario.graceful_stop)));

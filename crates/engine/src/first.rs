@@ -5,8 +5,10 @@ use std::sync::Arc;
 use measure::Nanos;
 use plan::Plan;
 use plan::flow::Flow;
-use scenario::{Act, News, Program};
+use scenario::{Act, Acts, News, Program, Scenario, Woken};
 use wire::Values;
+
+use crate::api::CHECKED;
 
 /// After so many pauses, iterations and thousands of steps without a request nobody is expected to send one.
 const MOST: usize = 1000;
@@ -16,18 +18,20 @@ const MOST: usize = 1000;
 pub(crate) fn first_of(plan: &Plan, values: &mut Values) -> Option<usize> {
     let Some((_, flow)) = plan.flows().next() else { return Some(0) };
     let user = Flow { start: flow.start.clone(), ..flow.of(&flow.steps) };
-    // Its conditions were read when the plan was checked.
-    let program = Program::of(&user).unwrap_or_default();
+    let program = Program::of(&user).expect(CHECKED);
     let mut user = scenario::Flow::new(Arc::new(program), plan.seed);
-    let mut now = Nanos::ZERO;
-    user.hear(0, News::Begin, now);
+    let (mut now, mut news, mut acts) = (Nanos::ZERO, News::Begin, Acts::new());
     for _ in 0..MOST {
-        match user.next(0, now, values) {
-            Act::Send(request) => return Some(request as usize),
-            Act::Pause(pause) => now = now.saturating_add(pause),
-            Act::Done => user.hear(0, News::Begin, now),
-            Act::Busy(_) => {}
-            Act::Wait | Act::Hold | Act::Leave => return None,
+        user.wake(Woken::new(0, news, now), values, &mut acts);
+        news = News::Awake;
+        for act in acts.drain(..) {
+            match act {
+                Act::Send(request) | Act::SendTogether(request, _) => return Some(request as usize),
+                Act::Pause(pause) => now = now.saturating_add(pause),
+                Act::Done => news = News::Begin,
+                Act::Wait | Act::Hold | Act::Leave => return None,
+                Act::Busy(_) | Act::Close(_) | Act::Tell(_) | Act::Stop(_) => {}
+            }
         }
     }
     None

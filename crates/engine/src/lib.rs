@@ -59,8 +59,8 @@ mod withheld;
 mod worker;
 
 pub use api::{
-    AfterFailure, Briefing, OneShotFailure, ProbeFailure, ProbeResult, Processes, Resolver, Setup, Stop, Task,
-    Transcript,
+    AfterFailure, Briefing, MakeScenario, OneShotFailure, ProbeFailure, ProbeResult, Processes, Resolver, Setup, Stop,
+    Task, Transcript,
 };
 pub use collector::readable;
 pub use control::Control;

@@ -3,7 +3,8 @@
 use load::Schedule;
 use measure::Nanos;
 use plan::Change;
-use scenario::{Act, Choice, Flow, News};
+use scenario::{Acts, Scenario, Woken};
+use wire::Values;
 
 use crate::limits::Limits;
 use crate::sources::within;
@@ -45,7 +46,7 @@ pub(crate) struct Course {
 pub(crate) struct Source {
     schedule: Option<Box<dyn Schedule>>,
     next_due: Nanos,
-    scenario: Choice,
+    scenario: Box<dyn Scenario>,
     users: VirtualUsers,
     pauses: Pauses,
     /// The load rests, and is not over.
@@ -63,7 +64,12 @@ pub(crate) struct Source {
 
 impl Source {
     /// Arrivals as a schedule says, or users as a profile does; what they do is the scenario's.
-    pub fn new(schedule: Option<Box<dyn Schedule>>, users: VirtualUsers, scenario: Choice, bounds: Bounds) -> Source {
+    pub fn new(
+        schedule: Option<Box<dyn Schedule>>,
+        users: VirtualUsers,
+        scenario: Box<dyn Scenario>,
+        bounds: Bounds,
+    ) -> Source {
         Source {
             schedule,
             next_due: Nanos::MAX,
@@ -139,22 +145,43 @@ impl Source {
         self.next_due = next_due;
     }
 
-    /// What a user does next after what happened at `at`; `on`: where the connection leads that is its own.
+    /// As [`Scenario::wake`], of a user by its number in the run.
     #[inline]
-    pub fn wake(&mut self, user: u32, on: Option<u32>, news: News, at: Nanos) -> Act {
-        self.scenario.wake(within(user), on, news, at)
+    pub fn wake(&mut self, woken: Woken, values: &mut Values, acts: &mut Acts) {
+        self.scenario.wake(Woken { user: within(woken.user), ..woken }, values, acts);
     }
 
-    /// The flow that users go through, where they do.
+    /// As [`Scenario::sends`].
     #[inline]
-    pub fn flow(&mut self) -> Option<&mut Flow> {
-        self.scenario.flow()
+    pub fn sends(&mut self, user: u32, at: Nanos, acts: &mut Acts) {
+        self.scenario.sends(within(user), at, acts);
     }
 
-    /// True where users go through a flow.
+    /// As [`Scenario::leaves`]: a user whom an arrival brought makes room for another.
     #[inline]
-    pub fn has_flow(&self) -> bool {
-        matches!(self.scenario, Choice::Flow(_))
+    pub fn leaves(&mut self, user: u32, at: Nanos, acts: &mut Acts) {
+        self.scenario.leaves(within(user), at, self.users.arrive(), acts);
+    }
+
+    /// As [`Scenario::iterates`].
+    #[inline]
+    pub fn iterates(&self) -> bool {
+        self.scenario.iterates()
+    }
+
+    /// As [`Scenario::prepares`].
+    pub fn prepares(&self, user: u32) -> bool {
+        self.scenario.prepares(within(user))
+    }
+
+    /// As [`Scenario::under_way`].
+    pub fn under_way(&self, user: u32) -> u32 {
+        self.scenario.under_way(within(user))
+    }
+
+    /// As [`Scenario::is_in_batch`].
+    pub fn is_in_batch(&self, user: u32) -> bool {
+        self.scenario.is_in_batch(within(user))
     }
 
     /// An arrival brings a user; None: there are as many as there may be.
@@ -294,7 +321,7 @@ impl Source {
 
     /// Users have further steps to go.
     pub fn is_within_iterations(&self) -> bool {
-        self.has_flow() && self.users.alive() > 0
+        self.iterates() && self.users.alive() > 0
     }
 
     /// When the next connection may be begun, as far as `--connect-rate` goes.
@@ -344,7 +371,7 @@ mod tests {
     }
 
     fn source(schedule: Option<Box<dyn Schedule>>, quota: Option<u64>) -> Source {
-        let scenario = Choice::Requests(Requests::new([(1.0, 0)].into_iter()));
+        let scenario = Box::new(Requests::new([(1.0, 0)].into_iter()));
         Source::new(schedule, VirtualUsers::new(None, 0), scenario, Bounds { quota, ..Bounds::default() })
     }
 

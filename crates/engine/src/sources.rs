@@ -5,7 +5,6 @@
 
 use measure::Nanos;
 use plan::Change;
-use scenario::{Act, News};
 
 use crate::exchange::NONE;
 use crate::limits::Limits;
@@ -88,10 +87,10 @@ impl Sources {
         }
     }
 
-    /// True where users go through flows.
+    /// True where users go through iterations.
     #[inline]
-    pub fn has_flows(&self) -> bool {
-        self.all[0].has_flow()
+    pub fn iterate(&self) -> bool {
+        self.all[0].iterates()
     }
 
     /// When the next pause of anybody is over.
@@ -112,12 +111,6 @@ impl Sources {
     /// A user does nothing until then.
     pub fn pause(&mut self, user: u32, until: Nanos) {
         self.of(user).pause(user, until);
-    }
-
-    /// What a user does next after what happened at `at`.
-    #[inline]
-    pub fn wake(&mut self, user: u32, on: Option<u32>, news: News, at: Nanos) -> Act {
-        self.of(user).wake(user, on, news, at)
     }
 
     /// From `at` on another load, of all of them.

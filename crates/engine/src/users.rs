@@ -2,18 +2,18 @@
 
 mod backlog;
 mod caching;
-mod flowing;
 mod held;
+mod iterations;
 mod pages;
+mod waking;
 
 use measure::Nanos;
-use scenario::{Act, News};
+use scenario::{Acts, News};
 use wire::{Follow, Network};
 
 use crate::connections::Connections;
-use crate::exchange::NONE;
 use crate::outcome::{Outcome, Over};
-use crate::sources::{Sources, scenario_of, within};
+use crate::sources::{Sources, scenario_of};
 use crate::want::{Made, Want, Wanted};
 
 use self::pages::Pages;
@@ -31,12 +31,14 @@ pub(crate) struct Users {
     pub source: Sources,
     /// Where users fetch what pages name.
     pages: Pages,
+    /// What somebody does next; memory that is used again.
+    acts: Acts,
 }
 
 impl Users {
     /// Users of these sources, none of whom has begun.
     pub fn new(source: Sources) -> Users {
-        Users { source, pages: Pages::default() }
+        Users { source, pages: Pages::default(), acts: Acts::new() }
     }
 
     /// 1. Arrivals whose time has come (open load): each is the visit of a user. Users of a closed load are started and woken by
@@ -109,7 +111,7 @@ impl Users {
             return self.pages.hears((user, c.heard), over.within, over.news, page);
         }
         match over.follow.take() {
-            Some(_) if c.window_over() && !self.source.has_flows() => self.user_ends(c, user),
+            Some(_) if c.window_over() && !self.source.iterate() => self.user_ends(c, user),
             Some(follow) => self.arrive_by(c, over, *follow),
             None if self.pages.has(user) => self.resource_is_over(c, user, over.news, over.back_off),
             None if over.back_off => self.user_backs_off(c, user, over.news),
@@ -125,73 +127,13 @@ impl Users {
     /// Users that wait for their next request have none.
     pub(crate) fn stop_users<N: Network>(&mut self, c: &mut Connections<N>) {
         // Who is in the middle of an iteration goes on as long as the drain lasts.
-        while !self.source.has_flows()
+        while !self.source.iterate()
             && let Some((_, user)) = self.source.awake(Nanos(u64::MAX - 1))
         {
             self.user_ends(c, user);
         }
         self.let_holders_go(c);
         self.source.all_mut().iter_mut().for_each(|source| source.users().begin_no_more());
-    }
-
-    /// 2. What a user does next; a request it sends is due at `due`. The place where the choice of the scenario meets the limits of
-    ///    the run.
-    #[inline]
-    pub(crate) fn ask<N: Network>(&mut self, c: &mut Connections<N>, user: u32, due: Nanos, news: News) {
-        if self.source.has_flows() {
-            return self.ask_in_flow(c, user, due, news);
-        }
-        let source = self.source.of(user);
-        let users = source.users();
-        let (arrives, may) = (users.arrive(), users.may_go_on(user));
-        let conn = c.conn_of(user);
-        if !arrives {
-            if !may || c.window_over() || self.source.of(user).quota_spent(&c.limits, c.stamp) {
-                return self.user_ends(c, user);
-            }
-            let waits = c.waits(user);
-            if waits > c.stamp && conn == NONE {
-                return self.source.pause(user, waits);
-            }
-            if c.held.is_some() && conn == NONE {
-                return self.user_connects(c, user);
-            }
-        }
-        let on = if conn == NONE { None } else { Some(c.links.conn(conn).origin) };
-        match self.source.wake(user, on, news, due) {
-            Act::Send(request) => {
-                if !arrives {
-                    self.source.of(user).start_request(&c.limits, c.stamp);
-                }
-                c.want(Want::prepared(user, due, request));
-            }
-            Act::Pause(pause) => self.source.pause(user, c.stamp + pause),
-            Act::Hold => self.user_holds(c, user),
-            // Only flows have steps that send nothing.
-            Act::Wait | Act::Busy(_) => {}
-            Act::Done | Act::Leave => self.user_ends(c, user),
-        }
-    }
-
-    /// A user could reach nobody: it is woken after a while. One whom an arrival brought leaves.
-    pub(crate) fn user_backs_off<N: Network>(&mut self, c: &mut Connections<N>, user: u32, news: News) {
-        let source = self.source.of(user);
-        let arrives = source.users().arrive();
-        if let Some(flow) = source.flow() {
-            flow.hear(within(user), news, c.stamp);
-            // Of several requests under way the last says what its user does.
-            let waits = flow.flying(within(user)) > 0;
-            let stops = flow.stops();
-            c.books.steps_stop(stops, arrives);
-            if waits {
-                return;
-            }
-        }
-        if arrives {
-            return self.user_ends(c, user);
-        }
-        let until = c.user_set_back(user);
-        self.source.pause(user, until);
     }
 
     /// What time brings about by itself: users start, wake and leave.
@@ -235,13 +177,13 @@ impl Users {
 
     /// Users whose pause is over.
     pub(crate) fn wake_users<N: Network>(&mut self, c: &mut Connections<N>) {
-        let (flows, began) = (self.source.has_flows(), c.stamp);
+        let (iterate, began) = (self.source.iterate(), c.stamp);
         while let Some((until, user)) = self.source.awake(c.stamp) {
-            if flows && !self.source.of(user).users().arrive() {
+            if iterate && !self.source.of(user).users().arrive() {
                 c.books.counts().woken_late_ns += c.limits.in_window(until, c.stamp).0;
             }
-            // The next step of a flow is due when its pause is over, however late we are.
-            self.ask(c, user, if flows { until } else { c.stamp }, News::Awake);
+            // The next step of an iteration is due when its pause is over, however late we are.
+            self.ask(c, user, if iterate { until } else { c.stamp }, News::Awake);
             self.go_on(c);
             c.mark();
             if c.stamp > began + LONG {
@@ -253,7 +195,7 @@ impl Users {
     /// The user has no further request: its connection is closed.
     #[inline]
     pub(crate) fn user_ends<N: Network>(&mut self, c: &mut Connections<N>, user: u32) {
-        self.leaves_flow(c, user);
+        self.leaves(c, user);
         self.pages.leave(user);
         let users = self.source.of(user).users();
         if !users.end(user) {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use measure::{Clock, Nanos};
 use plan::flow::{Flow, Known, OnFailure};
-use scenario::{Act, ENDLESS, News, Program};
+use scenario::{Act, Acts, ENDLESS, News, Program, Scenario, Woken};
 use wire::{Dialogue, FaultKind, Memory, Origin, Values};
 
+use crate::api::CHECKED;
 use crate::connections::origins_of;
 use crate::conversation::Pages;
 use crate::probe::{Way, beginning, probe_of};
@@ -168,48 +169,57 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Goes through steps once, telling each; pauses last as long as `told` says.
     fn through(&mut self, steps: &Flow, most: Option<usize>, told: &mut dyn FnMut(Walked) -> Nanos) {
-        // Its conditions were read when the plan was checked.
-        let program = Arc::new(Program::of(steps).unwrap_or_default());
+        let program = Arc::new(Program::of(steps).expect(CHECKED));
         let mut user = scenario::Flow::new(Arc::clone(&program), self.seed);
-        let mut now = Clock.now();
-        user.hear(0, News::Begin, now);
+        let (mut now, mut acts) = (Clock.now(), Acts::new());
+        let mut prepares = user.prepares(0);
+        let mut news = Some(News::Begin);
         while !self.stop.requested() {
-            let act = user.next(0, now, &mut self.way.memory.borrow_mut().values);
-            while let Some(which) = user.closing() {
-                self.goes_away(&program.closes()[which]);
+            if let Some(news) = news.take() {
+                user.wake(Woken::new(0, news, now), &mut self.way.memory.borrow_mut().values, &mut acts);
             }
-            match act {
-                Act::Send(_) if most == Some(self.sent) => {
-                    told(Walked::TooFar(self.sent));
-                    return;
-                }
-                Act::Send(request) => {
-                    let batch = user.batch(0);
-                    let alone = batch.is_none();
-                    let on_failure = batch.map(|batch| batch.on_failure).unwrap_or_default();
-                    let fault = self.send(request as usize, told);
-                    let of_page = self.fetch(request as usize, alone, &mut |walked| {
-                        told(walked);
-                    });
-                    let fault = fault.or(of_page);
-                    now = now.max(Clock.now());
-                    user.hear(0, News::Ended { code: 0, fault, on_failure }, now);
+            let Some(act) = acts.pop_front() else { return };
+            let (request, batch) = match act {
+                Act::Send(request) => (request, None),
+                Act::SendTogether(request, batch) => (request, Some(batch)),
+                Act::Close(which) => {
+                    self.goes_away(&program.closes()[which]);
+                    continue;
                 }
                 Act::Pause(pause) => {
                     let sleeps = told(Walked::Paused(pause));
                     now = now.saturating_add(pause);
                     self.sleep(sleeps);
+                    news = Some(News::Awake);
+                    continue;
                 }
                 // What comes before the first iteration is over, or the iteration is.
-                Act::Done if !user.has_iterated(0) => user.hear(0, News::Begin, now),
-                Act::Done if user.ends(0, now) => {}
+                Act::Done => {
+                    news = Some(if std::mem::take(&mut prepares) { News::Begin } else { News::NoMore });
+                    continue;
+                }
                 Act::Busy(ENDLESS) => {
                     told(Walked::Endless);
                     return;
                 }
-                Act::Busy(_) => {}
-                Act::Wait | Act::Hold | Act::Done | Act::Leave => return,
+                Act::Busy(_) => {
+                    news = Some(News::Awake);
+                    continue;
+                }
+                Act::Hold | Act::Leave => return,
+                Act::Wait | Act::Tell(_) | Act::Stop(_) => continue,
+            };
+            if most == Some(self.sent) {
+                told(Walked::TooFar(self.sent));
+                return;
             }
+            let on_failure = batch.map(|batch| batch.on_failure).unwrap_or_default();
+            let fault = self.send(request as usize, told);
+            let of_page = self.fetch(request as usize, batch.is_none(), &mut |walked| {
+                told(walked);
+            });
+            now = now.max(Clock.now());
+            news = Some(News::Ended { code: 0, fault: fault.or(of_page), on_failure });
         }
     }
 

@@ -16,7 +16,7 @@ use plan::flow::{OnFailure, Pause};
 use wire::Values;
 
 use crate::program::{Of, Op, Program};
-use crate::{Act, News, Turns};
+use crate::{Act, Acts, News, Scenario, Turns, Woken};
 
 pub use batch::InBatch;
 use player::{NEW, NOT_BEGUN, Phase, Player, SOON, Span};
@@ -81,36 +81,11 @@ impl Flow {
         Flow { turns, ..self }
     }
 
-    /// What steps that failed since this was last asked are to stop.
-    #[inline]
-    pub fn stops(&mut self) -> Stops {
-        std::mem::take(&mut self.stops)
-    }
-
-    /// A `close` that the user has come to who was last asked what it does, before it does that; None: no further one.
-    #[inline]
-    pub fn closing(&mut self) -> Option<usize> {
-        self.closing.pop()
-    }
-
-    /// What began and ended since this was last asked; the vector is given back by [`Flow::give_back`].
-    pub fn told(&mut self) -> Vec<Told> {
-        std::mem::take(&mut self.told)
-    }
-
-    /// The memory of [`Flow::told`] again.
-    pub fn give_back(&mut self, mut told: Vec<Told>) {
-        told.clear();
-        if self.told.is_empty() {
-            self.told = told;
-        }
-    }
-
     /// What happened to a user, and when.
-    pub fn hear(&mut self, user: u32, news: News, at: Nanos) {
+    fn hear(&mut self, user: u32, news: News, at: Nanos) {
         match news {
             News::Begin => self.begin(user, at),
-            News::Awake => {}
+            News::Awake | News::NoMore => {}
             News::Ended { fault, on_failure, .. } => self.answered(user, fault.map(|_| on_failure), at),
             News::Recalled => self.recalled(user, at),
         }
@@ -140,29 +115,29 @@ impl Flow {
         self.spans_of(user).fill(NOT_BEGUN);
     }
 
-    /// True of a user who is in the middle of an iteration.
-    pub fn iterates(&self, user: u32) -> bool {
-        self.players.get(user as usize).is_some_and(|player| player.plays && player.phase == Phase::Iterations)
-    }
-
-    /// True of a user who has begun an iteration.
-    pub fn has_iterated(&self, user: u32) -> bool {
-        self.players.get(user as usize).is_some_and(|player| matches!(player.phase, Phase::Iterations | Phase::End))
+    /// Until its user waits, pauses or is done.
+    fn go_on(&mut self, user: u32, at: Nanos, values: &mut Values, acts: &mut Acts) {
+        loop {
+            let act = self.next(user, at, values);
+            let batch = self.batch(user);
+            acts.extend(self.closing.drain(..).rev().map(Act::Close));
+            acts.extend(self.told.drain(..).map(Act::Tell));
+            match (act, batch) {
+                (Act::Send(request), Some(batch)) => acts.push_back(Act::SendTogether(request, batch)),
+                (Act::Leave, _) if self.ends(user, at) => {}
+                (act, _) => return acts.push_back(act),
+            }
+        }
     }
 
     /// A user begins no further iteration: true where it has something left to do, which is then next.
-    pub fn ends(&mut self, user: u32, at: Nanos) -> bool {
+    fn ends(&mut self, user: u32, at: Nanos) -> bool {
         let iterated =
             |player: &&Player| player.phase == Phase::Iterations || (player.phase == Phase::Start && !player.leaves);
         let ready = self.players.get(user as usize).filter(iterated).is_some_and(|player| !player.plays);
         let Some(from) = self.program.end.filter(|_| ready) else { return false };
         self.goes_on(user, at, (Phase::End, from));
         true
-    }
-
-    /// So many requests of a user are under way.
-    pub fn flying(&self, user: u32) -> u32 {
-        self.players.get(user as usize).map_or(0, |player| player.flying)
     }
 
     fn spans_of(&mut self, user: u32) -> &mut [Span] {
@@ -230,7 +205,7 @@ impl Flow {
     }
 
     /// What a user does next who knows these values, at a moment. [`Act::Done`]: its iteration is over.
-    pub fn next(&mut self, user: u32, at: Nanos, values: &mut Values) -> Act {
+    fn next(&mut self, user: u32, at: Nanos, values: &mut Values) -> Act {
         let player = &mut self.players[user as usize];
         let act = if player.recalled >= AT_A_TIME && player.flying == 0 {
             player.recalled = 0;
@@ -390,9 +365,8 @@ impl Flow {
         Act::Pause(pause)
     }
 
-    /// A request of a user is sent that was due then, and not taken from what it keeps: groups begin with their first.
-    #[inline]
-    pub fn sends(&mut self, user: u32, at: Nanos) {
+    /// Groups begin with their first request that is sent.
+    fn groups_begin(&mut self, user: u32, at: Nanos) {
         if self.program.spans == 1 {
             return;
         }
@@ -455,9 +429,8 @@ impl Flow {
         self.tell_end(user, 0, Span { failed, ..iteration }, (at, slept));
     }
 
-    /// A user does nothing more: what it was in the middle of is cut, or failed where it had only to be told so. Somebody else may
-    /// have its number next, where `anew`.
-    pub fn left(&mut self, user: u32, at: Nanos, anew: bool) {
+    /// What a user was in the middle of is cut, or failed where it had only to be told so.
+    fn left(&mut self, user: u32, at: Nanos, anew: bool) {
         let Some(player) = self.players.get_mut(user as usize) else { return };
         let (plays, iterates) = (std::mem::take(&mut player.plays), player.phase == Phase::Iterations);
         player.again &= !anew;
@@ -477,10 +450,45 @@ impl Flow {
             }
         }
     }
+}
 
-    /// The run ends: nobody does anything more.
-    pub fn all_left(&mut self, at: Nanos) {
-        (0..self.players.len() as u32).for_each(|user| self.left(user, at, true));
+impl Scenario for Flow {
+    fn wake(&mut self, Woken { user, news, at, rests, .. }: Woken, values: &mut Values, acts: &mut Acts) {
+        if news == News::NoMore && !self.ends(user, at) {
+            return acts.push_back(Act::Leave);
+        }
+        self.hear(user, news, at);
+        let stops = std::mem::take(&mut self.stops);
+        if stops != Stops::default() {
+            acts.push_back(Act::Stop(stops));
+        }
+        match (rests, self.under_way(user)) {
+            (false, _) => self.go_on(user, at, values, acts),
+            (true, 0) => {}
+            // Of several requests under way the last says what its user does.
+            (true, _) => acts.push_back(Act::Wait),
+        }
+    }
+    fn iterates(&self) -> bool {
+        true
+    }
+    fn prepares(&self, user: u32) -> bool {
+        let first = self.players.get(user as usize).is_none_or(|player| player.phase == Phase::Before);
+        first && self.program.start.is_some()
+    }
+    fn under_way(&self, user: u32) -> u32 {
+        self.players.get(user as usize).map_or(0, |player| player.flying)
+    }
+    fn is_in_batch(&self, user: u32) -> bool {
+        self.batch(user).is_some()
+    }
+    fn sends(&mut self, user: u32, at: Nanos, acts: &mut Acts) {
+        self.groups_begin(user, at);
+        acts.extend(self.told.drain(..).map(Act::Tell));
+    }
+    fn leaves(&mut self, user: u32, at: Nanos, anew: bool, acts: &mut Acts) {
+        self.left(user, at, anew);
+        acts.extend(self.told.drain(..).map(Act::Tell));
     }
 }
 

@@ -1,8 +1,8 @@
 //! What a virtual user does next.
 //!
 //! The engine wakes a user when something happened to it (its visit begins, its pause is over, a response came) and does what
-//! the scenario answers. Whether that is a weighted choice among prepared requests, what is said on a connection of one's
-//! own, a flow or a script makes no difference to it. A scenario belongs to one worker: it shares nothing and never waits.
+//! the scenario put into a buffer of acts. Whether that is a weighted choice among prepared requests, what is said on a connection of
+//! one's own, a flow or a script makes no difference to it. A scenario belongs to one worker: it shares nothing and never waits.
 
 mod condition;
 mod flow;
@@ -12,9 +12,11 @@ mod program;
 mod requests;
 mod turns;
 
+use std::collections::VecDeque;
+
 use measure::Nanos;
 use plan::flow::OnFailure;
-use wire::FaultKind;
+use wire::{FaultKind, Values};
 
 pub use condition::Condition;
 pub use flow::{ENDLESS, Flow, InBatch, Stops, Told, What};
@@ -26,11 +28,60 @@ pub use turns::Turns;
 
 /// Chooses what the users of one worker do.
 pub trait Scenario: Send {
-    /// What a user does next. `on`: where the connection leads that is its own (an index into the origins of the run), if it
-    /// has one.
-    fn wake(&mut self, user: u32, on: Option<u32>, news: News) -> Act;
+    /// What a user does after what happened to it, appended to `acts` in its order; `values` are its own, of which requests with slots are
+    /// filled, and into which captures of responses go. Nothing: it waits for what it wants already.
+    fn wake(&mut self, woken: Woken, values: &mut Values, acts: &mut Acts);
     /// Where a connection leads that is opened before anything is said on it; `nth`: its number.
-    fn leads_to(&mut self, nth: u32) -> u32;
+    fn leads_to(&mut self, _nth: u32) -> u32 {
+        0
+    }
+    /// Users go through iterations, which are what the load counts, and finish what they began though the window is over. False: each request
+    /// is an iteration of its own.
+    fn iterates(&self) -> bool {
+        false
+    }
+    /// A user who begins next does what comes before its first iteration.
+    fn prepares(&self, _user: u32) -> bool {
+        false
+    }
+    /// Requests of a user that are under way, as far as it was told.
+    fn under_way(&self, _user: u32) -> u32 {
+        0
+    }
+    /// A user is in the middle of requests that are sent together.
+    fn is_in_batch(&self, _user: u32) -> bool {
+        false
+    }
+    /// A request that was due then leaves, and is in no cache of its user.
+    fn sends(&mut self, _user: u32, _at: Nanos, _acts: &mut Acts) {}
+    /// A user does nothing more, in the middle of an iteration or not; `anew`: somebody else may have its number next.
+    fn leaves(&mut self, _user: u32, _at: Nanos, _anew: bool, _acts: &mut Acts) {}
+}
+
+/// What users do, in its order: the scenario appends to it, and the engine drains it.
+pub type Acts = VecDeque<Act>;
+
+/// A user to whom something happened.
+#[derive(Clone, Copy, Debug)]
+pub struct Woken {
+    /// Which, by its number within the scenario.
+    pub user: u32,
+    /// Where the connection leads that is its own (an index into the origins of the run), if it has one.
+    pub on: Option<u32>,
+    /// What happened.
+    pub news: News,
+    /// When.
+    pub at: Nanos,
+    /// It could not connect, and does nothing until it is woken again: what happened is noted, and that it waits where requests of it are
+    /// under way.
+    pub rests: bool,
+}
+
+impl Woken {
+    /// A user to whom this happened at that moment; it has no connection of its own, and may go on.
+    pub const fn new(user: u32, news: News, at: Nanos) -> Woken {
+        Woken { user, on: None, news, at, rests: false }
+    }
 }
 
 /// Why a user is woken.
@@ -38,6 +89,8 @@ pub trait Scenario: Send {
 pub enum News {
     /// Its visit begins: it was started, or an arrival is due.
     Begin,
+    /// No further visit of it begins: what it does at its end is next.
+    NoMore,
     /// Its pause is over, or the connection it asked for stands.
     Awake,
     /// What it sent is over: the status code of the response (0: none), and what was wrong with it.
@@ -63,6 +116,14 @@ impl News {
 pub enum Act {
     /// Sends the prepared request of this index.
     Send(u32),
+    /// The same of one of several that are sent together.
+    SendTogether(u32, InBatch),
+    /// Closes connections of its own: to the servers of the `close` of this number.
+    Close(usize),
+    /// An iteration of it, or a group, began or is over.
+    Tell(Told),
+    /// A step failed that is to stop more than its iteration.
+    Stop(Stops),
     /// Does nothing for so long.
     Pause(Nanos),
     /// Waits for what it sent before.
@@ -76,52 +137,4 @@ pub enum Act {
     Done,
     /// It leaves for good.
     Leave,
-}
-
-/// The scenario of a worker: what every usual run plays is called without a detour.
-pub enum Choice {
-    /// A weighted choice among the prepared requests.
-    Requests(Requests),
-    /// A flow, step by step.
-    Flow(Box<Flow>),
-    /// Any other.
-    Other(Box<dyn Scenario>),
-}
-
-impl Choice {
-    /// As [`Scenario::wake`]; of a flow at the moment `at` at which it happened, by a user who knows nothing yet.
-    #[inline]
-    pub fn wake(&mut self, user: u32, on: Option<u32>, news: News, at: Nanos) -> Act {
-        match self {
-            Choice::Requests(requests) => requests.wake(user, on, news),
-            Choice::Flow(flow) => {
-                flow.hear(user, news, at);
-                let act = flow.next(user, at, &mut wire::Values::default());
-                if matches!(act, Act::Send(_)) {
-                    flow.sends(user, at);
-                }
-                act
-            }
-            Choice::Other(other) => other.wake(user, on, news),
-        }
-    }
-
-    /// The flow that users go through, where they do.
-    #[inline]
-    pub fn flow(&mut self) -> Option<&mut Flow> {
-        match self {
-            Choice::Flow(flow) => Some(flow),
-            Choice::Requests(_) | Choice::Other(_) => None,
-        }
-    }
-
-    /// As [`Scenario::leads_to`].
-    pub fn leads_to(&mut self, nth: u32) -> u32 {
-        match self {
-            Choice::Requests(requests) => requests.leads_to(nth),
-            // Users of a flow open what they need.
-            Choice::Flow(_) => 0,
-            Choice::Other(other) => other.leads_to(nth),
-        }
-    }
 }

@@ -2,7 +2,9 @@
 
 use measure::{Nanos, Rng};
 
-use crate::{Act, Mix, News, Scenario};
+use wire::Values;
+
+use crate::{Act, Acts, Mix, News, Scenario, Woken};
 
 /// A connection to one origin.
 #[derive(Debug)]
@@ -62,11 +64,13 @@ impl OwnConnections {
 }
 
 impl Scenario for OwnConnections {
-    fn wake(&mut self, user: u32, on: Option<u32>, news: News) -> Act {
-        match (news, self.think) {
-            (News::Ended { .. }, Some((from, to))) => Act::Pause(self.rng.between(from, to)),
-            _ => on.and_then(|origin| self.next(user, origin)).map_or(Act::Hold, Act::Send),
-        }
+    fn wake(&mut self, Woken { user, on, news, rests, .. }: Woken, _values: &mut Values, acts: &mut Acts) {
+        acts.extend(match (news, self.think) {
+            (News::NoMore, _) => Some(Act::Leave),
+            _ if rests => None,
+            (News::Ended { .. }, Some((from, to))) => Some(Act::Pause(self.rng.between(from, to))),
+            _ => Some(on.and_then(|origin| self.next(user, origin)).map_or(Act::Hold, Act::Send)),
+        });
     }
 
     fn leads_to(&mut self, nth: u32) -> u32 {
@@ -83,10 +87,19 @@ mod tests {
 
     const REQUESTS: [(f64, u32); 3] = [(1.0, 0), (1.0, 1), (1.0, 1)];
 
+    /// What a user does next whose connection leads there.
+    fn next(own: &mut OwnConnections, user: u32, on: u32, news: News) -> Act {
+        let mut acts = Acts::new();
+        let woken = Woken { on: Some(on), ..Woken::new(user, news, Nanos::ZERO) };
+        own.wake(woken, &mut Values::default(), &mut acts);
+        assert_eq!(acts.len(), 1);
+        acts[0]
+    }
+
     #[test]
     fn everything_that_leads_to_the_connection_is_said_once_by_each_user() {
         let mut own = OwnConnections::new(2, &REQUESTS, false, 1).once();
-        let mut says = |user, on| -> Vec<Act> { (0..4).map(|_| own.wake(user, Some(on), News::Awake)).collect() };
+        let mut says = |user, on| -> Vec<Act> { (0..4).map(|_| next(&mut own, user, on, News::Awake)).collect() };
         assert_eq!(says(5, 1), [Act::Send(1), Act::Send(2), Act::Hold, Act::Hold]);
         assert_eq!(says(0, 0), [Act::Send(0), Act::Hold, Act::Hold, Act::Hold]);
         assert_eq!(says(1, 1)[..2], [Act::Send(1), Act::Send(2)], "each user for itself");
@@ -97,7 +110,7 @@ mod tests {
         let mut own = OwnConnections::new(2, &REQUESTS, false, 1);
         let mut seen = [0; 3];
         for _ in 0..300 {
-            let Act::Send(request) = own.wake(0, Some(1), News::Begin) else { panic!("silent") };
+            let Act::Send(request) = next(&mut own, 0, 1, News::Begin) else { panic!("silent") };
             seen[request as usize] += 1;
         }
         assert!(seen[0] == 0 && seen[1] > 100 && seen[2] > 100, "{seen:?}");
@@ -106,7 +119,7 @@ mod tests {
     #[test]
     fn who_has_nothing_to_say_holds_and_origins_take_turns() {
         let mut own = OwnConnections::new(2, &REQUESTS, true, 1);
-        assert_eq!(own.wake(0, Some(1), News::Begin), Act::Hold);
+        assert_eq!(next(&mut own, 0, 1, News::Begin), Act::Hold);
         assert_eq!((0..4).map(|n| own.leads_to(n)).collect::<Vec<_>>(), [0, 1, 0, 1]);
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use measure::{Nanos, Rng};
+use wire::Values;
 
-use crate::{Act, Mix, News, Scenario};
+use crate::{Act, Acts, Mix, News, Scenario, Woken};
 
 /// What every user sends where nothing else is asked for.
 #[derive(Clone, Debug)]
@@ -44,12 +45,14 @@ impl Requests {
 
 impl Scenario for Requests {
     #[inline]
-    fn wake(&mut self, _user: u32, _on: Option<u32>, news: News) -> Act {
-        match (news, self.think) {
-            (News::Ended { .. }, _) if !self.again => Act::Done,
-            (News::Ended { .. }, Some((from, to))) => Act::Pause(self.rng.between(from, to)),
-            _ => Act::Send(self.mix.next() as u32),
-        }
+    fn wake(&mut self, Woken { news, rests, .. }: Woken, _values: &mut Values, acts: &mut Acts) {
+        acts.extend(match (news, self.think) {
+            (News::NoMore, _) => Some(Act::Leave),
+            _ if rests => None,
+            (News::Ended { .. }, _) if !self.again => Some(Act::Done),
+            (News::Ended { .. }, Some((from, to))) => Some(Act::Pause(self.rng.between(from, to))),
+            _ => Some(Act::Send(self.mix.next() as u32)),
+        });
     }
 
     fn leads_to(&mut self, _nth: u32) -> u32 {
@@ -61,26 +64,34 @@ impl Scenario for Requests {
 mod tests {
     use super::*;
 
+    /// What a user does next.
+    fn next(requests: &mut Requests, news: News) -> Act {
+        let mut acts = Acts::new();
+        requests.wake(Woken::new(0, news, Nanos::ZERO), &mut Values::default(), &mut acts);
+        assert_eq!(acts.len(), 1);
+        acts[0]
+    }
+
     const ENDED: News = News::Ended { code: 200, fault: None, on_failure: plan::flow::OnFailure::NextIteration };
 
     #[test]
     fn a_visit_is_one_request_and_a_user_sends_one_after_the_other() {
         let requests = Requests::new([(1.0, 0)].into_iter());
         let mut visit = requests.seeded(1);
-        assert_eq!([visit.wake(0, None, News::Begin), visit.wake(0, None, ENDED)], [Act::Send(0), Act::Done]);
+        assert_eq!([next(&mut visit, News::Begin), next(&mut visit, ENDED)], [Act::Send(0), Act::Done]);
         let mut user = requests.seeded(1).again(None);
-        assert_eq!([user.wake(0, None, News::Begin), user.wake(0, None, ENDED)], [Act::Send(0); 2]);
+        assert_eq!([next(&mut user, News::Begin), next(&mut user, ENDED)], [Act::Send(0); 2]);
     }
 
     #[test]
     fn users_think_between_two_requests_and_not_before_the_first() {
         let range = (Nanos::from_millis(5), Nanos::from_millis(9));
         let mut user = Requests::new([(1.0, 0)].into_iter()).seeded(1).again(Some(range));
-        assert_eq!(user.wake(0, None, News::Begin), Act::Send(0));
+        assert_eq!(next(&mut user, News::Begin), Act::Send(0));
         for _ in 0..100 {
-            let Act::Pause(pause) = user.wake(0, None, ENDED) else { panic!("no pause") };
+            let Act::Pause(pause) = next(&mut user, ENDED) else { panic!("no pause") };
             assert!((range.0..=range.1).contains(&pause), "{pause}");
-            assert_eq!(user.wake(0, None, News::Awake), Act::Send(0));
+            assert_eq!(next(&mut user, News::Awake), Act::Send(0));
         }
     }
 

@@ -11,6 +11,7 @@ use scenario::Program;
 use wire::{Dialogue, ExchangeId, Network};
 
 use super::Connections;
+use crate::api::CHECKED;
 use crate::exchange::NONE;
 use crate::sources::{scenario_of, within};
 
@@ -50,7 +51,7 @@ impl Anew {
     /// Of the flows of a plan; None where none of them closes anything.
     pub fn of(plan: &Plan, dialogue: &dyn Dialogue) -> Option<Anew> {
         let of_flow = |(_, flow)| {
-            let program = Program::of(flow).unwrap_or_default();
+            let program = Program::of(flow).expect(CHECKED);
             program.closes().iter().map(|servers| origins_of(servers, plan, dialogue)).collect()
         };
         let closes: Vec<Vec<_>> = plan.flows().map(of_flow).collect();

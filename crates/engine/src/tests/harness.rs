@@ -203,6 +203,7 @@ impl Scene {
             processes: None,
             control: self.control(),
             read_late: None,
+            scenario: None,
         };
         let origins = dialogue.origins().iter();
         let pools: Vec<_> = origins.map(|o| (o.clone(), self.resolver.resolve(o).unwrap_or_default())).collect();

@@ -98,6 +98,7 @@ fn cost(scene: &Scene, close: bool) -> Cost {
         processes: None,
         control: Default::default(),
         read_late: None,
+        scenario: None,
     };
     let urls = plan.urls.iter().map(|url| AskedUrl { url: url.url.clone(), weight: url.weight }).collect();
     let own = plan.urls.iter().map(|u| u.options.clone()).collect();

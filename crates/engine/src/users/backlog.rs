@@ -5,8 +5,8 @@
 //! little, else as the schedule says, in lumps.
 
 use measure::Nanos;
-use scenario::{Act, News};
-use wire::Network;
+use scenario::{Act, Acts, News, Woken};
+use wire::{Network, Values};
 
 use crate::connections::Connections;
 
@@ -44,14 +44,19 @@ impl Users {
     /// So many were never sent, the last of them due then. All of them have the name that the choice gives one.
     pub(crate) fn unsent<N: Network>(&mut self, c: &mut Connections<N>, scenario: usize, due: Nanos, many: u64) {
         let user = self.source.all_mut()[scenario].users().come();
-        // A visit begins with a request.
-        let request = match self.source.wake(user, None, News::Begin, due) {
-            Act::Send(request) => request as usize,
-            Act::Pause(_) | Act::Wait | Act::Busy(_) | Act::Hold | Act::Done | Act::Leave => 0,
-        };
-        let name = c.dialogue.names().of(request);
+        // A visit begins with a request. It is begun to see with which, by somebody who knows nothing, and nothing of it is counted.
+        let (source, mut acts) = (self.source.of(user), Acts::new());
+        source.wake(Woken::new(user, News::Begin, due), &mut Values::default(), &mut acts);
+        let request = acts.iter().find_map(|act| match act {
+            Act::Send(request) | Act::SendTogether(request, _) => Some(*request as usize),
+            _ => None,
+        });
+        source.leaves(user, c.stamp, &mut acts);
+        source.users().end(user);
+        let (iterates, name) = (source.iterates(), c.dialogue.names().of(request.unwrap_or(0)));
         c.books.unsent((name, user), c.stamp - due, many, due <= c.held_back);
-        self.iterations_unsent(c, user, c.stamp - due, many);
-        self.source.of(user).users().end(user);
+        if iterates {
+            c.books.iterations_unsent(self.row_of_span(c, scenario, 0), c.stamp - due, many);
+        }
     }
 }

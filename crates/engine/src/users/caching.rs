@@ -10,30 +10,33 @@ use wire::{Follow, Network, Request};
 use crate::connections::Connections;
 use crate::exchange::NONE;
 use crate::outcome::Over;
-use crate::sources::within;
 
 use super::Users;
+use super::waking::Sent;
 
 impl Users {
-    /// True where a user has the answer to a prepared request, and was told so: unless the answer is a page, which is to be looked into first.
+    /// Whether a user has the answer to a prepared request: a page is to be looked into first. None: it has none.
     #[cold]
-    pub(crate) fn is_there<N: Network>(&mut self, c: &mut Connections<N>, user: u32, request: u32, due: Nanos) -> bool {
+    pub(super) fn is_there<N: Network>(
+        &mut self,
+        c: &mut Connections<N>,
+        user: u32,
+        request: u32,
+        due: Nanos,
+    ) -> Option<Sent> {
         let dialogue = std::sync::Arc::clone(&c.dialogue);
         let (name, prepared) = (dialogue.names().of(request as usize), &dialogue.requests()[request as usize].request);
         let fill = c.flights.would_fill(user, true, c.stamp);
-        let Some(found) = c.recalled((user, name), due, (prepared, &fill)) else { return false };
+        let found = c.recalled((user, name), due, (prepared, &fill))?;
         self.checks_passed(c, request, name, due);
         match found.filter(|_| self.loads_pages(user)) {
             Some(page) => {
                 let within = c.flights.timeout_of(request);
                 self.pages.hears((user, due), within, News::Recalled, page);
+                Some(Sent::Looked)
             }
-            None => {
-                let flow = self.source.of(user).flow();
-                flow.into_iter().for_each(|flow| flow.hear(within(user), News::Recalled, due));
-            }
+            None => Some(Sent::Recalled),
         }
-        true
     }
 
     /// The same of what a redirect asks for; its user goes on.

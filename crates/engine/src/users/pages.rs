@@ -11,7 +11,6 @@ use scenario::News;
 use wire::{Follow, Found, Network, Page};
 
 use crate::connections::Connections;
-use crate::sources::within;
 use crate::want::{Made, Want, Wanted};
 
 use super::Users;
@@ -61,11 +60,6 @@ impl Pages {
         !self.heard.is_empty()
     }
 
-    /// True of a user who has a response that is to be looked into.
-    pub fn are_heard_of(&self, user: u32) -> bool {
-        self.heard.iter().any(|heard| heard.user == user)
-    }
-
     /// True of a user who fetches what a page names.
     #[inline]
     pub fn has(&self, user: u32) -> bool {
@@ -88,8 +82,8 @@ fn failed(news: News) -> bool {
 impl Users {
     /// Users of a flow load one page at a time, and none of those that a batch fetches.
     pub(crate) fn loads_pages(&mut self, user: u32) -> bool {
-        let batch = self.source.of(user).flow().map(|flow| flow.batch(within(user)).is_some());
-        batch == Some(false)
+        let source = self.source.of(user);
+        source.iterates() && !source.is_in_batch(user)
     }
 
     /// Looks into the pages that were heard, one after the other, and begins to fetch what they name.
@@ -154,7 +148,7 @@ impl Users {
                         visit.news = News::PASSED;
                     }
                 }
-                self.sends_in_flow(user, ended);
+                self.sends_resource(c, user, ended);
                 self.fetch(c, (user, name), (ended, held_back), (within, follow));
                 continue;
             }

@@ -149,7 +149,7 @@ impl<N: Network> Worker<N> {
             self.connections.books.unfinished(&x, &self.connections.limits, now);
         }
         self.connections.read_finally(stop);
-        self.users.all_leave_flow(&mut self.connections);
+        self.users.all_leave(&mut self.connections);
         self.connections.roll_seconds();
         if self.connections.held.is_some() && now > self.connections.books.second_began() {
             // The last second tells what stood in it: whom we say goodbye to now did stand.

@@ -20,7 +20,7 @@ pub struct InBatch {
 
 impl Flow {
     /// Of a user in the middle of a batch: what it sent of it last.
-    pub fn batch(&self, user: u32) -> Option<InBatch> {
+    pub(super) fn batch(&self, user: u32) -> Option<InBatch> {
         let player = self.players.get(user as usize).filter(|player| player.batch > 0)?;
         let Some(Op::Batch(batch)) = self.program.ops.get(player.at as usize) else { return None };
         let sent = self.program.batches[*batch].sends.get(player.batch as usize - 1);

@@ -30,13 +30,13 @@ fn wake(flow: &mut Flow, news: News, at: u64) -> Act {
     flow.hear(0, news, Nanos(at));
     let act = flow.next(0, Nanos(at), &mut Values::default());
     if matches!(act, Act::Send(_)) {
-        flow.sends(0, Nanos(at));
+        flow.groups_begin(0, Nanos(at));
     }
     act
 }
 
 fn told(flow: &mut Flow) -> Vec<(u16, What)> {
-    flow.told().into_iter().map(|told| (told.span, told.what)).collect()
+    std::mem::take(&mut flow.told).into_iter().map(|told| (told.span, told.what)).collect()
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn what_failed_is_left_and_what_is_left_in_the_middle_is_cut() {
     told(&mut cut);
     cut.left(0, Nanos(6), false);
     assert_eq!(told(&mut cut), [(0, What::Cut(Nanos(6))), (1, What::Cut(Nanos(6)))]);
-    cut.all_left(Nanos(8));
+    cut.left(0, Nanos(8), true);
     assert_eq!(told(&mut cut), [], "once");
     let mut unreachable = flow(steps());
     wake(&mut unreachable, News::Begin, 0);
@@ -280,11 +280,11 @@ fn a_step_that_is_to_end_the_run_says_so_once() {
     let mut flow = flow(vec![stops]);
     wake(&mut flow, News::Begin, 0);
     assert_eq!(wake(&mut flow, OK, 1), Act::Done);
-    assert_eq!(flow.stops(), Stops::default());
+    assert_eq!(std::mem::take(&mut flow.stops), Stops::default());
     wake(&mut flow, News::Begin, 2);
     assert_eq!(wake(&mut flow, BAD, 3), Act::Leave);
     let stops = Stops { run: true, user: false };
-    assert_eq!((flow.stops(), flow.stops()), (stops, Stops::default()));
+    assert_eq!((std::mem::take(&mut flow.stops), std::mem::take(&mut flow.stops)), (stops, Stops::default()));
 }
 
 fn batch(at_most: u32, urls: Vec<u32>, on_failure: OnFailure) -> Step {
@@ -299,12 +299,12 @@ fn a_batch_has_so_many_under_way_and_ends_with_the_last() {
     assert_eq!(wake(&mut flow, OK, 10), Act::Send(1));
     let more = |flow: &mut Flow, at| flow.next(0, Nanos(at), &mut Values::default());
     assert_eq!((more(&mut flow, 10), more(&mut flow, 10)), (Act::Send(2), Act::Wait));
-    assert_eq!((flow.flying(0), flow.batch(0).map(|batch| batch.began)), (2, Some(Nanos(10))));
+    assert_eq!((flow.under_way(0), flow.batch(0).map(|batch| batch.began)), (2, Some(Nanos(10))));
     assert_eq!(wake(&mut flow, OK, 20), Act::Send(3));
     assert_eq!(wake(&mut flow, News::Awake, 22), Act::Wait, "nobody is woken into sending twice");
     assert_eq!(wake(&mut flow, OK, 25), Act::Wait);
     assert_eq!(wake(&mut flow, OK, 40), Act::Send(4));
-    assert_eq!((flow.flying(0), flow.batch(0)), (1, None));
+    assert_eq!((flow.under_way(0), flow.batch(0)), (1, None));
     assert_eq!(wake(&mut flow, OK, 50), Act::Done);
     let passed = |lasted| What::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(lasted) };
     assert_eq!(told(&mut flow), [(0, What::Began), (1, What::Began), (1, passed(30)), (0, passed(50))]);
@@ -349,7 +349,7 @@ fn each_of_a_batch_says_itself_what_follows_where_it_fails_in_whichever_order_th
         let mut news: Vec<News> = failed.iter().map(|nth| self::failing(sent[*nth])).chain(others).collect();
         let last = news.pop().expect("three");
         news.into_iter().for_each(|news| assert_eq!(wake(&mut flow, news, 1), Act::Wait));
-        assert_eq!((wake(&mut flow, last, 2), flow.stops()), (after, stops), "{failed:?}");
+        assert_eq!((wake(&mut flow, last, 2), std::mem::take(&mut flow.stops)), (after, stops), "{failed:?}");
     }
 }
 
@@ -360,11 +360,11 @@ fn users_begin_once_and_end_once_beside_their_iterations() {
     let mut flow = new();
     assert!(!flow.ends(0, Nanos(0)), "who never began ends nothing");
     assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(1));
-    assert!(!flow.iterates(0));
+    assert!(flow.players[0].phase != Phase::Iterations);
     assert_eq!((wake(&mut flow, OK, 1), wake(&mut flow, OK, 2)), (Act::Send(2), Act::Done));
     assert!(told(&mut flow).is_empty(), "no part of an iteration");
     for at in [3, 5] {
-        assert_eq!((wake(&mut flow, News::Begin, at), flow.iterates(0)), (Act::Send(0), true));
+        assert_eq!((wake(&mut flow, News::Begin, at), flow.players[0].phase), (Act::Send(0), Phase::Iterations));
         assert_eq!(wake(&mut flow, OK, at + 1), Act::Done);
     }
     assert_eq!(told(&mut flow).len(), 4);
