@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use measure::{Clock, Nanos};
 use plan::flow::{Flow, Known, OnFailure};
-use scenario::{Act, Acts, ENDLESS, News, Program, Scenario, Woken};
+use scenario::{Act, Acts, ENDLESS, InBatch, News, Program, Scenario, Woken};
 use wire::{Dialogue, FaultKind, Memory, Origin, Values};
 
 use crate::api::CHECKED;
@@ -179,48 +179,47 @@ impl Walk<'_> {
                 user.wake(Woken::new(0, news, now), &mut self.way.memory.borrow_mut().values, &mut acts);
             }
             let Some(act) = acts.pop_front() else { return };
-            let (request, batch) = match act {
-                Act::Send(request) => (request, None),
-                Act::SendTogether(request, batch) => (request, Some(batch)),
-                Act::Close(which) => {
-                    self.goes_away(&program.closes()[which]);
-                    continue;
+            news = match act {
+                Act::Send(_) | Act::SendTogether(..) if most == Some(self.sent) => {
+                    told(Walked::TooFar(self.sent));
+                    return;
                 }
+                Act::Send(request) => Some(self.asks(request as usize, None, told)),
+                Act::SendTogether(request, batch) => Some(self.asks(request as usize, Some(batch), told)),
                 Act::Pause(pause) => {
                     let sleeps = told(Walked::Paused(pause));
                     now = now.saturating_add(pause);
                     self.sleep(sleeps);
-                    news = Some(News::Awake);
-                    continue;
+                    Some(News::Awake)
                 }
                 // What comes before the first iteration is over, or the iteration is.
-                Act::Done => {
-                    news = Some(if std::mem::take(&mut prepares) { News::Begin } else { News::NoMore });
-                    continue;
-                }
+                Act::Done => Some(if std::mem::take(&mut prepares) { News::Begin } else { News::NoMore }),
                 Act::Busy(ENDLESS) => {
                     told(Walked::Endless);
                     return;
                 }
-                Act::Busy(_) => {
-                    news = Some(News::Awake);
-                    continue;
+                Act::Busy(_) => Some(News::Awake),
+                Act::Close(which) => {
+                    self.goes_away(&program.closes()[which]);
+                    None
                 }
+                Act::Wait | Act::Tell(_) | Act::Stop(_) => None,
                 Act::Hold | Act::Leave => return,
-                Act::Wait | Act::Tell(_) | Act::Stop(_) => continue,
             };
-            if most == Some(self.sent) {
-                told(Walked::TooFar(self.sent));
-                return;
+            if let Some(News::Ended { .. }) = news {
+                now = now.max(Clock.now());
             }
-            let on_failure = batch.map(|batch| batch.on_failure).unwrap_or_default();
-            let fault = self.send(request as usize, told);
-            let of_page = self.fetch(request as usize, batch.is_none(), &mut |walked| {
-                told(walked);
-            });
-            now = now.max(Clock.now());
-            news = Some(News::Ended { code: 0, fault: fault.or(of_page), on_failure });
         }
+    }
+
+    /// Sends a request, and fetches what its response names where it is a page; how its user hears of it.
+    fn asks(&mut self, request: usize, batch: Option<InBatch>, told: &mut dyn FnMut(Walked) -> Nanos) -> News {
+        let fault = self.send(request, told);
+        let of_page = self.fetch(request, batch.is_none(), &mut |walked| {
+            told(walked);
+        });
+        let on_failure = batch.map(|batch| batch.on_failure).unwrap_or_default();
+        News::Ended { code: 0, fault: fault.or(of_page), on_failure }
     }
 
     fn send(&mut self, request: usize, told: &mut dyn FnMut(Walked) -> Nanos) -> Option<FaultKind> {

@@ -24,7 +24,7 @@ use crate::control::{Control, Stamped};
 use crate::lookup::Lookups;
 use crate::message::Message;
 use crate::run::worker_count;
-use crate::{Resolver, Setup, Stop};
+use crate::{MakeScenario, Resolver, Setup, Stop};
 
 pub const SECOND: Nanos = Nanos::from_secs(1);
 pub const MINUTE: Nanos = Nanos::from_secs(60);
@@ -46,6 +46,8 @@ pub struct Scene {
     pub changes: Vec<(Nanos, Change)>,
     /// What a worker may poll away; none where nothing else is said, as polls of a simulation take many turns.
     pub spinning: Spinning,
+    /// What users do in the place of the plan's own.
+    pub scenario: Option<MakeScenario>,
 }
 
 /// Every origin is one address.
@@ -102,6 +104,7 @@ impl Scene {
             lost: None,
             changes: Vec::new(),
             spinning: Spinning::Never,
+            scenario: None,
         }
     }
 
@@ -203,7 +206,7 @@ impl Scene {
             processes: None,
             control: self.control(),
             read_late: None,
-            scenario: None,
+            scenario: self.scenario.clone(),
         };
         let origins = dialogue.origins().iter();
         let pools: Vec<_> = origins.map(|o| (o.clone(), self.resolver.resolve(o).unwrap_or_default())).collect();

@@ -28,6 +28,7 @@ mod played;
 mod rate;
 mod refused;
 mod rows;
+mod scripted;
 mod shared;
 mod side_by_side;
 mod spinning;

@@ -1,0 +1,137 @@
+//! A scenario from outside, as a crate of scripts would bring it: its users decide from what a response says what they send next, to
+//! which path, and how long they pause.
+
+use std::sync::Arc;
+
+use measure::Nanos;
+use net::sim::ReplyOwned;
+use plan::WeightedUrl;
+use plan::flow::{Flow, OnFailure, Step};
+use scenario::{Act, Acts, News, Scenario, Stops, Told, What, Woken};
+use wire::{Ask, Values};
+
+use super::harness::{MS, SECOND, Scene, each_seed};
+
+/// The variable that the path is filled from, and the one that holds what the last response said.
+const PATH: u16 = 0;
+const SAID: u16 = 1;
+
+/// Follows the pages of a book: each says which comes next, and how many milliseconds it takes to read.
+struct Reader {
+    /// By user: when its iteration began, and how long it has paused since.
+    began: Vec<(Nanos, Nanos)>,
+}
+
+impl Reader {
+    fn ends(&self, user: u32, at: Nanos, passed: bool, acts: &mut Acts) {
+        let (began, paused) = self.began[user as usize];
+        let what = What::Ended { passed, lasted: at - began, active: at - began - paused };
+        acts.push_back(Act::Tell(Told { user, span: 0, began, what }));
+    }
+}
+
+impl Scenario for Reader {
+    fn wake(&mut self, Woken { user, news, at, .. }: Woken, values: &mut Values, acts: &mut Acts) {
+        let user_at = user as usize;
+        match news {
+            News::Begin => {
+                self.began.resize(self.began.len().max(user_at + 1), (at, Nanos::ZERO));
+                self.began[user_at] = (at, Nanos::ZERO);
+                values.set(PATH, b"cover");
+                acts.push_back(Act::Tell(Told { user, span: 0, began: at, what: What::Began }));
+                acts.push_back(Act::Send(0));
+            }
+            News::Awake => acts.push_back(Act::Send(0)),
+            News::Ended { fault: Some(_), .. } => {
+                self.ends(user, at, false, acts);
+                acts.push_back(Act::Stop(Stops { run: true, user: false }));
+                acts.push_back(Act::Leave);
+            }
+            News::Ended { .. } | News::Recalled => {
+                let said = String::from_utf8(values.get(SAID).expect("captured").to_vec()).expect("text");
+                let Some((next, millis)) = said.split_once(' ') else {
+                    self.ends(user, at, true, acts);
+                    return acts.push_back(Act::Done);
+                };
+                values.set(PATH, next.as_bytes());
+                let pause = Nanos::from_millis(millis.parse().expect("a number"));
+                self.began[user_at].1 = self.began[user_at].1 + pause;
+                acts.push_back(Act::Pause(pause));
+            }
+            News::NoMore => acts.push_back(Act::Leave),
+        }
+    }
+
+    fn iterates(&self) -> bool {
+        true
+    }
+
+    fn leaves(&mut self, user: u32, at: Nanos, _anew: bool, acts: &mut Acts) {
+        let Some((began, _)) = self.began.get(user as usize) else { return };
+        acts.push_back(Act::Tell(Told { user, span: 0, began: *began, what: What::Cut(at - *began) }));
+    }
+}
+
+/// A server of books: the cover leads to a chapter, in turns one or the other, and each of them to the end.
+fn book() -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clone {
+    let mut covers = 0;
+    move |now, ask| {
+        covers += usize::from(ask.path == "/cover");
+        let said = match ask.path {
+            "/cover" => ["long 50", "short 10"][covers % 2],
+            "/long" | "/short" => "end 5",
+            "/end" => "closed",
+            _ => return (now + MS, ReplyOwned::new(404, b"no such page")),
+        };
+        (now + MS, ReplyOwned::new(200, said.as_bytes()))
+    }
+}
+
+fn scripted(users: u32) -> Scene {
+    let mut scene = Scene::closed(users, SECOND).with(|plan| {
+        let mut page = WeightedUrl { name: Some("page".into()), ..WeightedUrl::plain("http://test/{path}") };
+        page.options.insert("capture".into(), vec!["said body".into()]);
+        plan.urls = vec![page].into();
+        let variables = vec!["path".into(), "said".into()];
+        let steps = vec![Step::Request { url: 0, on_failure: OnFailure::default() }];
+        plan.flow = Some(Flow { steps, variables, ..Flow::default() });
+    });
+    scene.scenario = Some(Arc::new(|_seed| Box::new(Reader { began: Vec::new() })));
+    scene
+}
+
+#[test]
+fn a_script_decides_from_a_response_what_it_sends_next_and_how_long_it_pauses() {
+    each_seed(0..8, |seed| {
+        let played = scripted(1).with(|plan| (plan.seed, plan.requests) = (seed, Some(4))).play(book);
+        let sum = &played.sum;
+        assert_eq!((sum.due, sum.finished, played.heard), (12, 12, 12));
+        let asks: Vec<(Nanos, &str)> = played.asks.iter().map(|(at, path)| (*at, path.as_str())).collect();
+        let paths: Vec<&str> = asks.iter().map(|(_, path)| *path).collect();
+        let (short, long) = (["/cover", "/short", "/end"], ["/cover", "/long", "/end"]);
+        assert_eq!(paths, [short, long, short, long].concat(), "four iterations were asked for");
+        let pauses: Vec<u64> = asks.windows(2).map(|pair| (pair[1].0 - pair[0].0).0 / MS.0).collect();
+        // A response takes a millisecond, and so does the way of it.
+        for (nth, paused) in [10, 5, 0, 50, 5, 0, 10, 5, 0, 50, 5].into_iter().enumerate() {
+            assert!((paused + 1..=paused + 3).contains(&pauses[nth]), "{nth}: {pauses:?}");
+        }
+    });
+}
+
+#[test]
+fn what_a_script_tells_of_its_iterations_is_counted_and_stops_what_it_says() {
+    let failing = |now: Nanos, ask: &Ask<'_>| match ask.path {
+        "/cover" => (now + MS, ReplyOwned::new(200, b"long 50")),
+        _ => (now + MS, ReplyOwned::new(404, b"no such page")),
+    };
+    let played = scripted(1).play(|| failing);
+    assert_eq!((played.sum.due, played.sum.finished, played.sum.failed, played.heard), (2, 1, 1, 2));
+    let paths: Vec<&str> = played.asks.iter().map(|(_, path)| path.as_str()).collect();
+    assert_eq!(paths, ["/cover", "/long"], "a failed step stopped the run");
+    let iterations: Vec<_> =
+        played.seconds.iter().flat_map(|second| &second.named).filter(|row| row.name == 1).collect();
+    let counts = iterations.iter().fold([0; 3], |[due, passed, failed], row| {
+        [due + row.counts.due, passed + row.counts.finished, failed + row.counts.failed]
+    });
+    assert_eq!(counts, [1, 0, 1]);
+}
