@@ -8,12 +8,15 @@ use serde_json::Value;
 use crate::shell;
 
 /// The crates of each floor, lowest first. A crate that is not here may not exist.
-const FLOORS: [&[&str]; 6] = [
+const FLOORS: [&[&str]; 9] = [
     &["measure", "web"],
     &["plan", "wire", "record", "words"],
     &["load", "scenario", "protocols", "net", "probe", "diagnose"],
     &["engine", "report", "target", "watch"],
-    &["console", "fleet", "experiment", "export"],
+    &["export"],
+    &["intent"],
+    &["bench"],
+    &["console", "fleet", "experiment"],
     &["cli"],
 ];
 

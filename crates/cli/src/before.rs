@@ -6,10 +6,11 @@ use std::net::IpAddr;
 
 use plan::{Arrivals, Load, Plan};
 use report::{Lang, show};
-use wire::{Complaint, Origin, Proxy};
+use wire::{Complaint, Origin};
 
-use crate::guard::Guard;
 use crate::messages;
+use bench::guard::Guard;
+use bench::through;
 
 /// Loads above these on a public address are asked about.
 const POLITE_USERS: f64 = 50.0;
@@ -51,21 +52,15 @@ pub fn intro(plan: &Plan, workers: u32, lang: Lang) -> String {
         line += &lang.fill(messages::WARMUP, &[("time", &span(plan.warmup))]);
     }
     if !plan.proxies.is_none() {
-        line += &lang.fill(messages::THROUGH, &[("proxy", &shown_proxies(plan))]);
+        line += &lang.fill(messages::THROUGH, &[("proxy", &through::shown_proxies(plan))]);
     }
     line + &lang.fill(messages::WORKERS, &[("n", &workers.to_string())])
-}
-
-/// The proxies of a plan, without names and passwords.
-pub fn shown_proxies(plan: &Plan) -> String {
-    let shown = |proxy: &str| Proxy::parse(proxy).map_or_else(|_| proxy.to_owned(), |proxy| proxy.to_string());
-    plan.proxies.all().into_iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
 /// What is between brunt and the target, where the environment says so and nobody typed it.
 pub fn proxies(plan: &Plan, lang: Lang) -> Option<String> {
     let variables = plan.proxies.variables.join(", ");
-    let facts = [("variables", variables.as_str()), ("proxy", &shown_proxies(plan))];
+    let facts = [("variables", variables.as_str()), ("proxy", &through::shown_proxies(plan))];
     (!variables.is_empty()).then(|| lang.fill(messages::PROXY_OF_ENVIRONMENT, &facts))
 }
 
@@ -172,8 +167,8 @@ fn ask(plan: &Plan, hosts: &BTreeMap<String, IpAddr>, lang: Lang) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::{Command, Defaults, read};
     use engine::Resolver;
+    use intent::{Command, Defaults, read};
     use measure::Nanos;
     use std::sync::Arc;
     use wire::Place;
@@ -232,6 +227,20 @@ mod tests {
         assert!(guard.resolve(&Origin::tcp("8.8.8.8", 80, false)).is_err());
         let said = may_follow(&heavy, &guard, Lang::En).unwrap_err().to_string();
         assert!(said.starts_with("--yes: 8.8.8.8 (8.8.8.8) is a public address"), "{said}");
+    }
+
+    #[test]
+    fn a_flow_is_announced_by_its_iterations() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("p.yaml").display().to_string();
+        let said = |text: &str| {
+            std::fs::write(&file, text).expect("written");
+            intro(&plan(&file), 1, Lang::En)
+        };
+        assert!(
+            said("users: 2\niterations: 1000\nflow: [http://h/]\n").starts_with("2 users for 1,000 iterations on ")
+        );
+        assert!(said("users: 2\nrequests: 1000\nurls: [http://h/]\n").starts_with("2 users for 1,000 requests on "));
     }
 
     #[test]

@@ -17,12 +17,13 @@ use record::{Calibration, Host};
 use report::{Lang, Summary, show};
 use wire::{Complaint, Protocol};
 
-use crate::arguments::{self, Calibrate, Defaults};
-use crate::bench::Bench;
 use crate::run::Outcome;
 use crate::second_process::SecondProcess;
 use crate::signals::Interrupts;
+use crate::worker::Again;
 use crate::{before, keep, messages, screen};
+use bench::Bench;
+use intent::{self, Calibrate, Defaults};
 
 /// The version whose cost was measured: another may cost more or less.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -89,11 +90,11 @@ fn measured(
     interrupts: &Interrupts,
 ) -> Result<(Summary, u32), Complaint> {
     let line: Vec<String> = words.iter().map(ToString::to_string).collect();
-    let arguments::Command::Run(mut intent) = arguments::read(&line, protocols, defaults)? else {
+    let intent::Command::Run(mut intent) = intent::read(&line, protocols, defaults)? else {
         return Err(Complaint::new("calibrate", "is not a run; this is a bug in brunt"));
     };
     let protocol = &*protocols[intent.protocol];
-    let bench = Bench::prepare(&mut intent, protocol, host)?;
+    let bench = Bench::prepare(&mut intent, protocol, host, Arc::new(Again))?;
     let summary = bench.measure(&Trial::of(&intent.plan), interrupts.stop(), &mut [])?;
     Ok((summary, intent.plan.workers))
 }

@@ -9,11 +9,11 @@ use report::formats::compared::writer;
 use report::{Exit, Lang, Replayed, Summary};
 use wire::Complaint;
 
-use crate::arguments::Presentation;
 use crate::replay::summed;
 use crate::run::Outcome;
 use crate::view::View;
 use crate::{document, ending, screen};
+use intent::Presentation;
 
 /// So many runs can be told apart.
 const MOST: usize = 6;

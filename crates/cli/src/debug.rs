@@ -6,8 +6,8 @@ use record::FirstAnswer;
 use report::{Exit, Lang};
 use wire::FaultKind;
 
-use crate::redact::Redaction;
 use crate::{messages, screen};
+use intent::redact::Redaction;
 
 /// So much of a captured value is shown (bytes).
 const LONGEST: usize = 200;

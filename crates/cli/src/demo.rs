@@ -9,13 +9,14 @@ use record::Host;
 use report::{Exit, Lang};
 use wire::{Complaint, Protocol};
 
-use crate::arguments::{self, Defaults, Demo, Intent, Presentation};
-use crate::bench::Bench;
 use crate::run::{self, Outcome};
 use crate::second_process::SecondProcess;
 use crate::signals::Interrupts;
 use crate::view::View;
+use crate::worker::Again;
 use crate::{before, messages};
+use bench::Bench;
+use intent::{self, Defaults, Demo, Intent, Presentation};
 
 /// Arrivals of the demo, and how long the target takes for each.
 const RATE: &str = "1000/s";
@@ -43,7 +44,7 @@ pub fn demo(
     let duration = length.replace(' ', "");
     let mut intent = intent(&["-r", RATE, "-d", &duration, &url], shown, protocols, defaults)?;
     let protocol = &*protocols[intent.protocol];
-    let mut bench = Bench::prepare(&mut intent, protocol, host)?;
+    let mut bench = Bench::prepare(&mut intent, protocol, host, Arc::new(Again))?;
     let code = run::show(&mut bench, &intent, (interrupts, None))?;
     view.say("");
     view.say(lang.of(messages::DEMO_NEXT));
@@ -62,8 +63,8 @@ fn intent(
     defaults: &Defaults,
 ) -> Result<Intent, Complaint> {
     let line: Vec<String> = words.iter().map(ToString::to_string).collect();
-    match arguments::read(&line, protocols, defaults)? {
-        arguments::Command::Run(mut intent) => {
+    match intent::read(&line, protocols, defaults)? {
+        intent::Command::Run(mut intent) => {
             intent.presentation = shown.clone();
             Ok(*intent)
         }

@@ -1,6 +1,8 @@
 //! `brunt doctor`: what this machine can do, and what a run would hit before it is run. Nothing is sent to the target, but for what its
 //! protocol must ask before requests can be prepared.
 
+use std::sync::Arc;
+
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,11 +16,12 @@ use report::Lang;
 use report::text::{Text, text};
 use wire::{Place, Protocol};
 
-use crate::arguments::Intent;
-use crate::bench::Bench;
-use crate::joined::{self, Looked};
 use crate::run::Outcome;
 use crate::screen;
+use crate::worker::Again;
+use bench::Bench;
+use bench::joined::{self, Looked};
+use intent::Intent;
 
 const THIS_MACHINE: Text = text("This machine", "本机");
 const THIS_RUN: Text = text("This run", "本次压测");
@@ -139,7 +142,7 @@ fn plan_of(
     facts: &record::Host,
     host: &mut Host,
 ) -> Result<(Planned, Option<SocketAddr>), wire::Complaint> {
-    let bench = Bench::prepare(intent, protocol, facts)?;
+    let bench = Bench::prepare(intent, protocol, facts, Arc::new(Again))?;
     let setup = bench.shown();
     let mut addresses: Vec<SocketAddr> = Vec::new();
     for origin in bench.prepared().origins() {

@@ -16,9 +16,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
 use wire::Complaint;
 
-use crate::arguments::Intent;
 use crate::before;
 use crate::steering::Steering;
+use intent::Intent;
 
 /// So often it is looked whether the run still goes on.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };

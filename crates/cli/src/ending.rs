@@ -7,9 +7,9 @@ use record::Past;
 use report::formats::Style;
 use report::{Exit, Lang, Replayed, Summary};
 
-use crate::arguments::Presentation;
 use crate::view::View;
 use crate::{document, messages, screen};
+use intent::Presentation;
 
 /// Writes and shows the report of a run; the exit code.
 pub fn conclude(summary: &Summary, past: Option<&dyn Past>, shown: &Presentation, lang: Lang, view: &mut View) -> u8 {

@@ -10,10 +10,10 @@ use record::Listener;
 use report::Lang;
 use wire::Complaint;
 
-use crate::arguments::Exporting;
 use crate::before::span;
 use crate::messages;
 use crate::view::View;
+use intent::Exporting;
 
 /// So long the final figures are kept unless it is said: most scrape every 15 s.
 const LINGER: Nanos = Nanos::from_secs(20);

@@ -1,14 +1,8 @@
 //! The program: command line and composition. The only place that knows every part.
 
-mod arguments;
 mod before;
-mod bench;
 mod calibrate;
-mod checks;
 mod compare;
-mod cores;
-mod curl;
-mod data_end;
 mod debug;
 mod demo;
 mod doctor;
@@ -16,25 +10,14 @@ mod document;
 mod driven;
 mod ending;
 mod exporting;
-mod foreign;
-mod guard;
-mod host;
-mod inquiry;
-mod joined;
-mod journal;
 mod keep;
 mod keys;
 mod log;
 mod messages;
-mod named;
-mod observed;
 mod patient;
 mod probed;
-mod redact;
-mod reference;
 mod remarks;
 mod replay;
-mod resolver;
 mod run;
 mod screen;
 mod second_process;
@@ -42,7 +25,6 @@ mod serve;
 mod signals;
 mod steering;
 mod stopping;
-mod through;
 mod timer;
 mod ui;
 mod view;
@@ -56,8 +38,9 @@ use std::process::ExitCode;
 
 use wire::{Complaint, Protocol};
 
-use arguments::{Command, Defaults};
-use redact::Redaction;
+use bench::{checks, host};
+use intent::redact::Redaction;
+use intent::{Command, Defaults};
 use signals::Interrupts;
 
 /// What a wrong command line ends with (sysexits' EX_USAGE).
@@ -102,7 +85,7 @@ fn answer_bugs_with_their_code() {
 }
 
 /// Shows a plan, or says that it can be run.
-fn planned(intent: &mut arguments::Intent, check: bool, protocol: &dyn Protocol) -> run::Outcome {
+fn planned(intent: &mut intent::Intent, check: bool, protocol: &dyn Protocol) -> run::Outcome {
     let lang = intent.lang();
     let said = if check {
         let unused = intent.unused_columns();
@@ -126,13 +109,13 @@ fn obey(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::Outcome {
     let seed = RandomState::new().hash_one(std::process::id());
     let defaults = Defaults { cores: host.cores, descriptors: host.descriptors, seed };
     if let [word] = line
-        && word == worker::WORD
+        && word == bench::share::WORD
     {
         return worker::take(protocols, &host);
     }
     signals::survive_full_quotas();
     let interrupts = || Interrupts::listen().map_err(|why| Complaint::new("signals", engine::no_thread(&why)));
-    match arguments::read(line, protocols, &defaults)? {
+    match intent::read(line, protocols, &defaults)? {
         Command::Run(mut intent) => {
             intent.redaction.over_complaints();
             let protocol = &*protocols[intent.protocol];

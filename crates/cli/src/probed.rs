@@ -8,9 +8,9 @@ use probe::{Host, Source};
 use report::{Exit, Lang};
 use wire::Complaint;
 
-use crate::arguments::Probing;
 use crate::run::Outcome;
 use crate::{messages, signals};
+use intent::Probing;
 
 /// Serves until SIGINT or SIGTERM.
 ///

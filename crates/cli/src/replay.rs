@@ -7,11 +7,11 @@ use record::RecordFile;
 use report::{Exit, Lang, Summary, Totals};
 use wire::Complaint;
 
-use crate::arguments::Presentation;
 use crate::ending::conclude;
 use crate::run::Outcome;
 use crate::view::View;
 use crate::{document, keep, messages};
+use intent::Presentation;
 
 /// Shows the run in `file`, or the last one kept; the exit code is the one the run had.
 ///

@@ -1,5 +1,7 @@
 //! `brunt run`: from a checked command line to an exit code.
 
+use std::sync::Arc;
+
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::{Control, Stop};
@@ -9,12 +11,9 @@ use report::text::Text;
 use report::{Exit, Lang, Summing};
 use wire::{Complaint, Protocol};
 
-use crate::arguments::Intent;
-use crate::bench::{Bench, First};
 use crate::driven::Driver;
 use crate::ending::{conclude, write_output};
 use crate::exporting::Exports;
-use crate::journal::Journal;
 use crate::keys::{self, Keys};
 use crate::log::Logs;
 use crate::remarks::Remarks;
@@ -23,7 +22,11 @@ use crate::stopping::Stopping;
 use crate::timer::Timer;
 use crate::view::View;
 use crate::waiting::Waiting;
+use crate::worker::Again;
 use crate::{before, checks, debug, document, driven, messages, screen};
+use bench::journal::Journal;
+use bench::{Bench, First};
+use intent::Intent;
 
 /// What a command ends with: a number for the operating system, or the user's mistake.
 pub type Outcome = Result<u8, Complaint>;
@@ -38,7 +41,7 @@ pub fn run(intent: &mut Intent, protocol: &dyn Protocol, host: &Host, interrupts
     let late = |after| lang.fill(messages::OUT_OF_TIME, &[("time", &before::span(after))]);
     let timer = intent.run_timeout.map(|after| Timer::start(after, interrupts, late(after))).transpose();
     let timer = timer.map_err(|why| Complaint::new("--run-timeout", engine::no_thread(&why)))?;
-    let mut bench = Bench::prepare(intent, protocol, host)?;
+    let mut bench = Bench::prepare(intent, protocol, host, Arc::new(Again))?;
     if intent.says("workers") {
         checks::workers(&intent.plan, bench.prepared())?;
     }
@@ -277,8 +280,8 @@ fn without_load(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments::{Command, Defaults, read};
-    use crate::checks::check;
+    use bench::checks::check;
+    use intent::{Command, Defaults, read};
 
     #[test]
     fn heartbeats_are_refused_where_there_are_none() {
@@ -315,7 +318,8 @@ mod tests {
             let protocols = protocols::all();
             let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{scheme}") };
             let protocol = &*protocols[intent.protocol];
-            let bench = Bench::prepare(&mut intent, protocol, &Host::default()).map_err(|wrong| wrong.to_string());
+            let bench = Bench::prepare(&mut intent, protocol, &Host::default(), Arc::new(Again))
+                .map_err(|wrong| wrong.to_string());
             let said = bench.map(|bench| bench.remarks()).expect("a good plan");
             assert_eq!(said.iter().any(|notice| notice.subject() == Some(Subject::Insecure)), told, "{scheme}");
             assert_eq!((intent.plan.urls.len(), intent.plan.count_urls()), (1000, 1201));

@@ -8,12 +8,13 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use intent::redact;
 use measure::plain;
 use report::{Exit, Lang};
 
 use crate::document::in_pieces;
+use crate::messages;
 use crate::patient::Patient;
-use crate::{messages, redact};
 
 /// Where lines go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

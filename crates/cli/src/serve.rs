@@ -6,9 +6,9 @@ use report::{Exit, Lang};
 use target::Target;
 use wire::{Complaint, Place};
 
-use crate::arguments::Serving;
 use crate::run::Outcome;
 use crate::{messages, screen, signals};
+use intent::Serving;
 
 /// Serves until SIGINT or SIGTERM.
 ///

@@ -77,9 +77,9 @@ mod tests {
     /// asked before.
     fn said(objective: &str, reason: End, by_user: bool) -> (bool, Option<String>) {
         let words = ["-d", "9s", "--objective", objective, "http://h/"].map(String::from);
-        let defaults = crate::arguments::Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
+        let defaults = intent::Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
         let protocols = protocols::all();
-        let Ok(crate::arguments::Command::Run(intent)) = crate::arguments::read(&words, &protocols, &defaults) else {
+        let Ok(intent::Command::Run(intent)) = intent::read(&words, &protocols, &defaults) else {
             panic!("{objective}")
         };
         let started = Started {

@@ -9,9 +9,9 @@ use report::text::{Text, text};
 use report::{Exit, Lang};
 use wire::Complaint;
 
-use crate::arguments::Ui;
 use crate::run::Outcome;
 use crate::{keep, signals};
+use intent::Ui;
 
 const LINK: Text = text("console: {link}", "控制台：{link}");
 const LOOK: Text = text("view only: {link}", "只读链接：{link}");

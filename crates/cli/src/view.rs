@@ -9,8 +9,8 @@ use record::{FirstAnswer, Listener, Notice, Past, RunEvent, Second, Subject};
 use report::formats::{FORMATS, Style};
 use report::{Lang, Live, Mode, Replayed, Summary};
 
-use crate::arguments::Presentation;
 use crate::screen::{Screen, Side};
+use intent::Presentation;
 
 /// What one command shows.
 pub struct View {

@@ -55,7 +55,7 @@ impl Scenario for Reader {
                 };
                 values.set(PATH, next.as_bytes());
                 let pause = Nanos::from_millis(millis.parse().expect("a number"));
-                self.began[user_at].1 = self.began[user_at].1 + pause;
+                self.began[user_at].1 += pause;
                 acts.push_back(Act::Pause(pause));
             }
             News::NoMore => acts.push_back(Act::Leave),

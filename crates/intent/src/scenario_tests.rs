@@ -179,22 +179,3 @@ fn what_scenarios_leave_unused_is_told_of_each() {
     ];
     assert_eq!(said, expected);
 }
-
-#[test]
-fn a_scenario_ends_with_its_rows_unless_it_ends_sooner() {
-    for (load, iterations) in [
-        ("users: 2, duration: 1s", Some(30)),
-        ("rate: 5/s, duration: 1s", Some(30)),
-        ("users: 2, duration: 1s, iterations: 7", Some(7)),
-        ("users: 2, duration: 1s, iterations: 70", Some(30)),
-        ("users: 2, duration: 1s, iterations-per-user: 15", None),
-        ("users: 2, duration: 1s, iterations-per-user: 16", Some(30)),
-    ] {
-        let text = format!(
-            "scenarios:\n  a: {{{load}, flow: [{{url: 'http://h/'}}]}}\n  b: {{users: 1, duration: 1s, flow: [{{url: 'http://h/'}}]}}\n"
-        );
-        let mut plan = with_file(&text, &[]).unwrap_or_else(|complaint| panic!("{load}: {complaint}")).plan;
-        crate::data_end::end(&mut plan, &[Some(30), None]);
-        assert_eq!((plan.scenarios[0].iterations, plan.scenarios[1].iterations), (iterations, None), "{load}");
-    }
-}

@@ -6,7 +6,7 @@ use target::{Config, Target};
 use wire::Place;
 
 use super::*;
-use crate::arguments::{Command, Defaults, read};
+use intent::{Command, Defaults, read};
 
 const HALF: Nanos = Nanos::from_millis(500);
 
@@ -18,13 +18,22 @@ fn target() -> (Target, String) {
     (target, format!("http://{address}/"))
 }
 
+/// Starts no process: none of these plans asks for one.
+struct Alone;
+
+impl Launcher for Alone {
+    fn launch(&self, _task: &engine::Task) -> std::io::Result<engine::Link> {
+        Err(std::io::ErrorKind::Unsupported.into())
+    }
+}
+
 fn bench(words: &[&str]) -> (Bench, Plan) {
     let words: Vec<String> = words.iter().map(ToString::to_string).collect();
     let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
     let protocols = protocols::all();
     let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{words:?}") };
     let protocol = &*protocols[intent.protocol];
-    let bench = Bench::prepare(&mut intent, protocol, &Host::default());
+    let bench = Bench::prepare(&mut intent, protocol, &Host::default(), Arc::new(Alone));
     let bench = bench.map_err(|complaint| complaint.to_string()).expect("a good plan");
     (bench, intent.plan)
 }

@@ -89,6 +89,8 @@ pub fn notices(plan: &Plan, prepared: &PreparedRun, rows: &[Option<u64>]) -> Vec
 
 #[cfg(test)]
 mod tests {
+    use intent::{Command, Defaults, read};
+
     use super::*;
 
     #[test]
@@ -98,5 +100,29 @@ mod tests {
         let asked = only(&Asked { urls, names, ..Asked::default() }, &[2, 1, 2]);
         let found: Vec<&str> = asked.urls.iter().map(|url| &*url.url).collect();
         assert_eq!((found, asked.name(0), asked.name(1)), (vec!["b", "c"], Some("second"), None));
+    }
+
+    #[test]
+    fn a_scenario_ends_with_its_rows_unless_it_ends_sooner() {
+        let (folder, protocols) = (tempfile::tempdir().expect("a folder"), protocols::all());
+        let file = folder.path().join("p.yaml").display().to_string();
+        let defaults = Defaults { cores: 1.0, descriptors: 1024, seed: 7 };
+        for (load, iterations) in [
+            ("users: 2, duration: 1s", Some(30)),
+            ("rate: 5/s, duration: 1s", Some(30)),
+            ("users: 2, duration: 1s, iterations: 7", Some(7)),
+            ("users: 2, duration: 1s, iterations: 70", Some(30)),
+            ("users: 2, duration: 1s, iterations-per-user: 15", None),
+            ("users: 2, duration: 1s, iterations-per-user: 16", Some(30)),
+        ] {
+            let text = format!(
+                "scenarios:\n  a: {{{load}, flow: [{{url: 'http://h/'}}]}}\n  b: {{users: 1, duration: 1s, flow: [{{url: 'http://h/'}}]}}\n"
+            );
+            std::fs::write(&file, text).expect("written");
+            let Ok(Command::Run(intent)) = read(&[file.clone()], &protocols, &defaults) else { panic!("{load}") };
+            let mut plan = intent.plan;
+            end(&mut plan, &[Some(30), None]);
+            assert_eq!((plan.scenarios[0].iterations, plan.scenarios[1].iterations), (iterations, None), "{load}");
+        }
     }
 }

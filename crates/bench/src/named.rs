@@ -5,7 +5,7 @@ use plan::Plan;
 use report::Objective;
 use wire::Complaint;
 
-use crate::arguments::nearest;
+use intent::nearest;
 
 /// So many names are listed where none is near.
 const LISTED: usize = 5;

@@ -140,3 +140,9 @@ impl Security for Through {
         self.proxies.of(origin).map(ToString::to_string)
     }
 }
+
+/// The proxies of a plan, without names and passwords.
+pub fn shown_proxies(plan: &Plan) -> String {
+    let shown = |proxy: &str| Proxy::parse(proxy).map_or_else(|_| proxy.to_owned(), |proxy| proxy.to_string());
+    plan.proxies.all().into_iter().map(shown).collect::<Vec<_>>().join(", ")
+}

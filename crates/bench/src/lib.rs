@@ -3,6 +3,21 @@
 //! `brunt run` measures it once and shows it; `brunt demo` measures what it reaches and then half of that. Whoever looks for the
 //! highest rate a server keeps, or compares two settings, measures it in a loop.
 
+pub mod checks;
+mod cores;
+mod data_end;
+pub mod guard;
+pub mod host;
+mod inquiry;
+pub mod joined;
+pub mod journal;
+mod named;
+mod observed;
+mod reference;
+mod resolver;
+pub mod share;
+pub mod through;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -16,16 +31,14 @@ use record::{FirstAnswer, Host, Listener, Notice, RunEvent, Subject};
 use report::{Summary, Summing};
 use wire::{Complaint, FaultKind, Protocol};
 
-use crate::arguments::{Intent, Watching};
 use crate::guard::Guard;
 use crate::journal::Journal;
-use crate::observed::{self, Observed};
-use crate::redact::Redaction;
+use crate::observed::Observed;
 use crate::reference::Client;
 use crate::resolver::SystemResolver;
-use crate::through::{self, Through};
-use crate::worker::{Again, briefing};
-use crate::{before, checks, data_end, inquiry, named};
+use crate::through::Through;
+use intent::redact::Redaction;
+use intent::{Intent, Watching};
 
 /// A plan whose requests are encoded.
 pub struct Bench {
@@ -74,11 +87,17 @@ pub struct NoLoad {
 }
 
 impl Bench {
-    /// Checks and encodes everything that can be before anything is sent. Of very many URLs the intent keeps the first.
+    /// Checks and encodes everything that can be before anything is sent. Of very many URLs the intent keeps the first. Where it asks for
+    /// processes `launcher` starts them.
     ///
     /// # Errors
     /// The user's mistake, naming the option.
-    pub fn prepare(intent: &mut Intent, protocol: &dyn Protocol, host: &Host) -> Result<Bench, Complaint> {
+    pub fn prepare(
+        intent: &mut Intent,
+        protocol: &dyn Protocol,
+        host: &Host,
+        launcher: Arc<dyn Launcher>,
+    ) -> Result<Bench, Complaint> {
         intent.shown = intent.shown.clone().listed();
         // Other processes need all of it.
         let whole = intent.processes.map(|number| (number, intent.plan.clone()));
@@ -94,7 +113,7 @@ impl Bench {
         bench.redaction = intent.redaction.clone();
         bench.watching = intent.watching.clone();
         observed::check(&bench.watching, &intent.plan)?;
-        bench.apart = whole.map(|(number, plan)| Apart { number, launcher: Arc::new(Again), plan, bundle });
+        bench.apart = whole.map(|(number, plan)| Apart { number, launcher, plan, bundle });
         Ok(bench)
     }
 
@@ -153,12 +172,6 @@ impl Bench {
             first: None,
             is_set_up: false,
         })
-    }
-
-    /// From now on shares of it are taken where this launcher says.
-    #[cfg(test)]
-    pub fn launch_with(&mut self, launcher: Arc<dyn Launcher>) {
-        self.apart.iter_mut().for_each(|apart| apart.launcher = Arc::clone(&launcher));
     }
 
     /// What is run, its secrets masked.
@@ -320,7 +333,7 @@ impl Bench {
         plan.requests = can_be_measured(&plan, &self.prepared)?;
         let shown = Plan { requests: plan.requests, ..trial.over(&self.setup.shown) };
         let processes = self.apart.as_ref().map(|apart| {
-            let briefing = briefing(trial.over(&apart.plan), apart.bundle.clone(), self.guard.allowed());
+            let briefing = share::briefing(trial.over(&apart.plan), apart.bundle.clone(), self.guard.allowed());
             Processes { number: apart.number, launcher: Arc::clone(&apart.launcher), briefing: Arc::new(briefing) }
         });
         Ok(Setup { plan: Arc::new(plan), shown, processes, ..self.setup.clone() })
@@ -344,7 +357,7 @@ impl Bench {
         ];
         let ends = data_end::notices(plan, prepared, &self.rows);
         let through =
-            (!plan.proxies.is_none()).then(|| Notice::new(Subject::Proxy, [("proxy", before::shown_proxies(plan))]));
+            (!plan.proxies.is_none()).then(|| Notice::new(Subject::Proxy, [("proxy", through::shown_proxies(plan))]));
         off.into_iter()
             .filter(|(_, off)| *off)
             .map(|(subject, _)| Notice::new(subject, []))

@@ -4,14 +4,14 @@ use std::io::{Read, Write, pipe};
 use std::sync::Mutex;
 use std::thread::JoinHandle;
 
-use engine::{ClockOffset, Ending, Stop};
+use engine::{ClockOffset, Ending, Launcher, Link, Stop, Task};
 use measure::Nanos;
 use plan::Trial;
 use target::{Config, Target};
 use wire::Place;
 
 use super::*;
-use crate::arguments::{Command, Defaults, read};
+use intent::{Command, Defaults, read};
 
 type Taken = Result<(), String>;
 
@@ -85,9 +85,8 @@ fn bench(words: &[&str], launcher: Within) -> (Bench, Plan) {
     let protocols = protocols::all();
     let Ok(Command::Run(mut intent)) = read(&words, &protocols, &defaults) else { panic!("{words:?}") };
     let protocol = &*protocols[intent.protocol];
-    let bench = Bench::prepare(&mut intent, protocol, &Host::default());
-    let mut bench = bench.map_err(|complaint| complaint.to_string()).expect("a good plan");
-    bench.launch_with(Arc::new(launcher));
+    let bench = Bench::prepare(&mut intent, protocol, &Host::default(), Arc::new(launcher));
+    let bench = bench.map_err(|complaint| complaint.to_string()).expect("a good plan");
     (bench, intent.plan)
 }
 

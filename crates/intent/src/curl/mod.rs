@@ -20,7 +20,7 @@ mod words;
 
 use wire::Complaint;
 
-use crate::arguments::{Given, Said};
+use crate::{Given, Said};
 use words::Command;
 
 /// The commands of a text, as what they ask for. `source` is what complaints call the text: `--curl`, or a file's name.

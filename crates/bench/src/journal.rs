@@ -5,7 +5,7 @@
 
 use record::{Listener, Notice, RunEvent};
 
-use crate::redact::Redaction;
+use intent::redact::Redaction;
 
 /// The events of one run, and who listens.
 pub struct Journal<'a> {

@@ -274,13 +274,6 @@ fn cookies_last_for_one_iteration_where_asked() {
 }
 
 #[test]
-fn a_flow_is_announced_by_its_iterations() {
-    let said = |text: &str| crate::before::intro(&of_file(text, &[]), 1, report::Lang::En);
-    assert!(said("users: 2\niterations: 1000\nflow: [http://h/]\n").starts_with("2 users for 1,000 iterations on "));
-    assert!(said("users: 2\nrequests: 1000\nurls: [http://h/]\n").starts_with("2 users for 1,000 requests on "));
-}
-
-#[test]
 fn pages_are_groups_and_are_asked_for_where_a_flow_loads_them() {
     let text = "resources: 3 at once\nflow: [{url: 'http://h/x?y', resources-may-fail: true}, {url: http://h/z, resources: 0}]\n";
     let flow = |text: &str| of_file(text, &[]).flow.expect("a flow");

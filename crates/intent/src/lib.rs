@@ -1,6 +1,8 @@
-//! From the command line to a plan, or to one sentence that says what is wrong with it.
+//! What is asked for: command lines, plan files and curl commands, read into a plan, or into one sentence that says what is wrong with it and
+//! where it stands.
 
 mod bare;
+mod curl;
 mod examples;
 mod explain;
 mod exporting;
@@ -13,6 +15,7 @@ mod flow_file;
 mod flow_places;
 mod flow_values;
 mod flow_walked;
+mod foreign;
 mod given;
 mod habits;
 mod help;
@@ -24,6 +27,7 @@ mod otlp;
 mod pages;
 mod probing;
 mod proxies;
+pub mod redact;
 mod scenario_file;
 mod scenario_run;
 mod sealed;
@@ -43,8 +47,6 @@ use std::sync::Arc;
 
 use clap::error::ErrorKind;
 use wire::{Complaint, Protocol};
-
-use crate::foreign;
 
 pub use exporting::Exporting;
 pub use given::{Given, Said};

@@ -12,9 +12,9 @@ use record::{Changes, Notice, RunEvent, Subject};
 use watch::Watched;
 use wire::Complaint;
 
-use crate::arguments::{Local, Watching};
 use crate::checks;
 use crate::joined::{self, Remote};
+use intent::{Local, Watching};
 
 /// How often counters are read.
 const EVERY: Nanos = Nanos::from_secs(1);

@@ -10,15 +10,15 @@ use plan::{Load, Plan, Urls, address};
 use report::show;
 use wire::{Asked, AskedUrl, Complaint, Protocol};
 
-use crate::arguments::Intent;
 use crate::{data_end, host, named, through};
+use intent::Intent;
 
 /// What a plan asks of its protocol, with its URLs: all of them, of which nobody else should have a share, for they are not
 /// copied then.
 ///
 /// # Errors
 /// A proxy of the plan is none.
-pub fn asked(plan: &Plan, urls: Urls) -> Result<Asked, Complaint> {
+pub(crate) fn asked(plan: &Plan, urls: Urls) -> Result<Asked, Complaint> {
     let own = urls.iter().any(|url| !url.options.is_empty());
     let named = urls.iter().any(|url| url.name.is_some());
     let variables = plan.variables().into();
@@ -66,7 +66,7 @@ pub fn check(intent: &mut Intent, protocol: &dyn Protocol) -> Result<u32, Compla
 }
 
 /// Where nothing is said no number of requests is ever reached, and none is due.
-pub fn something_to_say(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
+pub(crate) fn something_to_say(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
     let open = matches!(plan.load, Load::Open { .. }).then_some("-r");
     let trouble = "needs messages to send; write --data TEXT, or leave it out and hold the connections with --hold";
     match plan.requests.map(|_| "-n").or(open) {
@@ -76,7 +76,7 @@ pub fn something_to_say(plan: &Plan, prepared: &PreparedRun) -> Result<(), Compl
 }
 
 /// A client beside the load needs responses to time.
-pub fn reference(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
+pub(crate) fn reference(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
     let trouble = match plan.reference {
         Some(_) if plan.hold.is_some() => "times responses, and --hold only holds connections; leave one of them out",
         Some(_) if prepared.silent() => "times responses, and nothing is sent; write --data TEXT, or leave it out",
@@ -89,7 +89,7 @@ pub fn reference(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
 }
 
 /// More connections than descriptors allow are refused before any is opened.
-pub fn descriptors(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
+pub(crate) fn descriptors(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
     let Some((connections, most)) = prepared.too_many(plan) else { return Ok(()) };
     let option = if plan.load.is_open() { "--max-connections" } else { "-c" };
     let (limit, connections, most) = (host::descriptors(), show::count(connections), show::count(most));
@@ -117,11 +117,11 @@ pub fn workers(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
 }
 
 /// Heartbeats are refused where there are none, never left out in silence.
-pub fn heartbeats(plan: &Plan, protocol: &dyn Protocol, asked: &Asked) -> Result<(), Complaint> {
+pub(crate) fn heartbeats(plan: &Plan, protocol: &dyn Protocol, asked: &Asked) -> Result<(), Complaint> {
     plan.heartbeat.map_or(Ok(()), |_| protocol.heartbeats(asked).map_err(|trouble| Complaint::new("--ping", trouble)))
 }
 
-pub fn sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
+fn sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
     let mut all = Vec::new();
     for text in &plan.sources {
         all.extend(address::sources(text).map_err(|trouble| Complaint::new("--source", trouble))?);
@@ -133,7 +133,7 @@ pub fn sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
 ///
 /// # Errors
 /// One that is not, by name.
-pub fn own_sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
+pub(crate) fn own_sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
     let all = sources(plan)?;
     for address in &all {
         let bound = UdpSocket::bind((*address, 0));
@@ -145,7 +145,11 @@ pub fn own_sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
     Ok(all)
 }
 
-pub fn security(plan: &Plan) -> Result<RustlsSecurity, Complaint> {
+/// The TLS that a plan asks for, of the files that it names.
+///
+/// # Errors
+/// The option that is wrong, and why.
+pub(crate) fn security(plan: &Plan) -> Result<RustlsSecurity, Complaint> {
     let content = |name: &str, path: &Option<String>| match path {
         None => Ok(None),
         Some(path) => protocols::file::body(name, path).map(Some),

@@ -10,7 +10,7 @@ use probe::remote::{Clear, ClockReading, Following, Joined, Joining, News, Seal}
 use record::{HostCounters, Notice, RunEvent, Subject};
 use wire::Complaint;
 
-use crate::arguments::Probes;
+use intent::Probes;
 
 /// A probe tells a sample each second.
 const LOOK_AT_MOST: Duration = Duration::from_secs(5);

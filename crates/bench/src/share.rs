@@ -1,0 +1,65 @@
+//! A share of a run that another process takes (`--processes`): what it is told, and what it makes of that.
+//!
+//! It is told the whole plan, secrets included, and gets the files that the plan names, so that all of it travels on standard input
+//! and nowhere else. It reads no file of this machine: another machine has none of them. What was counted goes to standard output as
+//! frames; whoever started us merges them.
+
+use std::sync::Arc;
+
+use engine::{Assignment, Briefing};
+use plan::{Bundle, Plan};
+use record::Host;
+use serde::{Deserialize, Serialize};
+use wire::{Complaint, Protocol};
+
+use crate::Bench;
+
+/// The word that makes brunt such a process.
+pub const WORD: &str = "take-share";
+
+/// What such a process is told.
+#[derive(Serialize, Deserialize)]
+struct Words {
+    plan: Plan,
+    /// The hosts on public addresses that may be loaded; None: all.
+    allowed: Option<Vec<String>>,
+}
+
+/// What every process of a run is told.
+pub fn briefing(plan: Plan, bundle: Bundle, allowed: Option<Vec<String>>) -> Briefing {
+    // A plan is text and numbers; one that were not would be refused by whoever reads it.
+    let words = serde_json::to_string(&Words { plan, allowed }).unwrap_or_default();
+    Briefing { words, bundle }
+}
+
+/// Prepares what an assignment says and takes its share.
+///
+/// # Errors
+/// It cannot be done; whoever gave the share is told, too.
+pub fn perform(mut assignment: Assignment, protocols: &[Arc<dyn Protocol>], host: &Host) -> Result<(), Complaint> {
+    let bundle = assignment.take_bundle();
+    match protocols::file::from_bundle(bundle, || prepare(assignment.words(), protocols, host)) {
+        Ok(bench) => {
+            bench.take_share(assignment);
+            Ok(())
+        }
+        Err(complaint) => {
+            assignment.refuse(&complaint.to_string());
+            Err(complaint)
+        }
+    }
+}
+
+fn prepare(words: &str, protocols: &[Arc<dyn Protocol>], host: &Host) -> Result<Bench, Complaint> {
+    let Words { mut plan, allowed } =
+        serde_json::from_str(words).map_err(|error| Complaint::new(WORD, format!("got no plan ({error})")))?;
+    let protocol = protocols.iter().find(|protocol| protocol.name() == plan.protocol);
+    let protocol = protocol.ok_or_else(|| Complaint::new(WORD, format!("there is no protocol {}", plan.protocol)))?;
+    let bench = Bench::of_plan(&mut plan, &**protocol, host)?;
+    allowed.into_iter().for_each(|hosts| bench.guard().hold_to(hosts));
+    Ok(bench)
+}
+
+#[cfg(test)]
+#[path = "share_tests.rs"]
+mod tests;
