@@ -13,7 +13,7 @@ use engine::{Control, Stop};
 use measure::Nanos;
 use plan::Plan;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use serde_json::json;
+use serde_json::{Value, json};
 use wire::Complaint;
 
 use crate::before;
@@ -136,21 +136,16 @@ impl Orders {
     }
 }
 
-/// What a plan is that so many workers run, for a driver: a line of JSON.
-pub fn checked(intent: &Intent, workers: u32, unused: &[String]) -> String {
+/// What a plan is that so many workers run, for a driver.
+pub fn checked(intent: &Intent, workers: u32, unused: &[String]) -> Value {
     let said = before::intro(&intent.shown, workers, intent.lang());
     let heavy = before::is_heavy(&intent.plan);
     let notes: Vec<&String> = intent.notes.iter().chain(&intent.remarks).chain(&intent.of_flow).chain(unused).collect();
-    json!({ "ok": true, "said": said, "notes": notes, "heavy": heavy, "plan": intent.shown }).to_string()
+    json!({ "ok": true, "said": said, "notes": notes, "heavy": heavy, "plan": intent.shown })
 }
 
-/// What is wrong with a plan, for a driver: a line of JSON.
-pub fn refused(complaint: &Complaint) -> String {
+/// What is wrong with a plan, for a driver.
+pub fn refused(complaint: &Complaint) -> Value {
     let Complaint { place, trouble, below } = complaint;
-    json!({ "ok": false, "place": place, "trouble": trouble, "below": below }).to_string()
-}
-
-/// True where the answer to a command goes to a driver.
-pub fn asks(command: Option<&str>) -> bool {
-    command == Some("plan") && std::env::var_os(driving::CHECK).is_some()
+    json!({ "ok": false, "place": place, "trouble": trouble, "below": below })
 }

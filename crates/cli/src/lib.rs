@@ -15,6 +15,7 @@ mod keys;
 mod log;
 mod messages;
 mod patient;
+mod plans;
 mod probed;
 mod remarks;
 mod replay;
@@ -60,9 +61,6 @@ pub fn main_with(protocols: Vec<Arc<dyn Protocol>>) -> ExitCode {
         Err(_) => Err(Complaint::new("arguments", "are not all UTF-8; use UTF-8")),
     };
     ExitCode::from(outcome.unwrap_or_else(|complaint| {
-        if driven::asks(std::env::args().nth(1).as_deref()) {
-            return screen::answer_as_is(&driven::refused(&complaint), USAGE, report::Lang::En);
-        }
         let said = complaint.to_string();
         // A command on a line of its own is to be copied.
         let hint = if said.contains("--help") || said.contains('\n') { "" } else { " (brunt --help)" };
@@ -90,9 +88,6 @@ fn planned(intent: &mut intent::Intent, check: bool, protocol: &dyn Protocol) ->
     let said = if check {
         let unused = intent.unused_columns();
         let workers = checks::check(intent, protocol).map_err(|complaint| intent.located(complaint))?;
-        if driven::asks(Some("plan")) {
-            return Ok(screen::answer_as_is(&driven::checked(intent, workers, &unused), 0, lang));
-        }
         let notes: String = intent.of_flow.iter().map(|note| format!("flow: {note}\n")).collect();
         let notes = unused.iter().fold(notes, |notes, unused| format!("{notes}data: {unused}\n"));
         format!("can be run: {}\n{notes}", before::intro(&intent.shown, workers, lang))
@@ -139,7 +134,7 @@ fn obey(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::Outcome {
         Command::Report(files, shown) => replay::replay(files.first().map(String::as_str), &shown),
         Command::Target(serving) => serve::serve(*serving),
         Command::Probe(probing) => probed::probe(*probing, &host),
-        Command::Ui(asked) => ui::serve(*asked),
+        Command::Ui(asked) => ui::serve(*asked, protocols, &defaults),
         Command::Text(text) => Ok(screen::answer_as_is(&text, 0, report::Lang::from_env())),
     }
 }

@@ -3,15 +3,17 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use console::{Console, Settings};
 use report::text::{Text, text};
 use report::{Exit, Lang};
-use wire::Complaint;
+use wire::{Complaint, Protocol};
 
+use crate::plans::Reading;
 use crate::run::Outcome;
 use crate::{keep, signals};
-use intent::Ui;
+use intent::{Defaults, Ui};
 
 const LINK: Text = text("console: {link}", "控制台：{link}");
 const LOOK: Text = text("view only: {link}", "只读链接：{link}");
@@ -28,7 +30,7 @@ const EARLIER: Text = text(
 ///
 /// # Errors
 /// The user's mistake: an address that cannot be listened at, a library that cannot be opened.
-pub fn serve(asked: Ui) -> Outcome {
+pub fn serve(asked: Ui, protocols: &[Arc<dyn Protocol>], defaults: &Defaults) -> Outcome {
     let lang = asked.language.unwrap_or_else(Lang::from_env);
     let signals = signals::Awaited::register().map_err(|error| Complaint::new("signals", error.to_string()))?;
     let kept = keep::directory();
@@ -48,6 +50,7 @@ pub fn serve(asked: Ui) -> Outcome {
         library,
         kept,
         program,
+        plans: Arc::new(Reading { protocols: protocols.to_vec(), defaults: *defaults }),
     });
     let console = console.map_err(|(option, trouble)| Complaint::new(option, trouble))?;
     let link = console.link(true);

@@ -7,8 +7,6 @@ use plan::Change;
 
 /// The variable of the environment that names the record of a driven run.
 pub const RECORD: &str = "BRUNT_DRIVEN_RECORD";
-/// The variable that asks `brunt plan` for an answer as a line of JSON.
-pub const CHECK: &str = "BRUNT_DRIVEN_CHECK";
 /// What the name of the pipe has beyond the name of the record.
 pub const PIPE: &str = ".orders";
 

@@ -13,6 +13,7 @@ mod gate;
 mod library;
 mod listen;
 mod pages;
+mod plans;
 mod problem;
 mod program;
 mod runs;
@@ -29,10 +30,12 @@ use access::{Access, Role};
 use feed::Feeds;
 use gate::Names;
 use library::Library;
+use plans::Reader;
 use program::Program;
 use runs::Runs;
 
 pub use driving::Order;
+pub use plans::Plans;
 pub use tokio_rustls::rustls::ServerConfig;
 
 /// How the console is to be.
@@ -51,6 +54,8 @@ pub struct Settings {
     pub kept: Option<PathBuf>,
     /// brunt itself.
     pub program: PathBuf,
+    /// Reads plans in this process.
+    pub plans: Arc<dyn Plans>,
 }
 
 /// So many may read whole records at once.
@@ -69,6 +74,7 @@ struct Inner {
     runs: Arc<Runs>,
     feeds: Arc<Feeds>,
     program: Program,
+    plans: Reader,
     readers: Arc<Semaphore>,
     /// Of those who look, and of those who steer.
     downloads: [Arc<Semaphore>; 2],
@@ -102,7 +108,7 @@ impl Console {
     /// # Errors
     /// Which setting it is, and what is wrong with it.
     pub fn start(settings: Settings) -> Result<Console, (&'static str, String)> {
-        let Settings { listen, mut names, password, tls, library, kept, program } = settings;
+        let Settings { listen, mut names, password, tls, library, kept, program, plans } = settings;
         let library = Arc::new(Library::open(&library, kept).map_err(|why| ("--library", why))?);
         let cannot = |error: std::io::Error| ("--listen", format!("{listen} cannot be listened on ({error})"));
         let listener = std::net::TcpListener::bind(listen).map_err(cannot)?;
@@ -129,6 +135,7 @@ impl Console {
             runs,
             feeds: Arc::default(),
             program,
+            plans: Reader::new(plans),
             readers: Arc::new(Semaphore::new(READERS)),
             downloads: [(); 2].map(|()| Arc::new(Semaphore::new(DOWNLOADS))),
         }));

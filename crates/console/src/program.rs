@@ -37,7 +37,7 @@ impl Program {
     /// A command of it, without what the environment might tell it.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.0);
-        command.env_remove(driving::RECORD).env_remove(driving::CHECK).env("NO_COLOR", "1");
+        command.env_remove(driving::RECORD).env("NO_COLOR", "1");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -53,20 +53,6 @@ impl Program {
         let (status, late) = end(&mut child, longest)?;
         let text = |reader: std::thread::JoinHandle<String>| reader.join().unwrap_or_default();
         Ok(Answer { code: status.code(), out: text(out), err: text(err), late })
-    }
-
-    /// What a plan is, or what is wrong with it: the answer of `brunt plan --check`.
-    ///
-    /// # Errors
-    /// No answer came.
-    pub fn check(&self, plan: &Path, lang: &str) -> Result<Value, Problem> {
-        let mut command = self.command();
-        command.env(driving::CHECK, "1").args(["plan", "--check", "--lang", lang]).arg(plan);
-        let answer = self.ask(&mut command, Duration::from_secs(20))?;
-        let line = answer.out.lines().last().unwrap_or_default();
-        let mut value: Value = serde_json::from_str(line).map_err(|_| unanswered(&answer))?;
-        tidy(&mut value, plan);
-        Ok(value)
     }
 }
 

@@ -177,6 +177,11 @@ pub fn read(line: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Default
     }
 }
 
+/// The JSON Schema of plan files.
+pub fn schema(protocols: &[Arc<dyn Protocol>]) -> serde_json::Value {
+    keys::Keys::new(protocols).schema()
+}
+
 /// Reads `brunt plan`.
 fn planned(
     matches: &clap::ArgMatches,
@@ -196,8 +201,7 @@ fn planned(
     let asked = ["check", "show", "schema"].map(|name| flags.switch(name));
     match asked {
         [_, _, true] => {
-            let schema = keys::Keys::new(protocols).schema();
-            Ok(Command::Text(format!("{}\n", serde_json::to_string_pretty(&schema).unwrap_or_default())))
+            Ok(Command::Text(format!("{}\n", serde_json::to_string_pretty(&schema(protocols)).unwrap_or_default())))
         }
         [true, true, _] => Err(Complaint::new("--show", "does not go with --check; leave one of them out")),
         [check, ..] => {

@@ -17,7 +17,7 @@ use super::{blocking, body, language};
 use crate::App;
 use crate::access::Role;
 use crate::problem::Problem;
-use crate::program::{LONGEST_PLAN, unanswered};
+use crate::program::{LONGEST_PLAN, tidy, unanswered};
 use crate::runs::{new_id, private_file};
 
 /// A plan, as text.
@@ -75,7 +75,10 @@ pub async fn check(State(app): State<App>, asked: Result<Json<Plan>, JsonRejecti
     let Plan { plan, lang } = body(asked)?;
     blocking(&app, move |app| {
         let file = Written::new(app, &plan, "yaml")?;
-        app.program.check(file.path(), language(lang.as_deref())).map(Json)
+        let path = file.path().to_owned();
+        let mut said = app.plans.ask(move |plans| plans.check(&path, language(lang.as_deref())))?;
+        tidy(&mut said, file.path());
+        Ok(Json(said))
     })
     .await
 }
@@ -88,18 +91,10 @@ pub async fn from_curl(
     let Curl { curl, as_flow, lang } = body(asked)?;
     blocking(&app, move |app| {
         let file = Written::new(app, &curl, "curl")?;
-        let mut command = app.program.command();
-        // What its author typed here is nobody's secret from its author.
-        command.args(["plan", "--show", "--keep-secrets", "--lang", language(lang.as_deref()), "--curl-file"]);
-        command.arg(file.path()).args(as_flow.then_some("--as-flow"));
-        let answer = app.program.ask(&mut command, Duration::from_secs(20))?;
-        if answer.code == Some(0) {
-            return Ok(Json(json!({ "plan": answer.out })));
-        }
-        let said = file.said(answer.err.trim());
-        let sentence =
-            said.trim_start_matches("brunt: ").trim_end_matches(" (brunt --help)").replace("plan line", "line");
-        Err(if answer.code == Some(64) { Problem::unfit("curl", sentence) } else { unanswered(&answer) })
+        let path = file.path().to_owned();
+        let made = app.plans.ask(move |plans| plans.from_curl(&path, as_flow, language(lang.as_deref())))?;
+        let unfit = |said: String| Problem::unfit("curl", file.said(said.trim()).replace("plan line", "line"));
+        made.map(|plan| Json(json!({ "plan": plan }))).map_err(unfit)
     })
     .await
 }
@@ -143,12 +138,8 @@ async fn told(
 /// `GET /plan/schema`: the JSON Schema of plan files.
 pub async fn schema(State(app): State<App>) -> Result<impl IntoResponse, Problem> {
     blocking(&app, move |app| {
-        let mut command = app.program.command();
-        let answer = app.program.ask(command.args(["plan", "--schema"]), Duration::from_secs(20))?;
-        if answer.code != Some(0) {
-            return Err(unanswered(&answer));
-        }
-        Ok(([(CONTENT_TYPE, "application/schema+json")], answer.out))
+        let schema = app.plans.ask(|plans| plans.schema())?;
+        Ok(([(CONTENT_TYPE, "application/schema+json")], schema))
     })
     .await
 }

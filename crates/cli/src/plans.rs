@@ -1,0 +1,63 @@
+//! What the console asks of plans, read as the command line reads them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bench::checks;
+use console::Plans;
+use intent::{Command, Defaults};
+use measure::plain;
+use serde_json::Value;
+use wire::{Complaint, Protocol};
+
+use crate::driven;
+
+/// What a file of the console's is where it is read as anything but a plan.
+const NO_PLAN: &str = "is no plan";
+
+/// Reads plans with these protocols.
+pub struct Reading {
+    /// All there are.
+    pub protocols: Vec<Arc<dyn Protocol>>,
+    /// What this machine decides where a plan says nothing.
+    pub defaults: Defaults,
+}
+
+impl Reading {
+    fn read(&self, words: &[&str]) -> Result<Command, Complaint> {
+        let line: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        intent::read(&line, &self.protocols, &self.defaults)
+    }
+
+    /// What a plan is that can be run.
+    fn checked(&self, words: &[&str]) -> Result<Value, Complaint> {
+        let Command::Plan(mut intent, _) = self.read(words)? else { return Err(Complaint::new("plan", NO_PLAN)) };
+        let unused = intent.unused_columns();
+        let protocol = Arc::clone(&self.protocols[intent.protocol]);
+        let workers = checks::check(&mut intent, &*protocol).map_err(|complaint| intent.located(complaint))?;
+        Ok(driven::checked(&intent, workers, &unused))
+    }
+}
+
+impl Plans for Reading {
+    fn check(&self, plan: &Path, lang: &str) -> Value {
+        let checked = self.checked(&["plan", "--check", "--lang", lang, &plan.display().to_string()]);
+        checked.unwrap_or_else(|complaint| driven::refused(&complaint))
+    }
+
+    fn from_curl(&self, commands: &Path, as_flow: bool, lang: &str) -> Result<String, String> {
+        let file = commands.display().to_string();
+        // What its author typed is nobody's secret from its author.
+        let mut words = vec!["plan", "--show", "--keep-secrets", "--lang", lang, "--curl-file", &file];
+        words.extend(as_flow.then_some("--as-flow"));
+        match self.read(&words) {
+            Ok(Command::Plan(intent, _)) => Ok(plain::text(&plan::document::yaml(&intent.shown)).into_owned()),
+            Ok(_) => Err(NO_PLAN.into()),
+            Err(complaint) => Err(complaint.to_string()),
+        }
+    }
+
+    fn schema(&self) -> String {
+        serde_json::to_string_pretty(&intent::schema(&self.protocols)).expect("a schema is JSON")
+    }
+}

@@ -1,0 +1,110 @@
+//! What is said of a plan in this process: read by the code of the command line, without starting it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::problem::Problem;
+
+/// Reads plans, and sends nothing.
+pub trait Plans: Send + Sync {
+    /// What a plan is, or what is wrong with it and where.
+    fn check(&self, plan: &Path, lang: &str) -> Value;
+    /// A plan that sends what commands of curl would send, as a flow or not.
+    ///
+    /// # Errors
+    /// What is wrong with the commands, in a sentence.
+    fn from_curl(&self, commands: &Path, as_flow: bool, lang: &str) -> Result<String, String>;
+    /// The JSON Schema of plan files.
+    fn schema(&self) -> String;
+}
+
+/// The longest that a plan is read: it may name files that never end.
+const LONGEST: Duration = Duration::from_secs(20);
+/// So many are read at once.
+const AT_ONCE: usize = 16;
+
+/// Somebody who reads plans, each on a thread of its own that nobody waits for longer than is bearable.
+#[derive(Clone)]
+pub struct Reader {
+    plans: Arc<dyn Plans>,
+    reading: Arc<AtomicUsize>,
+}
+
+impl Reader {
+    /// By these.
+    pub fn new(plans: Arc<dyn Plans>) -> Reader {
+        Reader { plans, reading: Arc::default() }
+    }
+
+    /// What `ask` finds out.
+    ///
+    /// # Errors
+    /// It takes too long, or too many others do.
+    pub fn ask<T: Send + 'static>(&self, ask: impl FnOnce(&dyn Plans) -> T + Send + 'static) -> Result<T, Problem> {
+        self.ask_within(LONGEST, ask)
+    }
+
+    fn ask_within<T: Send + 'static>(
+        &self,
+        longest: Duration,
+        ask: impl FnOnce(&dyn Plans) -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        if self.reading.fetch_add(1, Ordering::Relaxed) >= AT_ONCE {
+            self.reading.fetch_sub(1, Ordering::Relaxed);
+            return Err(Problem::unfit("time", "too many plans are being read; try again in a moment"));
+        }
+        let (tell, told) = channel();
+        let (plans, reading) = (Arc::clone(&self.plans), Arc::clone(&self.reading));
+        let thread = std::thread::Builder::new().name("plan".into()).spawn(move || {
+            // Whoever asked may have gone.
+            let _ = tell.send(ask(&*plans));
+            reading.fetch_sub(1, Ordering::Relaxed);
+        });
+        thread.map_err(Problem::machine)?;
+        let late = "this took too long; does the plan name a file that never ends?";
+        told.recv_timeout(longest).map_err(|_| Problem::unfit("time", late))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nothing;
+
+    impl Plans for Nothing {
+        fn check(&self, _plan: &Path, _lang: &str) -> Value {
+            Value::Null
+        }
+        fn from_curl(&self, _commands: &Path, _as_flow: bool, _lang: &str) -> Result<String, String> {
+            Err("no".into())
+        }
+        fn schema(&self) -> String {
+            "{}".into()
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_a_plan_that_is_never_read_and_not_too_many_are_read_at_once() {
+        let reader = Reader::new(Arc::new(Nothing));
+        assert_eq!(reader.ask(|plans| plans.schema()).ok().as_deref(), Some("{}"));
+        let (let_go, held) = channel::<()>();
+        let held = Arc::new(std::sync::Mutex::new(held));
+        for _ in 0..AT_ONCE {
+            let held = Arc::clone(&held);
+            let asked = reader.ask_within(Duration::from_millis(1), move |_| drop(held.lock().map(|held| held.recv())));
+            assert!(asked.is_err(), "it took too long");
+        }
+        assert!(reader.ask(|plans| plans.schema()).is_err(), "too many are read");
+        drop(let_go);
+        while reader.reading.load(Ordering::Relaxed) > 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(reader.ask(|plans| plans.schema()).is_ok());
+    }
+}
