@@ -119,7 +119,9 @@ mod tests {
                 "scenarios:\n  a: {{{load}, flow: [{{url: 'http://h/'}}]}}\n  b: {{users: 1, duration: 1s, flow: [{{url: 'http://h/'}}]}}\n"
             );
             std::fs::write(&file, text).expect("written");
-            let Ok(Command::Run(intent)) = read(&[file.clone()], &protocols, &defaults) else { panic!("{load}") };
+            let Ok(Command::Run(intent)) = read(std::slice::from_ref(&file), &protocols, &defaults) else {
+                panic!("{load}")
+            };
             let mut plan = intent.plan;
             end(&mut plan, &[Some(30), None]);
             assert_eq!((plan.scenarios[0].iterations, plan.scenarios[1].iterations), (iterations, None), "{load}");

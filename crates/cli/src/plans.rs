@@ -45,7 +45,7 @@ impl Plans for Reading {
         checked.unwrap_or_else(|complaint| driven::refused(&complaint))
     }
 
-    fn from_curl(&self, commands: &Path, as_flow: bool, lang: &str) -> Result<String, String> {
+    fn plan_of_curl(&self, commands: &Path, as_flow: bool, lang: &str) -> Result<String, String> {
         let file = commands.display().to_string();
         // What its author typed is nobody's secret from its author.
         let mut words = vec!["plan", "--show", "--keep-secrets", "--lang", lang, "--curl-file", &file];

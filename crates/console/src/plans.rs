@@ -18,7 +18,7 @@ pub trait Plans: Send + Sync {
     ///
     /// # Errors
     /// What is wrong with the commands, in a sentence.
-    fn from_curl(&self, commands: &Path, as_flow: bool, lang: &str) -> Result<String, String>;
+    fn plan_of_curl(&self, commands: &Path, as_flow: bool, lang: &str) -> Result<String, String>;
     /// The JSON Schema of plan files.
     fn schema(&self) -> String;
 }
@@ -81,7 +81,7 @@ mod tests {
         fn check(&self, _plan: &Path, _lang: &str) -> Value {
             Value::Null
         }
-        fn from_curl(&self, _commands: &Path, _as_flow: bool, _lang: &str) -> Result<String, String> {
+        fn plan_of_curl(&self, _commands: &Path, _as_flow: bool, _lang: &str) -> Result<String, String> {
             Err("no".into())
         }
         fn schema(&self) -> String {

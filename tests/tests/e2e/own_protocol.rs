@@ -2,10 +2,14 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use e2e::Ended;
+use e2e::target::Target;
+use serde_json::Value;
 
 /// The example, built beside brunt where a test run has built it already; otherwise it is built here.
 fn built() -> PathBuf {
@@ -19,15 +23,19 @@ fn built() -> PathBuf {
     program
 }
 
-/// A server that answers each line in capitals.
-fn server() -> u16 {
+/// A server that answers each line in capitals; its port, and how many it answered.
+fn server() -> (u16, Arc<AtomicU64>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
+    let answered = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&answered);
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
+            let counted = Arc::clone(&counted);
             std::thread::spawn(move || {
                 let mut answers = stream.try_clone().expect("a second handle");
                 for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                    counted.fetch_add(1, Ordering::SeqCst);
                     if answers.write_all(format!("{}\n", line.to_uppercase()).as_bytes()).is_err() {
                         break;
                     }
@@ -35,28 +43,52 @@ fn server() -> u16 {
             });
         }
     });
-    port
+    (port, answered)
+}
+
+/// The example's answer to a command line; what it keeps is in a folder of its own.
+fn ended(home: &Path, arguments: &[&str]) -> Ended {
+    let Output { status, stdout, stderr } = Command::new(built())
+        .args(arguments)
+        .env("XDG_STATE_HOME", home)
+        .env("LC_ALL", "C")
+        .output()
+        .expect("the example starts");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ended { code: status.code(), out: text(stdout), err: text(stderr), peak: 0 }
+}
+
+#[test]
+fn a_protocol_from_outside_stands_in_a_flow_beside_http_and_both_servers_count_the_same() {
+    let (target, (port, answered)) = (Target::healthy(), server());
+    let home = tempfile::tempdir().expect("a folder");
+    let plan = home.path().join("flow.yaml");
+    let page = &target.address;
+    let text = format!(
+        "users: 3\niterations: 30\nflow:\n- {{url: '{page}', name: page}}\n\
+         - {{url: 'lines://127.0.0.1:{port}', name: line, line: abc, expect-line: ABC}}\n"
+    );
+    std::fs::write(&plan, text).expect("written");
+    let said = ended(home.path(), &["--format", "json", &plan.display().to_string()]).with_code(0).out;
+    let report: Value = serde_json::from_str(&said).expect("JSON");
+    let rows = report["by_name"].as_array().expect("names");
+    for name in ["page", "line"] {
+        let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {said}"));
+        assert_eq!((&row["scheduled"], &row["succeeded"]), (&30.into(), &30.into()), "{name}: {said}");
+    }
+    // The pre-flight request is the first step's.
+    assert_eq!((target.heard(), answered.load(Ordering::SeqCst)), (31, 30));
 }
 
 #[test]
 fn the_example_speaks_its_own_protocol_with_its_flags_keys_and_help() {
-    let program = built();
     let home = tempfile::tempdir().expect("a folder");
-    let ended = |arguments: &[&str]| -> Ended {
-        let Output { status, stdout, stderr } = Command::new(&program)
-            .args(arguments)
-            .env("XDG_STATE_HOME", home.path())
-            .env("LC_ALL", "C")
-            .output()
-            .expect("the example starts");
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Ended { code: status.code(), out: text(stdout), err: text(stderr), peak: 0 }
-    };
+    let ended = |arguments: &[&str]| ended(home.path(), arguments);
     let run = |arguments: &[&str]| -> (Option<i32>, String) {
         let Ended { code, out, err, .. } = ended(arguments);
         (code, out + &err)
     };
-    let url = format!("lines://127.0.0.1:{}", server());
+    let url = format!("lines://127.0.0.1:{}", server().0);
     ended(&["-n", "1000", "-c", "4", "--line", "abc", "--expect-line", "ABC", &url]).with_code(0);
     let (code, said) = run(&["-n", "20", "-c", "2", "--expect-line", "hello", "--format", "json", &url]);
     // Not one answer is the expected one: nothing finished, so nothing is trusted.

@@ -92,7 +92,7 @@ pub async fn from_curl(
     blocking(&app, move |app| {
         let file = Written::new(app, &curl, "curl")?;
         let path = file.path().to_owned();
-        let made = app.plans.ask(move |plans| plans.from_curl(&path, as_flow, language(lang.as_deref())))?;
+        let made = app.plans.ask(move |plans| plans.plan_of_curl(&path, as_flow, language(lang.as_deref())))?;
         let unfit = |said: String| Problem::unfit("curl", file.said(said.trim()).replace("plan line", "line"));
         made.map(|plan| Json(json!({ "plan": plan }))).map_err(unfit)
     })
