@@ -2,7 +2,9 @@
 
 use wire::{Asked, AskedUrl, Protocol};
 
-use crate::{grpc::Grpc, http::Http, mysql::Mysql, postgres::Postgres, raw::Raw, redis::Redis, websocket::WebSocket};
+use databases::{mysql::Mysql, postgres::Postgres, redis::Redis};
+use http_family::{grpc::Grpc, http::Http, websocket::WebSocket};
+use raw::Raw;
 
 fn asked(urls: &[&str], options: &[(&str, &[&str])]) -> Asked {
     let values = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect();

@@ -9,8 +9,8 @@ use wire::{
 
 use super::parts::{Made, Request, inner, inner_code, outer, outer_code, part_of_bound};
 use super::session::MixedSession;
-use crate::capture;
-use crate::http1::captured::CAPTURE;
+use values::capture;
+use values::capture::CAPTURE;
 
 /// Options that hold for runs of one protocol only, and what to write instead.
 const OF_ONE: [(&str, &str); 8] = [

@@ -1,0 +1,175 @@
+//! A whole conversation on any bytes of a server's: for the tests and the fuzz target.
+//!
+//! However the bytes are cut, the same must come of them: what was said, what ended and how, and why it broke.
+
+use std::sync::Arc;
+
+use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Ended, Established, Event, ExchangeId, Fill, Out, Protocol};
+
+use super::Mysql;
+use super::codec::put_packet;
+use values::capture::Taken;
+
+/// The account of these conversations.
+pub const URL: &str = "mysql://user:password@127.0.0.1/db";
+
+/// Holds the client half against these bytes: as those of a server from the beginning, and as answers on an open
+/// connection; whole, cut at `at`, and byte by byte.
+pub fn answer(bytes: &[u8], at: usize) {
+    let dialogue = dialogue(&[
+        ("sql", "SELECT a FROM t WHERE id = {counter}"),
+        ("sql", "BEGIN; INSERT INTO t VALUES ({counter}, '{random 4}'); COMMIT"),
+        ("sql", "SELECT 1"),
+        ("expect-rows", "0..2"),
+    ]);
+    for script in 0..4 {
+        // The last is a server that never came to greet.
+        let turns = if script < 3 { vec![opening(), bytes.to_vec()] } else { vec![bytes.to_vec()] };
+        let whole = played(&dialogue, &turns, script, Cut::Nowhere);
+        let last = turns.len() - 1;
+        assert_eq!(played(&dialogue, &turns, script, Cut::At(last, at.min(bytes.len()))), whole);
+        assert_eq!(played(&dialogue, &turns, script, Cut::Everywhere), whole);
+    }
+}
+
+/// Holds rows that values are taken out of against these bytes as the answer to a statement, also cut at `at`: the same values come of them.
+pub fn captured(bytes: &[u8], at: usize) {
+    for capture in ["a column 1 | all", "a column id", "a rows"] {
+        let dialogue = dialogue(&[("sql", "SELECT id FROM t"), ("capture", capture)]);
+        let turns = vec![
+            [greeting("mysql_native_password", CAPABILITIES, 0), packet(2, &[0, 0, 0, 2, 0, 0, 0])].concat(),
+            bytes.to_vec(),
+        ];
+        let whole = played(&dialogue, &turns, 0, Cut::Nowhere);
+        assert_eq!(played(&dialogue, &turns, 0, Cut::At(1, at.min(bytes.len()))), whole);
+        assert_eq!(played(&dialogue, &turns, 0, Cut::Everywhere), whole);
+    }
+}
+
+/// Where a server's turns are cut into pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Each turn is one piece.
+    Nowhere,
+    /// One turn is two pieces.
+    At(usize, usize),
+    /// Each byte is a piece.
+    Everywhere,
+}
+
+impl Cut {
+    fn pieces(self, turn: usize, bytes: &[u8]) -> Vec<&[u8]> {
+        match self {
+            Cut::At(cut, at) if cut == turn => {
+                let (a, b) = bytes.split_at(at);
+                vec![a, b]
+            }
+            Cut::Everywhere => bytes.chunks(1).collect(),
+            _ => vec![bytes],
+        }
+    }
+}
+
+/// A dialogue with these options.
+///
+/// # Panics
+/// Where they are not valid.
+pub fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
+    let urls = vec![AskedUrl { url: URL.to_owned(), weight: 1.0 }];
+    let mut asked = Asked { urls, variables: ["a".to_owned()].into(), ..Asked::default() };
+    for (name, value) in options {
+        asked.options.entry((*name).to_owned()).or_default().push((*value).to_owned());
+    }
+    Mysql.prepare(&asked).expect("valid options")
+}
+
+/// What a server with MySQL's capabilities says first. `plugin` is the way of authentication it proposes.
+pub fn greeting(plugin: &str, capabilities: u32, further: u32) -> Vec<u8> {
+    let mut text = b"\x0a8.0.36\0\x07\0\0\0abcdefgh\0".to_vec();
+    text.extend_from_slice(&capabilities.to_le_bytes()[..2]);
+    text.extend_from_slice(b"\x2d\x02\0");
+    text.extend_from_slice(&capabilities.to_le_bytes()[2..]);
+    text.extend_from_slice(b"\x15\0\0\0\0\0\0");
+    text.extend_from_slice(&further.to_le_bytes());
+    text.extend_from_slice(b"ijklmnopqrst\0");
+    text.extend_from_slice(plugin.as_bytes());
+    text.push(0);
+    packet(0, &text)
+}
+
+/// MySQL's capabilities without TLS: all that matter, DEPRECATE_EOF among them.
+pub const CAPABILITIES: u32 = 0x0109_820f;
+
+/// One packet.
+pub fn packet(number: u8, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    put_packet(number, payload, &mut bytes);
+    bytes
+}
+
+/// A server's part until the connection is open, with the two statements of [`answer`] prepared.
+fn opening() -> Vec<u8> {
+    let mut bytes = greeting("mysql_native_password", CAPABILITIES, 0);
+    bytes.extend(packet(2, &[0, 0, 0, 2, 0, 0, 0]));
+    bytes.extend(packet(1, &[0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0]));
+    bytes.extend(packet(2, b"parameter"));
+    bytes.extend(packet(3, b"column"));
+    bytes.extend(packet(1, &[0, 2, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0]));
+    bytes.extend(packet(2, b"parameter"));
+    bytes.extend(packet(3, b"parameter"));
+    bytes
+}
+
+/// What came of a conversation.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Everything the session said.
+    pub said: Vec<u8>,
+    /// How exchanges ended.
+    pub ended: Vec<String>,
+    /// Why it broke.
+    pub broken: Option<Broken>,
+    /// What the server said of it.
+    pub told: String,
+    /// It takes another exchange.
+    pub room: usize,
+    /// It still shakes hands.
+    pub opening: bool,
+}
+
+/// Plays a server's turns. Before each, the next request is submitted where there is room, the first being number `first`.
+pub fn played(dialogue: &Arc<dyn Dialogue>, turns: &[Vec<u8>], first: usize, cut: Cut) -> Outcome {
+    let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
+    let (mut out, mut done, mut outcome) = (Out::default(), Done::default(), Outcome::default());
+    session.open(&mut out);
+    let mut next = first;
+    for (turn, bytes) in turns.iter().enumerate() {
+        if session.room() > 0 {
+            let request = &dialogue.requests()[next % dialogue.requests().len()].request;
+            let fill = Fill { number: next as u64, random: 7 * next as u64, ..Fill::default() };
+            assert_eq!(session.submit(ExchangeId(next as u32), request, &fill, &mut out), Ok(wire::Sent::Asked));
+            next += 1;
+        }
+        for piece in cut.pieces(turn, bytes) {
+            if outcome.broken.is_none() {
+                outcome.broken = session.receive(piece, &mut out, &mut done).err();
+            }
+        }
+        if session.secures_now() && outcome.broken.is_none() {
+            session.secured(&mut out);
+        }
+        for event in done.events.drain(..) {
+            if let Event::Learnt(id, lesson) = &event {
+                outcome.ended.push(format!("{} {:?}", id.0, lesson.downcast_ref::<Taken>()));
+            }
+            if let Event::Ended(Ended { id, fault, code, payload, excerpt, .. }) = event {
+                let excerpt = String::from_utf8_lossy(excerpt.as_deref().unwrap_or_default()).into_owned();
+                outcome.ended.push(format!("{} {fault:?} {code} {payload} {excerpt}", id.0).trim_end().to_owned());
+            }
+        }
+    }
+    outcome.said = out.bytes().to_vec();
+    outcome.told = String::from_utf8_lossy(session.begun()).into_owned();
+    (outcome.room, outcome.opening) = (session.room(), session.opening());
+    outcome
+}

@@ -1,0 +1,80 @@
+//! What must hold for any bytes at all from a server: the same outcome wherever they are cut. Called by the property tests
+//! and by the fuzz target; panics where something does not hold.
+
+use std::sync::Arc;
+
+use wire::{
+    Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Out, Protocol, Session,
+};
+
+use super::Postgres;
+use values::capture::Taken;
+
+/// What lets us in without a password.
+pub const WELCOME: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
+
+/// Holds the client against these bytes, as its welcome and as an answer, also cut at `at`.
+pub fn answer(bytes: &[u8], at: usize) {
+    for (sql, prepared) in [("SELECT 1", false), ("SELECT {counter}; SELECT 2", true)] {
+        let dialogue = dialogue(sql, prepared);
+        for welcome in [&[][..], WELCOME] {
+            let (a, b) = bytes.split_at(at.min(bytes.len()));
+            let whole = played(&dialogue, welcome, [bytes].into_iter());
+            assert_eq!(played(&dialogue, welcome, [a, b].into_iter()), whole);
+            assert_eq!(played(&dialogue, welcome, bytes.chunks(1)), whole);
+        }
+    }
+}
+
+/// Holds rows that values are taken out of against these bytes as the answer to a query, also cut at `at`: the same values come of them.
+pub fn captured(bytes: &[u8], at: usize) {
+    for capture in ["a column 1 | all", "a column id", "a rows"] {
+        let mut asked = asked("SELECT id FROM t");
+        asked.options.insert("capture".to_owned(), vec![capture.to_owned()]);
+        let dialogue = Postgres.prepare(&asked).expect("a good plan");
+        let (a, b) = bytes.split_at(at.min(bytes.len()));
+        let whole = played(&dialogue, WELCOME, [bytes].into_iter());
+        assert_eq!(played(&dialogue, WELCOME, [a, b].into_iter()), whole);
+        assert_eq!(played(&dialogue, WELCOME, bytes.chunks(1)), whole);
+    }
+}
+
+fn asked(sql: &str) -> Asked {
+    let url = AskedUrl { url: "postgres://me:pw@h/db".to_owned(), weight: 1.0 };
+    let mut asked = Asked { urls: vec![url], variables: ["a".to_owned()].into(), ..Asked::default() };
+    asked.options.insert("sql".to_owned(), vec![sql.to_owned()]);
+    asked
+}
+
+fn dialogue(sql: &str, prepared: bool) -> Arc<dyn Dialogue> {
+    let mut asked = asked(sql);
+    asked.options.insert("expect-rows".to_owned(), vec!["1..".to_owned()]);
+    if prepared {
+        asked.options.insert("prepared".to_owned(), vec![String::new()]);
+    }
+    Postgres.prepare(&asked).expect("a good plan")
+}
+
+/// What is told of the pieces of an answer, what is said in return, and what the session would still take.
+type Outcome = (Vec<String>, Option<Broken>, Vec<u8>, usize);
+
+fn played<'a>(dialogue: &Arc<dyn Dialogue>, welcome: &[u8], mut pieces: impl Iterator<Item = &'a [u8]>) -> Outcome {
+    let mut session: Box<dyn Session> = dialogue.session(&dialogue.origins()[0], &Established::default());
+    let (mut out, mut done) = (Out::default(), Done::default());
+    session.open(&mut out);
+    session.receive(welcome, &mut out, &mut done).expect("a welcome");
+    if session.room() > 0 {
+        let request = &dialogue.requests()[0].request;
+        session.submit(ExchangeId(1), request, &Fill::default(), &mut out).expect("room");
+    }
+    done.example_kept(FaultKind::BrokenProtocol);
+    let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err());
+    // How much of an answer too many there is depends on the pieces.
+    let told = |event: &Event| match event {
+        Event::FirstByte(_) => None,
+        Event::Stray(_) => Some("stray".to_owned()),
+        Event::Learnt(id, lesson) => Some(format!("{} {:?}", id.0, lesson.downcast_ref::<Taken>())),
+        event => Some(format!("{event:?}")),
+    };
+    (done.events.iter().filter_map(told).collect(), broken, out.bytes().to_vec(), session.room())
+}

@@ -1,0 +1,224 @@
+//! Redis as a plug-in: its schemes, its options, and everything a run will say in it, encoded before it starts.
+
+use std::sync::Arc;
+
+use wire::{
+    Asked, Belongs, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Out, Protocol, Requests,
+    Session, Weighted,
+};
+
+use super::options::{self, Checks, Door, Wishes};
+use super::request::Request;
+use super::session::RedisSession;
+use super::words::{self, Words};
+use values::kept::Budget;
+use values::url_overrides;
+
+/// Redis over TCP and TLS.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Redis;
+
+impl Protocol for Redis {
+    fn name(&self) -> &'static str {
+        "redis"
+    }
+
+    fn schemes(&self) -> &'static [&'static str] {
+        &["redis", "rediss"]
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        options::OPTIONS
+    }
+
+    fn checks(&self, _url: &str) -> &'static [&'static str] {
+        &["expect-body"]
+    }
+    fn options_of_one_url(&self) -> &'static [&'static str] {
+        options::OF_ONE_URL
+    }
+
+    fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
+        let (mut doors, mut requests, mut names) = (Vec::<Door>::new(), Vec::new(), Names::default());
+        let mut end: Option<u64> = None;
+        let wishes = Wishes::read(asked)?;
+        let mut others = Vec::new();
+        for (index, url) in asked.urls.iter().enumerate() {
+            let door = Door::read(&url.url)?;
+            let origin = doors.iter().position(|known| *known == door).unwrap_or_else(|| {
+                doors.push(door);
+                doors.len() - 1
+            });
+            // Compiled once for each URL: a request belongs to one place in the list.
+            let own = url_overrides::wished(asked, index, options::OF_ONE_URL, Wishes::read)?;
+            let checks = if own.is_some() { others.len() + 1 } else { 0 };
+            let Wishes { commands, checks: decides, .. } = own.map_or_else(|| Wishes::read(asked), Ok)?;
+            if checks > 0 {
+                others.push(decides);
+            }
+            for (weight, mut request) in commands {
+                request.checks = u16::try_from(checks).map_err(|_| too_many())?;
+                end = [end, request.end()].into_iter().flatten().min();
+                names.add(&asked.name(index).map_or_else(|| request.kind(), str::to_owned));
+                requests.push(Weighted::new(request, origin, weight * url.weight));
+            }
+        }
+        if requests.is_empty() {
+            return Err(Complaint::new("URL", "none was given; write one, for instance redis://127.0.0.1:6379"));
+        }
+        let origins =
+            doors.iter().enumerate().map(|(n, door)| Origin { bound: n as u32, ..door.origin.clone() }).collect();
+        let openings = doors.iter().map(|door| Opening::of(door, wishes.resp3)).collect();
+        let Wishes { before, after, resp3, checks, pipeline, .. } = wishes;
+        let checks: Vec<Checks> = std::iter::once(checks).chain(others).collect();
+        let looks = checks.iter().any(|checks| !checks.are_none());
+        let (words, kept) = (Words::default(), Budget::default());
+        let rules = Rules { openings, checks, looks, pipeline, words, kept };
+        Ok(Arc::new(RedisDialogue { requests, names, end, origins, before, after, resp3, rules: Arc::new(rules) }))
+    }
+}
+
+fn too_many() -> Complaint {
+    Complaint::new("URL", "more than 65,535 of them have their own options; move shared ones next to the URLs")
+}
+
+/// What holds for every exchange of a run.
+#[derive(Debug)]
+pub struct Rules {
+    /// What is said first, by [`Origin::bound`].
+    pub openings: Vec<Opening>,
+    /// What decides about replies: the run's own first, then that of single URLs.
+    pub checks: Vec<Checks>,
+    /// Some of them look into replies.
+    pub looks: bool,
+    /// Exchanges in flight on a connection.
+    pub pipeline: u32,
+    /// First words of errors.
+    pub words: Words,
+    /// What replies are kept within that are looked into.
+    pub kept: Budget,
+}
+
+/// What is said first on a connection.
+#[derive(Debug, Default)]
+pub struct Opening {
+    /// All of it, in one write.
+    pub bytes: Box<[u8]>,
+    /// What is answered, in order.
+    pub steps: Vec<Step>,
+}
+
+/// One command of an opening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// HELLO 3, with the login where there is one.
+    Hello,
+    /// AUTH.
+    Login,
+    /// SELECT.
+    Database,
+}
+
+impl Opening {
+    fn of(door: &Door, resp3: bool) -> Opening {
+        let (mut bytes, mut steps) = (Vec::new(), Vec::new());
+        let mut say = |step, words: &[&[u8]]| {
+            bytes.extend(Request::of_words(words));
+            steps.push(step);
+        };
+        match (&door.login, resp3) {
+            (Some((name, password)), true) => {
+                let name: &[u8] = if name.is_empty() { b"default" } else { name };
+                say(Step::Hello, &[b"HELLO", b"3", b"AUTH", name, password]);
+            }
+            (None, true) => say(Step::Hello, &[b"HELLO", b"3"]),
+            (Some((name, password)), false) if name.is_empty() => say(Step::Login, &[b"AUTH", password]),
+            (Some((name, password)), false) => say(Step::Login, &[b"AUTH", name, password]),
+            (None, false) => {}
+        }
+        if door.database > 0 {
+            say(Step::Database, &[b"SELECT", door.database.to_string().as_bytes()]);
+        }
+        Opening { bytes: bytes.into(), steps }
+    }
+}
+
+/// Everything a run will say to Redis.
+#[derive(Debug)]
+pub struct RedisDialogue {
+    requests: Vec<Weighted<Request>>,
+    names: Names,
+    origins: Vec<Origin>,
+    /// After how many requests their data is at its end.
+    end: Option<u64>,
+    before: Vec<Arc<wire::Request>>,
+    after: Vec<Arc<wire::Request>>,
+    resp3: bool,
+    rules: Arc<Rules>,
+}
+
+impl Dialogue for RedisDialogue {
+    fn requests(&self) -> &dyn Requests {
+        &self.requests
+    }
+    fn origins(&self) -> &[Origin] {
+        &self.origins
+    }
+    fn names(&self) -> &Names {
+        &self.names
+    }
+    fn requests_at_most(&self) -> Option<u64> {
+        self.end
+    }
+    fn before(&self) -> &[Arc<wire::Request>] {
+        &self.before
+    }
+    fn after(&self) -> &[Arc<wire::Request>] {
+        &self.after
+    }
+    /// A transaction is one connection's.
+    fn belongs(&self, _origin: &Origin) -> Belongs {
+        Belongs::ForIteration
+    }
+    fn has_slots(&self) -> bool {
+        true
+    }
+    fn exchanges_per_connection(&self) -> u32 {
+        self.rules.pipeline
+    }
+    fn exchanges_per_user(&self) -> u32 {
+        self.rules.pipeline
+    }
+    fn says_no_trace(&self, _request: &wire::Request) -> bool {
+        true
+    }
+    fn sent(&self, request: &wire::Request) -> Vec<u8> {
+        self.sent_with(request, &Fill::default())
+    }
+    fn sent_with(&self, request: &wire::Request, fill: &Fill) -> Vec<u8> {
+        let request = request.of::<Request>();
+        let mut out = Out::default();
+        request.append(fill, &mut out);
+        out.bytes().to_vec()
+    }
+    fn named(&self, request: &wire::Request) -> String {
+        let request = request.of::<Request>();
+        request.named()
+    }
+    fn session(&self, origin: &Origin, _established: &Established) -> Box<dyn Session> {
+        Box::new(RedisSession::new(Arc::clone(&self.rules), origin.bound))
+    }
+    fn spoken(&self, _established: &Established) -> String {
+        if self.resp3 { "RESP3" } else { "RESP2" }.to_owned()
+    }
+    fn code_name(&self, code: u32) -> String {
+        self.rules.words.name(code)
+    }
+    fn code_meaning(&self, code: u32) -> &'static str {
+        words::meaning(code)
+    }
+}

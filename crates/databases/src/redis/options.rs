@@ -1,0 +1,218 @@
+//! The options of Redis and its URLs, checked before anything is sent.
+
+use std::sync::Arc;
+
+use memchr::memmem::Finder;
+use url::Url;
+use wire::{Asked, Complaint, OptionSpec, Origin, Takes, option};
+
+use super::request::Request;
+use values::capture::CAPTURE;
+use values::capture::{self, Capture};
+use values::{before_after, percent, weight};
+
+/// The options, in the order the help shows them.
+pub const OPTIONS: &[OptionSpec] = &[
+    option(
+        "command",
+        Takes::Many("LINE"),
+        "Send this command (default PING): SET key:{counter} {random 16}; `3x GET k` three times as often as others; \
+         commands separated by `;` are one exchange",
+        "发送的命令（默认 PING）：SET key:{counter} {random 16}；`3x GET k` 表示权重 3；用 `;` 分隔的命令算一次交换",
+    ),
+    option(
+        "pipeline",
+        Takes::One("N"),
+        "Each user has N exchanges in flight on its connection (default 1)",
+        "每个用户在其连接上保持 N 个进行中的交换（默认 1）",
+    ),
+    option(
+        "resp",
+        Takes::One("2|3"),
+        "Protocol version: 3 starts every connection with HELLO (default 2)",
+        "协议版本：3 会在每个连接开始时发送 HELLO（默认 2）",
+    ),
+    option(
+        "before",
+        Takes::Many("LINE"),
+        "Send this once before the run, not counted; repeatable, sent in order",
+        "运行前发送一次，不计入任何数据；可重复，按顺序发送",
+    ),
+    option(
+        "after",
+        Takes::Many("LINE"),
+        "Send this once after the run, not counted; repeatable, sent in order",
+        "运行后发送一次，不计入任何数据；可重复，按顺序发送",
+    ),
+    option("expect-body", Takes::One("TEXT"), "Fail a response unless it contains TEXT", "响应体不含该文本则计为失败"),
+];
+
+/// Those of them that one URL may have for itself.
+pub const OF_ONE_URL: &[&str] = &["command", "expect-body", CAPTURE];
+
+/// What replies have.
+const KNOWN: &[&str] = &["body", "element", "json", "regex", "between"];
+
+/// Most exchanges in flight on a connection.
+const MOST_IN_FLIGHT: u32 = 10_000;
+
+/// What was wished, checked; requests are not compiled yet.
+#[derive(Debug)]
+pub struct Wishes {
+    /// Commands and their weights.
+    pub commands: Vec<(f64, Request)>,
+    /// Exchanges in flight on a connection.
+    pub pipeline: u32,
+    /// RESP3 is asked for.
+    pub resp3: bool,
+    /// Sent once before the run.
+    pub before: Vec<Arc<wire::Request>>,
+    /// Sent once after it.
+    pub after: Vec<Arc<wire::Request>>,
+    /// What decides about replies.
+    pub checks: Checks,
+}
+
+/// What decides about a reply.
+#[derive(Debug, Default)]
+pub struct Checks {
+    /// What it must hold.
+    pub expect: Option<Finder<'static>>,
+    /// What is taken out of it.
+    pub captures: Vec<(u16, Capture)>,
+    /// All of it is told.
+    pub answers: bool,
+}
+
+impl Checks {
+    /// True where nothing is looked for in a reply.
+    pub fn are_none(&self) -> bool {
+        self.expect.is_none() && !self.keep()
+    }
+
+    /// True where the whole of a reply is looked into.
+    pub fn keep(&self) -> bool {
+        self.answers || !self.captures.is_empty()
+    }
+
+    fn read(asked: &Asked) -> Result<Checks, Complaint> {
+        let expect = asked.value("expect-body").filter(|text| !text.is_empty());
+        let holds = |name: &&String| expect.is_some_and(|text| text.contains(&format!("{{{name}}}")));
+        if let Some(name) = asked.variables.iter().find(holds) {
+            let trouble = format!(
+                "`{{{name}}}` is not filled in for Redis replies; capture the reply (`capture: {{reply: body}}`) \
+                    and compare it with `if: reply == {name}`"
+            );
+            return Err(Complaint::new("--expect-body", trouble));
+        }
+        let expect = expect.map(|text| Finder::new(text.as_bytes()).into_owned());
+        let captures = capture::wished(asked, ("a Redis reply", KNOWN))?;
+        Ok(Checks { expect, captures, answers: asked.answers })
+    }
+}
+
+impl Wishes {
+    /// Reads the options of a run.
+    ///
+    /// # Errors
+    /// The first mistake found.
+    pub fn read(asked: &Asked) -> Result<Wishes, Complaint> {
+        let weighted = |line: &String| {
+            let (weight, line) = weight::split(line, "--command")?;
+            Ok((weight, Request::compile_with(line, "--command", &asked.variables)?))
+        };
+        let mut commands = asked.values("command").iter().map(weighted).collect::<Result<Vec<_>, Complaint>>()?;
+        if commands.is_empty() {
+            commands.push((1.0, Request::compile("PING", "--command")?));
+        }
+        let (before, after) =
+            before_after::compiled(asked, |text, place| Request::compile(text, place).map(wire::Request::shared))?;
+        Ok(Wishes {
+            commands,
+            pipeline: asked.value("pipeline").map_or(Ok(1), pipeline)?,
+            resp3: asked.value("resp").map_or(Ok(false), resp)?,
+            before,
+            after,
+            checks: Checks::read(asked)?,
+        })
+    }
+}
+
+fn pipeline(text: &str) -> Result<u32, Complaint> {
+    text.parse().ok().filter(|n| (1..=MOST_IN_FLIGHT).contains(n)).ok_or_else(|| {
+        Complaint::new(
+            "--pipeline",
+            format!("\"{text}\" is not a number from 1 to {MOST_IN_FLIGHT}; write for instance 16"),
+        )
+    })
+}
+
+fn resp(text: &str) -> Result<bool, Complaint> {
+    match text {
+        "2" => Ok(false),
+        "3" => Ok(true),
+        _ => Err(Complaint::new("--resp", format!("\"{text}\" is not a protocol version; write 2 or 3"))),
+    }
+}
+
+/// Where connections go, and what is said first on them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Door {
+    /// The address.
+    pub origin: Origin,
+    /// Name (may be empty) and password.
+    pub login: Option<(Vec<u8>, Vec<u8>)>,
+    /// The database to select; 0 needs no words.
+    pub database: u32,
+}
+
+impl Door {
+    /// Reads `redis://[name:password@]host[:port][/database]`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(text: &str) -> Result<Door, Complaint> {
+        let wrong = |trouble: String| {
+            Complaint::new("URL", format!("\"{text}\" cannot be used ({trouble}); write redis://host:port/database"))
+        };
+        let url = Url::parse(text).map_err(|trouble| wrong(trouble.to_string()))?;
+        let tls = match url.scheme() {
+            "redis" => false,
+            "rediss" => true,
+            _ => return Err(wrong("its scheme is neither redis nor rediss".to_owned())),
+        };
+        let host = percent::host(&url).ok_or_else(|| wrong("it has no host".to_owned()))?;
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(wrong("it has a query or fragment, which Redis URLs do not have".to_owned()));
+        }
+        let login = match (url.username(), url.password()) {
+            ("", None) => None,
+            (_, None) => {
+                let trouble = "the password is missing after the name; a password alone is written as :password@";
+                return Err(wrong(trouble.to_owned()));
+            }
+            (name, Some(password)) => Some((percent::decoded(name), percent::decoded(password))),
+        };
+        let database = match url.path().trim_start_matches('/') {
+            "" => 0,
+            number => number.parse().map_err(|_| wrong(format!("\"{number}\" is not a database number")))?,
+        };
+        Ok(Door { origin: Origin::tcp(host, url.port().unwrap_or(6379), tls), login, database })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_of_the_user_is_no_text_to_expect() {
+        let checks = |text: &str| {
+            let options = [("expect-body".to_owned(), vec![text.to_owned()])].into();
+            Checks::read(&Asked { options, variables: vec!["heard".to_owned()].into(), ..Asked::default() })
+        };
+        assert!(checks("{\"a\":{b}}").is_ok());
+        let refused = checks("x{heard}").expect_err("a value").to_string();
+        assert!(refused.contains("`{heard}` is not filled in") && refused.contains("if: reply == heard"), "{refused}");
+    }
+}

@@ -1,0 +1,260 @@
+//! From a command line to the bytes of a request, encoded once; words with slots are filled at every submission.
+//!
+//! A command goes as an array of bulk strings (RESP2, "Sending commands to a Redis server"). The length of a word with
+//! slots is known only once it is filled, so room is left for as many digits as it is likely to have, and what follows is
+//! moved in the rare case that it has others.
+
+use wire::{Complaint, Fill, Out};
+
+use super::commands::{self, Quote, Word};
+use values::template::room::{TRIAL, digits_of, settle};
+use values::template::{Notation, Scope, Template};
+
+/// Commands whose answer is no reply, or more than one.
+const STREAMING: [&str; 9] = [
+    "SUBSCRIBE",
+    "PSUBSCRIBE",
+    "SSUBSCRIBE",
+    "UNSUBSCRIBE",
+    "PUNSUBSCRIBE",
+    "SUNSUBSCRIBE",
+    "MONITOR",
+    "SYNC",
+    "PSYNC",
+];
+
+/// An exchange ready to send: one command or several.
+#[derive(Debug)]
+pub struct Request {
+    /// Everything up to the first word with slots.
+    start: Box<[u8]>,
+    /// Words with slots, and what follows each.
+    filled: Box<[Filled]>,
+    /// Replies that end the exchange.
+    pub(super) replies: u32,
+    /// What decides about them.
+    pub(super) checks: u16,
+}
+
+/// A word with slots.
+#[derive(Debug)]
+struct Filled {
+    pieces: Box<[Template]>,
+    /// Digits that its length had in a trial.
+    digits: usize,
+    /// What makes random slots of several words differ.
+    salt: u64,
+    /// The end of the word, and what follows up to the next one with slots.
+    after: Box<[u8]>,
+}
+
+impl Request {
+    /// Compiles a command line; `place` is the option or line it comes from.
+    ///
+    /// # Errors
+    /// What is wrong with the line or with a slot.
+    pub fn compile(line: &str, place: &str) -> Result<Request, Complaint> {
+        Request::compile_with(line, place, &[])
+    }
+
+    /// The same with what users of a flow know by name.
+    ///
+    /// # Errors
+    /// As [`Request::compile`].
+    pub fn compile_with(line: &str, place: &str, variables: &[String]) -> Result<Request, Complaint> {
+        let scope = Scope { variables, ..Scope::default() };
+        let commands = commands::split(line, place)?;
+        let mut building = Building::default();
+        for command in &commands {
+            refuse_streams(command, line, place)?;
+            building.fixed().extend_from_slice(format!("*{}\r\n", command.len()).as_bytes());
+            for word in command {
+                building.word(word, place, scope)?;
+            }
+        }
+        building.end_filled();
+        let Building { start, filled, .. } = building;
+        let mut request =
+            Request { start: start.into(), filled: filled.into(), replies: commands.len() as u32, checks: 0 };
+        let mut scratch = Vec::new();
+        for word in &mut request.filled {
+            scratch.clear();
+            word.fill(&TRIAL, &mut scratch);
+            word.digits = digits_of(scratch.len());
+        }
+        Ok(request)
+    }
+
+    /// A command of these words, without slots.
+    pub fn of_words(words: &[&[u8]]) -> Vec<u8> {
+        let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
+        words.iter().for_each(|word| bulk(word, &mut bytes));
+        bytes
+    }
+
+    /// After how many requests of a run its data is at its end.
+    pub fn end(&self) -> Option<u64> {
+        self.filled.iter().flat_map(|word| &word.pieces).filter_map(Template::end).min()
+    }
+
+    /// Appends the bytes with the slots filled.
+    #[inline]
+    pub fn append(&self, fill: &Fill, out: &mut Out) {
+        out.put(&self.start);
+        if !self.filled.is_empty() {
+            let out = out.buffer();
+            for word in &self.filled {
+                word.append(fill, out);
+                out.extend_from_slice(&word.after);
+            }
+        }
+    }
+}
+
+impl Request {
+    /// The commands as people write them, each between marks but for those at both ends: `SET a b`; `AUTH "a b"`. Where their
+    /// secrets stand must be seen, so each begins with its name as it is known, and no word holds a mark or ends a line.
+    pub fn named(&self) -> String {
+        let mut out = Out::default();
+        self.append(&Fill::default(), &mut out);
+        let (mut said, mut rest) = (String::new(), out.bytes());
+        while let Some((kind, length, behind)) = head_of(rest) {
+            rest = behind;
+            if kind == b'*' {
+                said += if said.is_empty() { "" } else { "`; `" };
+                continue;
+            }
+            let (word, behind) = rest.split_at(length.min(rest.len()));
+            rest = behind.strip_prefix(b"\r\n").unwrap_or_default();
+            let word = String::from_utf8_lossy(word);
+            let is_name = said.is_empty() || said.ends_with('`');
+            said += if is_name { "" } else { " " };
+            let is_plain = |b: u8| b.is_ascii_graphic() && !b"`\"';\\".contains(&b);
+            said += &match () {
+                () if word.is_empty() || !word.bytes().all(is_plain) => {
+                    format!("\"{}\"", word.escape_debug()).replace('`', "\\x60")
+                }
+                () if is_name => word.to_ascii_uppercase(),
+                () => word.into_owned(),
+            };
+        }
+        said
+    }
+}
+
+impl Request {
+    /// What the commands do, for figures: `SET`; `MULTI + SET + EXEC`. Several in a row of the same kind are one.
+    pub fn kind(&self) -> String {
+        let named = self.named();
+        let mut kinds: Vec<&str> = named.split("`; `").filter_map(|command| command.split(' ').next()).collect();
+        kinds.dedup();
+        kinds.join(" + ")
+    }
+}
+
+/// The type, the number and what follows of a line such as `$3`.
+fn head_of(bytes: &[u8]) -> Option<(u8, usize, &[u8])> {
+    let end = bytes.windows(2).position(|pair| pair == b"\r\n")?;
+    let number = std::str::from_utf8(bytes.get(1..end)?).ok()?.parse().ok()?;
+    Some((bytes[0], number, &bytes[end + 2..]))
+}
+
+impl Filled {
+    #[inline]
+    fn fill(&self, fill: &Fill, out: &mut Vec<u8>) {
+        let mut fill = Fill { random: fill.random ^ self.salt, ..*fill };
+        for piece in &self.pieces {
+            piece.fill(&fill, out);
+            fill.random = fill.random.rotate_left(23);
+        }
+    }
+
+    /// `$LENGTH CR LF` and the word.
+    #[inline]
+    fn append(&self, fill: &Fill, out: &mut Vec<u8>) {
+        out.push(b'$');
+        let length_at = out.len();
+        out.resize(length_at + self.digits, 0);
+        out.extend_from_slice(b"\r\n");
+        let from = out.len();
+        self.fill(fill, out);
+        settle(out.len() - from, length_at, self.digits, out);
+    }
+}
+
+#[derive(Default)]
+struct Building {
+    start: Vec<u8>,
+    filled: Vec<Filled>,
+    /// Fixed bytes behind the last word with slots.
+    after: Vec<u8>,
+}
+
+impl Building {
+    /// Where fixed bytes go now.
+    fn fixed(&mut self) -> &mut Vec<u8> {
+        if self.filled.is_empty() { &mut self.start } else { &mut self.after }
+    }
+
+    fn word(&mut self, word: &Word, place: &str, scope: Scope<'_>) -> Result<(), Complaint> {
+        let pieces = word
+            .iter()
+            .map(|piece| match piece.quote {
+                Quote::Bare => Template::parse_in(&piece.text, place, Notation::Plain, scope),
+                Quote::Double => Template::parse_in(&piece.text, place, Notation::Escaped, scope),
+                Quote::Single => Ok(Template::fixed(piece.text.as_bytes())),
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        if let Some(parts) = pieces.iter().map(Template::is_fixed).collect::<Option<Vec<_>>>() {
+            bulk(&parts.concat(), self.fixed());
+            return Ok(());
+        }
+        self.end_filled();
+        let salt = (self.filled.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.filled.push(Filled { pieces: pieces.into(), digits: 1, salt, after: Box::default() });
+        self.after = b"\r\n".to_vec();
+        Ok(())
+    }
+
+    fn end_filled(&mut self) {
+        if let Some(last) = self.filled.last_mut() {
+            last.after = std::mem::take(&mut self.after).into();
+        }
+    }
+}
+
+fn bulk(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(format!("${}\r\n", bytes.len()).as_bytes());
+    out.extend_from_slice(bytes);
+    out.extend_from_slice(b"\r\n");
+}
+
+fn refuse_streams(command: &[Word], line: &str, place: &str) -> Result<(), Complaint> {
+    let text = |at: usize| {
+        let word: Option<String> = command.get(at).map(|word| word.iter().map(|piece| piece.text.as_str()).collect());
+        word.unwrap_or_default().to_ascii_uppercase()
+    };
+    let (name, second) = (text(0), text(1));
+    if name.is_empty() {
+        return Err(Complaint::new(place, format!("\"{line}\": a command has no name; write for instance GET key")));
+    }
+    if STREAMING.contains(&name.as_str()) {
+        let trouble = format!(
+            "\"{line}\": {name} gets an endless stream of messages and cannot be measured as an exchange; use \
+                another command"
+        );
+        return Err(Complaint::new(place, trouble));
+    }
+    if name == "CLIENT" && second == "REPLY" {
+        let trouble = format!(
+            "\"{line}\": CLIENT REPLY makes the server silent, and every exchange would time out; leave it out"
+        );
+        return Err(Complaint::new(place, trouble));
+    }
+    Ok(())
+}
+
+/// What a heartbeat says.
+pub fn heartbeat() -> &'static [u8] {
+    b"*1\r\n$4\r\nPING\r\n"
+}

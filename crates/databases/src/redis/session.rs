@@ -1,0 +1,485 @@
+//! The client's conversation on one connection: replies in the order of the commands, read where they lie.
+//!
+//! A reply is only counted: how many values and bytes of it are still to come is all that is known of it, however deep. A
+//! line cut in two, an error that becomes an example and a text that is looked for get a buffer when it is first needed.
+
+mod contract;
+mod looking;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use memchr::memchr;
+use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Session as _};
+
+use super::codec::{self, Head, LINE_BOUND};
+use super::dialogue::{Rules, Step};
+use super::options::Checks;
+use super::words::{NIL, OK};
+use values::kept::Kept;
+use values::watch::Watch;
+
+/// The most bytes of a reply kept as an example.
+const EXCERPT_BOUND: usize = 4096;
+
+/// The first byte was told.
+const BEGUN: u8 = 1;
+/// What comes now is a reply's outermost value, or describes it.
+const OUTERMOST: u8 = 2;
+/// The reply under way is a push message.
+const PUSHED: u8 = 4;
+/// The reply is an error of a length, and its text comes now.
+const ERROR_TEXT: u8 = 8;
+/// Nothing more is said or heard.
+const OVER: u8 = 16;
+/// The outermost value said that there is nothing.
+const NOTHING: u8 = 32;
+/// The server refused the connection, or a step of the opening.
+const REFUSES: u8 = 64;
+/// A reply of this exchange came, and others of it are to come.
+const CONTINUED: u8 = 128;
+
+/// A command that was sent, or several that are one exchange.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending {
+    id: u32,
+    replies: u32,
+    /// What decides about its replies.
+    checks: u16,
+    /// Random bits, for what is taken out of them at random.
+    random: u16,
+    /// All its replies.
+    of: u32,
+}
+
+/// A heartbeat, in the place of an exchange's name.
+const HEARTBEAT: u32 = u32::MAX;
+/// An exchange that nobody waits for any more.
+const FORGOTTEN: u32 = u32::MAX - 1;
+
+/// A conversation with Redis, client side.
+#[derive(Debug)]
+pub struct RedisSession {
+    rules: Arc<Rules>,
+    rare: Option<Box<Rare>>,
+    /// The oldest command in flight, where `in_flight` is not 0.
+    first: Pending,
+    /// Those behind it.
+    more: VecDeque<Pending>,
+    /// Values of the reply that are still to come; 0 between replies.
+    values: u64,
+    /// Bytes of a string that are still to come, with its CR LF.
+    bytes: u64,
+    /// Bytes of values so far.
+    payload: u64,
+    /// The first error of the exchange.
+    error: u32,
+    in_flight: u32,
+    bound: u32,
+    /// Steps of the opening that are not answered.
+    steps: u8,
+    /// A heartbeat is among those in flight.
+    beats: bool,
+    marks: u8,
+    /// Something was answered.
+    answered: bool,
+}
+
+/// What most replies never need.
+#[derive(Debug, Default)]
+struct Rare {
+    /// A line that is not whole yet.
+    line: Vec<u8>,
+    /// The text of an error.
+    error: Vec<u8>,
+    /// The beginning of a reply that may become an example.
+    kept: Vec<u8>,
+    /// The whole of a reply that something is taken out of.
+    whole: Kept,
+    /// It could not be kept.
+    lost: bool,
+    /// Looks for the expected text.
+    watch: Watch,
+    /// What the replies of an exchange of several came to, where more of them are to come.
+    before: Before,
+}
+
+/// What a push message between two replies of an exchange leaves as it was.
+#[derive(Clone, Copy, Debug, Default)]
+struct Before {
+    payload: u64,
+    kept: usize,
+    whole: usize,
+    found: bool,
+}
+
+const UNASKED: Broken = Broken("an unsolicited reply");
+const UNENDED: Broken = Broken("a string that does not end where its length says");
+const ENDLESS: Broken = Broken("a line of more than 64 KiB where a reply should be");
+const REFUSED: Broken = Broken("the server refused the connection with an error");
+
+impl RedisSession {
+    pub(super) fn new(rules: Arc<Rules>, bound: u32) -> RedisSession {
+        let steps = rules.openings.get(bound as usize).map_or(0, |opening| opening.steps.len() as u8);
+        RedisSession {
+            rules,
+            rare: None,
+            first: Pending { id: FORGOTTEN, ..Pending::default() },
+            more: VecDeque::new(),
+            values: 0,
+            bytes: 0,
+            payload: 0,
+            error: 0,
+            in_flight: 0,
+            bound,
+            steps,
+            beats: false,
+            marks: 0,
+            answered: false,
+        }
+    }
+
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    /// What is kept of replies in case the next one does not hold the expected text.
+    fn captures(&self, done: &Done) -> bool {
+        if !self.rules.looks || self.marks & PUSHED != 0 {
+            return false;
+        }
+        let checks = self.checks();
+        checks.keep() || (checks.expect.is_some() && done.wants_example(FaultKind::WrongBody))
+    }
+
+    /// What decides about the replies that come now.
+    fn checks(&self) -> &Checks {
+        &self.rules.checks[usize::from(self.first.checks)]
+    }
+
+    fn has_partial_line(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| !rare.line.is_empty())
+    }
+
+    fn send(&mut self, pending: Pending) {
+        if self.in_flight == 0 {
+            self.first = pending;
+        } else {
+            self.more.push_back(pending);
+        }
+        self.in_flight += 1;
+    }
+
+    /// Reads on; `at` is what was read of `bytes`, `from` where the reply under way begins in them.
+    #[inline]
+    fn advance(&mut self, bytes: &[u8], at: &mut usize, from: &mut usize, done: &mut Done) -> Result<(), Broken> {
+        while *at < bytes.len() {
+            let rest = &bytes[*at..];
+            if self.bytes > 0 {
+                *at += self.string(rest)?;
+                if self.bytes > 0 {
+                    return Ok(());
+                }
+                self.string_over();
+                self.values -= 1;
+            } else if self.has_partial_line() {
+                let Some(used) = self.complete_line(rest)? else {
+                    *at = bytes.len();
+                    return Ok(());
+                };
+                *at += used;
+            } else {
+                if self.values == 0 {
+                    self.known_unasked(rest[0])?;
+                }
+                let Some(end) = memchr(b'\n', rest) else {
+                    codec::may_begin(rest[0])?;
+                    if rest.len() > LINE_BOUND {
+                        return Err(ENDLESS);
+                    }
+                    self.rare().line.extend_from_slice(rest);
+                    *at = bytes.len();
+                    return Ok(());
+                };
+                self.line(&rest[..=end])?;
+                *at += end + 1;
+            }
+            if self.values == 0 && self.bytes == 0 {
+                self.reply_over(bytes, *at, from, done)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of a string; tells how many.
+    #[inline]
+    fn string(&mut self, rest: &[u8]) -> Result<usize, Broken> {
+        let data = (self.bytes - self.bytes.min(2)).min(rest.len() as u64);
+        let text = &rest[..data as usize];
+        self.bytes -= data;
+        self.payload += data;
+        if self.marks & ERROR_TEXT != 0 || self.rules.looks {
+            self.text(text);
+        }
+        let mut used = text.len();
+        // The CR LF behind it.
+        while self.bytes > 0 && self.bytes <= 2 && used < rest.len() {
+            if rest[used] != if self.bytes == 2 { b'\r' } else { b'\n' } {
+                return Err(UNENDED);
+            }
+            self.bytes -= 1;
+            used += 1;
+        }
+        Ok(used)
+    }
+
+    /// Text of a value: looked through, or kept where it is an error.
+    #[cold]
+    fn text(&mut self, text: &[u8]) {
+        let expect = self.checks().expect.as_ref().map(|_| Arc::clone(&self.rules));
+        let (is_error, checks) = (self.marks & ERROR_TEXT != 0, usize::from(self.first.checks));
+        let rare = self.rare();
+        if is_error {
+            let room = EXCERPT_BOUND.saturating_sub(rare.error.len());
+            rare.error.extend_from_slice(&text[..text.len().min(room)]);
+        } else if let Some(text_wanted) = expect.as_ref().and_then(|rules| rules.checks[checks].expect.as_ref()) {
+            rare.watch.feed(text, text_wanted);
+        }
+    }
+
+    /// The end of a value that was a string.
+    #[inline]
+    fn string_over(&mut self) {
+        if self.marks & ERROR_TEXT != 0 {
+            self.marks &= !ERROR_TEXT;
+            let text = std::mem::take(&mut self.rare().error);
+            self.erred(&text);
+        } else if self.rules.looks {
+            self.rare().watch.pause();
+        }
+    }
+
+    /// Goes on with a line of which a part is kept. None: it is still not whole.
+    #[cold]
+    fn complete_line(&mut self, rest: &[u8]) -> Result<Option<usize>, Broken> {
+        let rare = self.rare();
+        let end = memchr(b'\n', rest);
+        let part = end.map_or(rest, |end| &rest[..=end]);
+        if rare.line.len() + part.len() > LINE_BOUND + usize::from(end.is_some()) {
+            return Err(ENDLESS);
+        }
+        rare.line.extend_from_slice(part);
+        let Some(end) = end else { return Ok(None) };
+        let mut line = std::mem::take(&mut rare.line);
+        let read = self.line(&line);
+        line.clear();
+        self.rare().line = line;
+        read.map(|()| Some(end + 1))
+    }
+
+    /// A byte that begins a reply nobody waits for, unless it is a push message or describes one.
+    #[inline]
+    fn known_unasked(&self, kind: u8) -> Result<(), Broken> {
+        if self.in_flight > 0 || self.steps > 0 || kind == b'>' || kind == b'|' {
+            return Ok(());
+        }
+        Err(if kind == b'-' { REFUSED } else { UNASKED })
+    }
+
+    /// A whole line, its end included.
+    #[inline]
+    fn line(&mut self, line: &[u8]) -> Result<(), Broken> {
+        let Some(line) = line.strip_suffix(b"\r\n").filter(|line| line.len() < LINE_BOUND) else {
+            codec::may_begin(line[0])?;
+            return Err(if line.len() > LINE_BOUND { ENDLESS } else { Broken("a line that does not end in CR LF") });
+        };
+        if self.values == 0 {
+            self.values = 1;
+            self.marks |= OUTERMOST;
+        }
+        let outermost = self.marks & OUTERMOST != 0 && self.values == 1;
+        match codec::head(line)? {
+            Head::Bytes(count) => {
+                self.bytes = count + 2;
+                return Ok(());
+            }
+            Head::Value => {
+                self.payload += line.len() as u64 - 1;
+                if self.rules.looks {
+                    self.text(&line[1..]);
+                    self.rare().watch.pause();
+                }
+            }
+            Head::Null if outermost => self.marks |= NOTHING,
+            Head::Null => {}
+            Head::Error => {
+                self.payload += line.len() as u64 - 1;
+                self.erred(&line[1..]);
+            }
+            Head::LongError(count) => {
+                if self.error == 0 && self.marks & PUSHED == 0 {
+                    self.marks |= ERROR_TEXT;
+                    self.rare().error.clear();
+                }
+                self.bytes = count + 2;
+                return Ok(());
+            }
+            Head::Values(count) => {
+                self.marks &= !OUTERMOST;
+                self.values = self.values.saturating_add(count);
+            }
+            Head::Attributes(count) => {
+                self.values = self.values.saturating_add(count);
+                return Ok(());
+            }
+            Head::Push(count) if outermost => {
+                self.marks = self.marks & !OUTERMOST | PUSHED;
+                self.values = self.values.saturating_add(count);
+            }
+            Head::Push(_) => return Err(Broken("a push message inside a reply")),
+        }
+        self.values -= 1;
+        Ok(())
+    }
+
+    /// An error, without its type: the first one decides what the exchange came to.
+    #[cold]
+    fn erred(&mut self, text: &[u8]) {
+        if self.marks & PUSHED != 0 || self.error != 0 {
+            return;
+        }
+        self.error = self.rules.words.code(text);
+        let rare = self.rare();
+        rare.error.clear();
+        rare.error.extend_from_slice(&text[..text.len().min(EXCERPT_BOUND)]);
+    }
+
+    /// A whole reply is there; it began at `from` and ends at `at`.
+    #[inline]
+    fn reply_over(&mut self, bytes: &[u8], at: usize, from: &mut usize, done: &mut Done) -> Result<(), Broken> {
+        if self.marks & PUSHED != 0 {
+            self.marks &= !PUSHED;
+            self.push_over(done);
+            *from = at;
+            return Ok(());
+        }
+        if self.steps > 0 {
+            self.step_over()?;
+            *from = at;
+            return Ok(());
+        }
+        if self.in_flight == 0 {
+            // A value behind attributes that came while nobody waited.
+            return Err(UNASKED);
+        }
+        if self.error != 0 && !self.answered {
+            self.turned_away()?;
+        }
+        self.answered = true;
+        if self.first.replies > 1 {
+            self.first.replies -= 1;
+            self.marks = self.marks & !(NOTHING | OUTERMOST) | CONTINUED;
+            self.one_of_several(&bytes[*from..at], done);
+            *from = at;
+            return Ok(());
+        }
+        if self.captures(done) {
+            self.capture(&bytes[*from..at]);
+        }
+        *from = at;
+        self.end(done);
+        Ok(())
+    }
+
+    /// The server answered a step of the opening.
+    #[cold]
+    fn step_over(&mut self) -> Result<(), Broken> {
+        let steps = &self.rules.openings[self.bound as usize].steps;
+        let step = steps[steps.len() - usize::from(self.steps)];
+        self.payload = 0;
+        self.marks = 0;
+        if self.error == 0 {
+            self.steps -= 1;
+            return Ok(());
+        }
+        self.marks = REFUSES;
+        let rare = self.rare();
+        rare.kept = [b"-", &rare.error[..], b"\r\n"].concat();
+        let word = self.rules.words.name(self.error);
+        Err(Broken(match (step, word.as_str()) {
+            (_, "WRONGPASS") => "the server rejected the name or password (WRONGPASS); correct them in the URL",
+            (_, "NOAUTH") => {
+                "the server requires a password (NOAUTH); write redis://:password@host, or redis://name:password@host"
+            }
+            (Step::Hello, _) => "the server refused HELLO 3; leave out --resp 3",
+            (Step::Login, _) => "the server refused AUTH",
+            (Step::Database, "NOPERM") => "the server does not permit SELECT (NOPERM)",
+            (Step::Database, _) => "the server refused to SELECT the database of the URL",
+        }))
+    }
+
+    /// The oldest exchange is over.
+    #[inline]
+    fn end(&mut self, done: &mut Done) {
+        let ended = self.first;
+        let id = ended.id;
+        let nothing = self.marks & NOTHING != 0;
+        self.in_flight -= 1;
+        if let Some(next) = self.more.pop_front() {
+            self.first = next;
+        }
+        let (payload, error) = (std::mem::take(&mut self.payload), std::mem::take(&mut self.error));
+        self.marks = 0;
+        if id >= FORGOTTEN {
+            return self.end_silently(id, done);
+        }
+        let code = match error {
+            0 if nothing => NIL,
+            0 => OK,
+            error => error,
+        };
+        if error != 0 || self.rules.looks {
+            return self.end_closely(ended, (code, error != 0), payload, done);
+        }
+        done.push(Event::Ended(Ended {
+            id: ExchangeId(id),
+            fault: None,
+            code,
+            payload,
+            excerpt: None,
+            follow: None,
+            why: "".into(),
+        }));
+    }
+
+    #[cold]
+    fn end_silently(&mut self, id: u32, done: &mut Done) {
+        if let Some(rare) = &mut self.rare {
+            (rare.watch, _) = (Watch::default(), rare.kept.clear());
+            (rare.whole, rare.lost) = (Kept::default(), false);
+        }
+        if id == HEARTBEAT {
+            self.beats = false;
+            done.push(Event::Heartbeat);
+        }
+    }
+
+    /// The conversation is broken: the oldest exchange is over with what came of its reply.
+    #[cold]
+    fn break_off(&mut self, fresh: &[u8], done: &mut Done) {
+        if self.opening() || self.in_flight == 0 || self.marks & REFUSES != 0 {
+            if self.rare().kept.is_empty() {
+                self.capture(fresh);
+            }
+        } else if self.in_flight > 0 && self.first.id < FORGOTTEN {
+            let excerpt = done.wants_example(FaultKind::BrokenProtocol).then(|| {
+                self.capture(fresh);
+                std::mem::take(&mut self.rare().kept).into_boxed_slice()
+            });
+            let (id, fault, payload) = (ExchangeId(self.first.id), Some(FaultKind::BrokenProtocol), self.payload);
+            done.push(Event::Ended(Ended { id, fault, code: 0, payload, excerpt, follow: None, why: "".into() }));
+            self.first.id = FORGOTTEN;
+        }
+        self.marks |= OVER;
+    }
+}

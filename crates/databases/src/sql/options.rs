@@ -1,0 +1,92 @@
+//! The options that every database has, each with the same meaning.
+
+use std::ops::RangeInclusive;
+
+use wire::{Asked, Complaint, OptionSpec, Takes, Text, option};
+
+use values::span;
+
+/// How statements are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Prepared where there are slots.
+    Usual,
+    /// All prepared.
+    Prepared,
+    /// All as text.
+    Text,
+}
+
+/// The options, in the order the help shows them. `around` is what `--transaction` puts around statements; `ssl` says where
+/// TLS begins.
+pub const fn options(around: Text, ssl: Text) -> [OptionSpec; 8] {
+    [
+        option(
+            "sql",
+            Takes::Many("SQL"),
+            "Run this statement, or several separated by `;` as one exchange; `3x SELECT 1` has weight 3; slots \
+                such as {counter} work",
+            "执行该语句，或以 ; 分隔的多条语句（计为一次交换）；`3x SELECT 1` 权重为 3；可含 {counter} 等占位符",
+        ),
+        option("transaction", Takes::Nothing, around.en, around.zh),
+        option(
+            "prepared",
+            Takes::Nothing,
+            "Prepare all statements, even those without slots",
+            "预处理所有语句，包括没有占位符的语句",
+        ),
+        option(
+            "text",
+            Takes::Nothing,
+            "Prepare no statements: send SQL text with slots filled in",
+            "不预处理语句：发送填好占位符的 SQL",
+        ),
+        option(
+            "expect-rows",
+            Takes::One("N"),
+            "Fail unless this many rows are returned or changed: 1, 1..5, 1..",
+            "返回或更改的行数不符则计为失败：1、1..5、1..",
+        ),
+        option(
+            "before",
+            Takes::Many("SQL"),
+            "Run this once before the run, not counted",
+            "在运行前执行一次，不计入结果",
+        ),
+        option("after", Takes::Many("SQL"), "Run this once after the run, not counted", "在运行后执行一次，不计入结果"),
+        option("ssl", Takes::Nothing, ssl.en, ssl.zh),
+    ]
+}
+
+/// How statements are to be sent.
+///
+/// # Errors
+/// Two ways at once.
+pub fn way(asked: &Asked) -> Result<Way, Complaint> {
+    match (asked.switch("prepared"), asked.switch("text")) {
+        (true, true) => {
+            Err(Complaint::new("--text", "does not go with --prepared, its opposite; leave one of them out"))
+        }
+        (true, false) => Ok(Way::Prepared),
+        (false, true) => Ok(Way::Text),
+        (false, false) => Ok(Way::Usual),
+    }
+}
+
+/// Another number of rows than asked for was returned or changed.
+pub fn other_rows(asked: &RangeInclusive<u64>, found: u64) -> String {
+    let asked = match (*asked.start(), *asked.end()) {
+        (from, to) if from == to => format!("{from}"),
+        (from, u64::MAX) => format!("at least {from}"),
+        (from, to) => format!("{from} to {to}"),
+    };
+    format!("expected rows: {asked}, found: {found}")
+}
+
+/// How many rows an exchange must return or change.
+///
+/// # Errors
+/// It is no number and no span.
+pub fn rows(asked: &Asked) -> Result<Option<RangeInclusive<u64>>, Complaint> {
+    span::wished(asked, "expect-rows", "rows")
+}

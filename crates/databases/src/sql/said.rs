@@ -1,0 +1,81 @@
+//! What a run says to a database: its scripts by number, with their weights and the URLs they go to.
+
+use std::sync::Arc;
+
+use wire::{Asked, Complaint, Names, Weighted};
+
+use super::checks::{Checks, OF_ONE_URL};
+use super::options::Way;
+use values::{before_after, url_overrides, weight};
+
+/// What is asked where nothing is said.
+const USUAL: &str = "SELECT 1";
+
+/// One exchange: which script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Index into the scripts of the run.
+    pub(crate) script: u32,
+}
+
+/// The requests of a run.
+#[derive(Debug)]
+pub struct Said {
+    /// Those to choose from.
+    pub requests: Vec<Weighted<Request>>,
+    /// What they are called in figures: their SQL, unless said otherwise.
+    pub names: Names,
+    /// Said once before the run.
+    pub before: Vec<Arc<wire::Request>>,
+    /// Said once after it.
+    pub after: Vec<Arc<wire::Request>>,
+}
+
+/// Has `compile` make a script of each text: of SQL, how it is sent, whether a transaction stands around it, the option it is from,
+/// and what decides about its answer. Requests name scripts by their number, in the order they were made.
+///
+/// # Errors
+/// The first mistake.
+pub fn said<S>(
+    asked: &Asked,
+    scripts: &mut Vec<S>,
+    mut compile: impl FnMut(&str, Way, bool, &str, &Arc<Checks>) -> Result<S, Complaint>,
+) -> Result<Said, Complaint> {
+    let mut script = |text: &str, way: Way, around: bool, place: &str, checks: &Arc<Checks>| {
+        scripts.push(compile(text, way, around, place, checks)?);
+        Ok::<_, Complaint>(Request { script: (scripts.len() - 1) as u32 })
+    };
+    let of_run = Arc::new(Checks::read(asked)?);
+    let common = weighted(asked, &of_run, &mut script)?;
+    // What is said once is not worth preparing, and may make what others need.
+    let once = |text: &str, place: &str| script(text, Way::Text, false, place, &of_run).map(wire::Request::shared);
+    let (before, after) = before_after::compiled(asked, once)?;
+    let (mut requests, mut names) = (Vec::new(), Names::default());
+    for (index, url) in asked.urls.iter().enumerate() {
+        let own = url_overrides::wished(asked, index, OF_ONE_URL, |alone| {
+            weighted(alone, &Arc::new(Checks::read(alone)?), &mut script)
+        })?;
+        // Steps of one URL are on one connection.
+        let first = asked.urls.iter().position(|other| asked.steps && other.url == url.url);
+        let origin = first.unwrap_or(index);
+        for (weight, request, text) in own.as_ref().unwrap_or(&common) {
+            requests.push(Weighted::new(*request, origin, weight * url.weight));
+            names.add(asked.name(index).unwrap_or(text));
+        }
+    }
+    Ok(Said { requests, names, before, after })
+}
+
+/// What is asked, with its weights, and as it was written.
+fn weighted(
+    asked: &Asked,
+    checks: &Arc<Checks>,
+    script: &mut impl FnMut(&str, Way, bool, &str, &Arc<Checks>) -> Result<Request, Complaint>,
+) -> Result<Vec<(f64, Request, String)>, Complaint> {
+    let (usual, given, way) = ([USUAL.to_owned()], asked.values("sql"), checks.way(asked)?);
+    let of_text = |text: &String| {
+        let (weight, text) = weight::split(text, "--sql")?;
+        Ok((weight, script(text, way, asked.switch("transaction"), "--sql", checks)?, text.to_owned()))
+    };
+    (if given.is_empty() { &usual[..] } else { given }).iter().map(of_text).collect()
+}

@@ -1,0 +1,135 @@
+//! What the head of a response says of how long it is good, read as the cache of one user reads it (RFC 9111 4.2 and 5.2.2).
+//!
+//! `private` and `public` make no difference to one user, nor does `s-maxage`; `must-revalidate` and `immutable` neither, as nothing is used
+//! that is not fresh, and nothing is asked for that is.
+
+use crate::cookies::date;
+use values::verify::header;
+
+/// Without anything said, an answer is good for this part of the time since it last changed, as in browsers (RFC 9111 4.2.2).
+const OF_UNCHANGED: u64 = 10;
+const SECOND: u64 = 1_000_000_000;
+
+/// What a head says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    control: Option<Control>,
+    /// `Expires`; None within: what is no date has expired.
+    expires: Option<Option<u64>>,
+    /// Seconds since 1970.
+    date: Option<u64>,
+    /// How old it was when it came.
+    age: u64,
+    /// `ETag`, as it was written.
+    pub etag: Option<Box<[u8]>>,
+    /// `Last-Modified`, as it was written.
+    pub modified: Option<Box<[u8]>>,
+    /// The fields of the request that it depends on, in small letters.
+    pub vary: Box<str>,
+}
+
+/// `Cache-Control`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Control {
+    no_store: bool,
+    no_cache: bool,
+    max_age: Option<u64>,
+}
+
+impl Control {
+    /// Of all lines of that name; unknown words are passed over.
+    fn of<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<Control> {
+        let mut control = None;
+        for line in lines {
+            let control = control.get_or_insert_with(Control::default);
+            for word in line.split(|b| *b == b',').map(<[u8]>::trim_ascii) {
+                let (name, value) = match memchr::memchr(b'=', word) {
+                    Some(at) => (&word[..at], Some(&word[at + 1..])),
+                    None => (word, None),
+                };
+                if name.eq_ignore_ascii_case(b"no-store") {
+                    control.no_store = true;
+                } else if name.eq_ignore_ascii_case(b"no-cache") {
+                    control.no_cache = true;
+                } else if name.eq_ignore_ascii_case(b"max-age") && control.max_age.is_none() {
+                    // What cannot be read has expired (4.2.1).
+                    control.max_age = Some(value.and_then(seconds).unwrap_or(0));
+                }
+            }
+        }
+        control
+    }
+}
+
+/// A number of seconds, which may be quoted; what is too large lasts for ever.
+fn seconds(text: &[u8]) -> Option<u64> {
+    let text = text.trim_ascii();
+    let text = text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text);
+    let digits = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    digits.then(|| std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(u64::from(u32::MAX)))
+}
+
+impl Said {
+    /// Reads a head as HTTP/1 writes it.
+    pub fn read(head: &[u8]) -> Said {
+        let first = |name| header::values(head, name).next();
+        let text = |name| first(name).filter(|text| !text.is_empty());
+        let vary: Vec<_> = header::values(head, "vary").map(String::from_utf8_lossy).collect();
+        Said {
+            control: Control::of(header::values(head, "cache-control")),
+            expires: first("expires").map(date::parse),
+            date: first("date").and_then(date::parse),
+            age: first("age").and_then(seconds).unwrap_or(0),
+            etag: text("etag").map(Box::from),
+            modified: text("last-modified").filter(|text| date::parse(text).is_some()).map(Box::from),
+            vary: vary.join(",").to_ascii_lowercase().into(),
+        }
+    }
+
+    /// What is known once an answer confirmed it with this head (4.3.4): what that does not say again stays.
+    pub fn confirmed(self, by: Said) -> Said {
+        Said {
+            control: by.control.or(self.control),
+            expires: by.expires.or(self.expires),
+            date: by.date,
+            age: by.age,
+            etag: by.etag.or(self.etag),
+            modified: by.modified.or(self.modified),
+            vary: if by.vary.is_empty() { self.vary } else { by.vary },
+        }
+    }
+
+    /// So many seconds it is good from when it was made, asked for at `asked` (nanoseconds since 1970).
+    fn lifetime(&self, asked: u64) -> u64 {
+        let date = self.date.unwrap_or(asked / SECOND);
+        let control = self.control.unwrap_or_default();
+        match (control.max_age, self.expires) {
+            _ if control.no_cache => 0,
+            (Some(max_age), _) => max_age,
+            (None, Some(expires)) => expires.map_or(0, |expires| expires.saturating_sub(date)),
+            (None, None) => {
+                let modified = self.modified.as_deref().and_then(date::parse);
+                modified.map_or(0, |modified| date.saturating_sub(modified) / OF_UNCHANGED)
+            }
+        }
+    }
+
+    /// True where it is good at `now`, asked for at `asked` (4.2.3; nanoseconds since 1970).
+    pub fn is_fresh(&self, asked: u64, now: u64) -> bool {
+        let apparent = self.date.map_or(0, |date| (asked / SECOND).saturating_sub(date));
+        self.lifetime(asked) > self.age.max(apparent) + now.saturating_sub(asked) / SECOND
+    }
+
+    /// True where one user may keep it, and it is of use to keep it.
+    pub fn is_worth_keeping(&self, asked: u64) -> bool {
+        let asks = self.etag.is_some() || self.modified.is_some();
+        let control = self.control.unwrap_or_default();
+        !control.no_store && !self.vary.contains('*') && (asks || self.is_fresh(asked, asked))
+    }
+
+    /// Bytes of its texts.
+    pub fn size(&self) -> usize {
+        let text = |text: &Option<Box<[u8]>>| text.as_ref().map_or(0, |text| text.len());
+        text(&self.etag) + text(&self.modified) + self.vary.len()
+    }
+}

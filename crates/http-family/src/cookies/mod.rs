@@ -1,0 +1,221 @@
+//! What a user keeps of `Set-Cookie` and sends back, as browsers do (RFC 6265bis 5.7, 5.8).
+//!
+//! A jar is one user's. It is bounded as browsers bound theirs (50 cookies of a domain, 4 KiB each) and more closely in all
+//! (64 KiB); the jars of all users together are bounded too. Nothing knows which domains are public suffixes: a cookie for
+//! a domain of one label is refused, one for `co.uk` is not.
+
+pub mod date;
+mod request;
+mod set;
+#[cfg(test)]
+mod tests;
+
+pub use request::{Asked, Site, site};
+pub use set::{Lesson, NO_ROOM, are_set, heard};
+
+use std::cell::RefCell;
+use std::cmp::Reverse;
+
+use values::kept::{Budget, Taken};
+
+use self::set::Set;
+
+/// Cookies of one domain.
+const OF_A_DOMAIN: usize = 50;
+/// Bytes of a jar.
+const OF_A_USER: usize = 64 << 10;
+/// Bytes of the jars of all users of a run.
+const OF_ALL: usize = 256 << 20;
+/// What a cookie costs beside its texts.
+const OVERHEAD: usize = 96;
+
+/// What the jars of a run are kept within.
+pub fn budget() -> Budget {
+    Budget::of(OF_ALL)
+}
+
+thread_local! {
+    /// A `Cookie` line while it is put together: one for each request allocates nothing.
+    static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// One cookie that is kept.
+#[derive(Debug)]
+struct Cookie {
+    name: Box<[u8]>,
+    value: Box<[u8]>,
+    domain: Box<str>,
+    /// Sent to this host alone, and not to those below it.
+    host_only: bool,
+    path: Box<[u8]>,
+    secure: bool,
+    /// Seconds since 1970; None: with the user.
+    expires: Option<u64>,
+    /// Cookies of the jar made before it.
+    born: u64,
+    taken: Taken,
+}
+
+impl Cookie {
+    fn is_expired(&self, now: u64) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
+    }
+
+    fn goes_to(&self, site: &Site<'_>, now: u64) -> bool {
+        let host = if self.host_only { *self.domain == *site.host } else { domain_matches(&site.host, &self.domain) };
+        host && (site.secure || !self.secure) && path_matches(site.path, &self.path) && !self.is_expired(now)
+    }
+}
+
+/// The cookies of one user, in the order they are sent in.
+#[derive(Debug, Default)]
+pub struct Jar {
+    cookies: Vec<Cookie>,
+    born: u64,
+}
+
+impl Jar {
+    /// Takes in what an answer from this site said; `now` in seconds since 1970.
+    pub fn learn(&mut self, site: &Site<'_>, lesson: Lesson, now: u64) {
+        for set in lesson.sets {
+            self.take(site, set, now);
+        }
+    }
+
+    fn take(&mut self, site: &Site<'_>, set: Set, now: u64) {
+        let Some((domain, host_only)) = set.domain_for(&site.host) else { return };
+        if (set.secure && !site.secure) || !set.keeps_its_prefix(host_only) {
+            return;
+        }
+        let (name, path) = (set.name(), set.path().unwrap_or_else(|| default_path(site.path)));
+        let overlays = |c: &Cookie| {
+            c.secure && *c.name == *name && path_matches(path, &c.path) && domain_matches(domain, &c.domain)
+        };
+        // What was set in safety is not touched from outside of it.
+        if !site.secure && self.cookies.iter().any(overlays) {
+            return;
+        }
+        let is_same =
+            |c: &Cookie| *c.name == *name && *c.domain == *domain && c.host_only == host_only && *c.path == *path;
+        let before = self.cookies.iter().position(is_same);
+        let expires = set.expiry.at(now);
+        if expires.is_some_and(|expires| expires <= now) {
+            before.map(|at| self.cookies.remove(at));
+            return;
+        }
+        // What says again what is known only lasts as long as it says now.
+        if let Some(known) = before.map(|at| &mut self.cookies[at]).filter(|known| *known.value == *set.value()) {
+            (known.secure, known.expires) = (set.secure, expires);
+            return;
+        }
+        let born = before.map_or(self.born, |at| self.cookies.remove(at).born);
+        self.born += u64::from(before.is_none());
+        let (name, value, domain, path) = (name.into(), set.value().into(), domain.into(), path.into());
+        let Set { secure, taken, .. } = set;
+        let cookie = Cookie { name, value, domain, host_only, path, secure, expires, born, taken };
+        self.make_room(&cookie, now);
+        let rank = |c: &Cookie| (Reverse(c.path.len()), c.born);
+        let at = self.cookies.partition_point(|c| rank(c) < rank(&cookie));
+        self.cookies.insert(at, cookie);
+    }
+
+    /// Expired ones go first, then the oldest: of its domain, where that has too many.
+    fn make_room(&mut self, new: &Cookie, now: u64) {
+        let mut all_live = false;
+        loop {
+            let of_domain = self.cookies.iter().filter(|c| c.domain == new.domain).count() >= OF_A_DOMAIN;
+            let bytes: usize = self.cookies.iter().map(|c| c.taken.bytes()).sum();
+            if !of_domain && bytes + new.taken.bytes() <= OF_A_USER {
+                return;
+            }
+            if !std::mem::replace(&mut all_live, true) {
+                self.cookies.retain(|c| !c.is_expired(now));
+                continue;
+            }
+            let candidates = self.cookies.iter().enumerate().filter(|(_, c)| !of_domain || c.domain == new.domain);
+            let Some((oldest, _)) = candidates.min_by_key(|(_, c)| c.born) else { return };
+            self.cookies.remove(oldest);
+        }
+    }
+
+    /// The value of `Cookie` in a request to this site, which itself says `own`: a cookie of the jar takes the place of one of
+    /// its name. False: the jar has none for it, and nothing was appended.
+    pub fn put(&self, site: &Site<'_>, own: &[u8], now: u64, out: &mut Vec<u8>) -> bool {
+        let mine = || self.cookies.iter().filter(|c| c.goes_to(site, now));
+        let from = out.len();
+        let mut pair = |parts: [&[u8]; 3]| {
+            if out.len() > from {
+                out.extend_from_slice(b"; ");
+            }
+            parts.iter().for_each(|part| out.extend_from_slice(part));
+        };
+        if !own.is_empty() {
+            if mine().next().is_none() {
+                return false;
+            }
+            for given in own.split(|&b| b == b';').map(<[u8]>::trim_ascii).filter(|given| !given.is_empty()) {
+                let name = given.split(|&b| b == b'=').next().unwrap_or_default().trim_ascii();
+                if !mine().any(|c| *c.name == *name) {
+                    pair([given, b"", b""]);
+                }
+            }
+        }
+        for c in mine() {
+            pair([&c.name, if c.name.is_empty() { b"" } else { b"=" }, &c.value]);
+        }
+        // A cookie has a name or a value.
+        out.len() > from
+    }
+
+    /// Puts the cookies for a request into it, as HTTP/1 writes it: it begins at `from`, and its head is there.
+    pub fn put_into(&self, request: &mut Vec<u8>, from: usize, secure: bool, now: u64) {
+        if self.cookies.is_empty() {
+            return;
+        }
+        LINE.with_borrow_mut(|line| {
+            line.clear();
+            let Some(Asked { site, own, end }) = site(&request[from..], secure) else { return };
+            let said = own.as_ref().map_or(&[][..], |own| &request[from..][own.clone()]);
+            if !self.put(&site, said, now, line) {
+                return;
+            }
+            match own {
+                Some(own) => drop(request.splice(from + own.start..from + own.end, line.iter().copied())),
+                None => insert(request, from + end, [b"Cookie: ", line, b"\r\n"]),
+            }
+        });
+    }
+}
+
+/// Makes room for these parts where the end of a head is, and puts them there.
+fn insert(request: &mut Vec<u8>, mut at: usize, parts: [&[u8]; 3]) {
+    let (before, more) = (request.len(), parts.iter().map(|part| part.len()).sum::<usize>());
+    request.resize(before + more, 0);
+    request.copy_within(at..before, at + more);
+    for part in parts {
+        request[at..at + part.len()].copy_from_slice(part);
+        at += part.len();
+    }
+}
+
+/// RFC 6265 5.1.3, of names in small letters.
+fn domain_matches(host: &str, domain: &str) -> bool {
+    host == domain || (host.strip_suffix(domain).is_some_and(|below| below.ends_with('.')) && !is_address(host))
+}
+
+fn is_address(host: &str) -> bool {
+    host.contains(':') || host.parse::<std::net::Ipv4Addr>().is_ok()
+}
+
+/// RFC 6265 5.1.4.
+fn path_matches(path: &[u8], of: &[u8]) -> bool {
+    path.strip_prefix(of).is_some_and(|rest| rest.is_empty() || of.ends_with(b"/") || rest.starts_with(b"/"))
+}
+
+/// The folder of a path.
+fn default_path(path: &[u8]) -> &[u8] {
+    match path.iter().rposition(|&b| b == b'/') {
+        Some(at @ 1..) if path.starts_with(b"/") => &path[..at],
+        _ => b"/",
+    }
+}

@@ -1,0 +1,455 @@
+//! What an answer's frames come to: messages, and the status in trailers (gRPC over HTTP/2, «Responses»).
+//!
+//! Servers say the same heads and trailers in answer after answer, so what one came to is remembered as a number by the
+//! connection, and one of the same bytes is not read again. Messages are counted and not kept. A compressed message is
+//! counted as it came where its compression was offered; otherwise nobody allowed it and the call is broken.
+
+use std::sync::Arc;
+
+use wire::{Done, Ended, Event, ExchangeId, Failed, FaultKind};
+
+use super::compressed::{self, Encoding};
+use super::expect::{Came, Expected, Heard};
+use super::framing::Framing;
+use super::held::{Held, Over};
+use super::request::{ANYHOW, COMPRESSED, Capture, Captured, DEADLINE, Request, STREAMS};
+use super::said::{EXCERPT_BOUND, Said, read};
+use super::status::{self, Statuses};
+use crate::http2::connection::{Listener, Next};
+use crate::http2::frames::code;
+use crate::http2::hpack::{Fields, Malformed};
+use values::kept::Budget;
+use values::verify::header::Lines;
+
+/// The most of a body that is kept where it is looked into: one more than is read ([`wire::Dialogue::learnt`]).
+const CAPTURE_BOUND: usize = (8 << 20) + 1;
+
+const NO_PREFIX: &str = "the bytes between messages are not a length prefix";
+/// What a call is called that is no exchange.
+const NOBODYS: ExchangeId = ExchangeId(u32::MAX);
+
+/// A call in flight.
+#[derive(Debug)]
+pub struct Call {
+    /// Its name.
+    pub id: ExchangeId,
+    framing: Framing,
+    payload: u64,
+    messages: u32,
+    /// The HTTP status; 0 until a final head is there.
+    http: u16,
+    marks: u8,
+    /// Which statuses count as success.
+    success: Statuses,
+    /// How the head says that messages may be compressed.
+    encoding: Encoding,
+    /// A piece of the answer was seen.
+    begun: bool,
+    /// What most calls never need.
+    pub rare: Option<Box<Rare>>,
+}
+
+/// What most calls never need.
+#[derive(Debug, Default)]
+pub struct Rare {
+    /// Its stream.
+    pub stream: u32,
+    /// Messages to be sent one after another, each after an answer; and how many were.
+    pub further: Option<Arc<[Arc<[u8]>]>>,
+    pub sent: usize,
+    capture: Option<Capture>,
+    body: Vec<u8>,
+    /// Random bits of the request.
+    random: u64,
+    /// What the response must hold, and what of it is kept to be looked into.
+    expected: Option<(Arc<Expected>, Heard)>,
+    /// Of a stream that steps hold open: its number. What is known of it is elsewhere.
+    held: Option<u16>,
+}
+
+impl Rare {
+    /// Keeps a piece of the response, where it is looked into.
+    fn keep(&mut self, bytes: &[u8], budget: &Budget) {
+        if self.capture.is_some() {
+            let room = CAPTURE_BOUND.saturating_sub(self.body.len());
+            self.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+        if let Some((_, heard)) = self.expected.as_mut().filter(|(expected, _)| expected.wants_messages()) {
+            heard.body.feed(bytes, budget);
+        }
+    }
+}
+
+impl Rare {
+    /// Where the metadata goes that comes first or `last`, where it is looked into.
+    fn metadata(&mut self, last: bool) -> Option<&mut Lines> {
+        let (_, heard) = self.expected.as_mut().filter(|(expected, _)| expected.wants_metadata())?;
+        Some(&mut heard.metadata[usize::from(last)])
+    }
+}
+
+impl Call {
+    /// A call that is just made.
+    #[inline]
+    pub fn new(id: ExchangeId, request: &Request) -> Call {
+        let usual = request.further.is_none() && request.capture.is_none() && request.expected.is_none();
+        let rare = (!usual).then(|| {
+            let (further, capture) = (request.further.clone(), request.capture.clone());
+            let expected = request.expected.clone().map(|expected| (expected, Heard::default()));
+            Box::new(Rare { further, capture, expected, ..Rare::default() })
+        });
+        let (framing, encoding) = (Framing::default(), Encoding::Identity);
+        let Request { marks, success, .. } = *request;
+        Call { id, framing, payload: 0, messages: 0, http: 0, marks, success, encoding, begun: false, rare }
+    }
+}
+
+impl Call {
+    /// The call of a stream that steps hold open, which is nobody's exchange.
+    pub fn held(stream: usize, marks: u8) -> Call {
+        let rare = Some(Box::new(Rare { held: Some(stream as u16), ..Rare::default() }));
+        let (framing, encoding, success) = (Framing::default(), Encoding::Identity, Statuses::USUAL);
+        Call { id: NOBODYS, framing, payload: 0, messages: 0, http: 0, marks, success, encoding, begun: true, rare }
+    }
+
+    fn stream_held(&self) -> Option<usize> {
+        Some(usize::from(self.rare.as_deref()?.held?))
+    }
+
+    /// The same; what is taken out of its response at random is chosen by these bits.
+    #[inline]
+    pub fn drawing(mut self, random: u64) -> Call {
+        if let Some(rare) = &mut self.rare {
+            rare.random = random;
+        }
+        self
+    }
+}
+
+/// Hears what the server says.
+#[derive(Debug)]
+pub struct Ear<'a> {
+    pub done: &'a mut Done,
+    /// Calls whose answer began in the bytes at hand and is not over.
+    pub begun: &'a mut Vec<ExchangeId>,
+    /// Streams whose turn it is to send their next message.
+    pub turns: &'a mut Vec<u32>,
+    /// What is kept of responses is taken from it.
+    pub kept: &'a Budget,
+    /// The streams that steps hold open, where there are any.
+    pub held: Option<&'a mut Held>,
+}
+
+impl Listener<Call> for Ear<'_> {
+    #[inline]
+    fn head(&mut self, call: &mut Call, fields: &mut Fields<'_>, end: bool) -> Result<Next, Malformed> {
+        let sort = usize::from(end);
+        let mut message = None;
+        let wanted = match (call.rare.as_deref_mut(), &mut self.held) {
+            (Some(Rare { held: Some(stream), .. }), Some(held)) => held.metadata(usize::from(*stream), end),
+            (rare, _) => rare.and_then(|rare| rare.metadata(end)),
+        };
+        let said = match fields.known(sort).filter(|_| wanted.is_none()) {
+            Some(digest) => Said::of_digest(digest),
+            None => {
+                let (said, text) = read(fields, wanted.map(|lines| (lines, self.kept)))?;
+                match text {
+                    None => fields.remember(sort, said.digest())?,
+                    text => message = text,
+                }
+                said
+            }
+        };
+        if call.http == 0 {
+            if (100..200).contains(&said.http) && !end {
+                // What it said is no metadata.
+                let lines = match (call.stream_held(), &mut self.held) {
+                    (Some(stream), Some(held)) => held.metadata(stream, false),
+                    _ => call.rare.as_deref_mut().and_then(|rare| rare.metadata(false)),
+                };
+                if let Some(lines) = lines {
+                    *lines = Lines::default();
+                }
+                return Ok(Next::Go);
+            }
+            if said.http < 200 {
+                return Ok(self.broken(call, "the response headers have no final :status"));
+            }
+            (call.http, call.encoding) = (said.http, said.encoding);
+            self.begin(call);
+            if said.http == 200 && !said.grpc && said.status.is_none() {
+                return Ok(self.broken(call, "the response is not gRPC: its content-type is not application/grpc"));
+            }
+        } else if !end {
+            return Ok(self.broken(call, "a second set of headers came between the messages"));
+        }
+        Ok(if end { self.conclude(call, said.status, message) } else { Next::Go })
+    }
+
+    #[inline]
+    fn data(&mut self, call: &mut Call, bytes: &[u8], end: bool) -> Next {
+        if call.http == 0 {
+            return self.broken(call, "the response starts without headers");
+        }
+        if call.http == 200
+            && call.rare.is_some()
+            && let Some(stream) = call.stream_held()
+        {
+            if let Err(what) = self.held_data(call, stream, bytes) {
+                return self.broken(call, what);
+            }
+        } else if call.http == 200 {
+            if let Some(rare) = call.rare.as_deref_mut() {
+                rare.keep(bytes, self.kept);
+            }
+            let mut rest = bytes;
+            while !rest.is_empty() {
+                match call.framing.feed(rest) {
+                    Ok((_, Some(whole))) if whole.compressed && not_offered(call).is_some() => {
+                        return self.broken(call, not_offered(call).unwrap_or_default());
+                    }
+                    Ok((more, whole)) => {
+                        rest = more;
+                        if let Some(whole) = whole {
+                            self.message(call, whole.size);
+                        }
+                    }
+                    Err(_) => return self.broken(call, NO_PREFIX),
+                }
+            }
+        }
+        if end { self.conclude(call, None, None) } else { Next::Go }
+    }
+
+    fn reset(&mut self, mut call: Call, code: u32) {
+        let said = code::of_reset(code);
+        let status = match status::of_reset(code) {
+            // Servers end so what lasted beyond its deadline (grpc-go does), and clients that look at a clock say so.
+            status::CANCELLED if call.marks & DEADLINE != 0 => status::DEADLINE_EXCEEDED,
+            status => status,
+        };
+        let fault = verdict(&call, status);
+        match call.messages {
+            0 => self.end(&mut call, Some(status), fault, said),
+            1 => self.end(&mut call, Some(status), fault, &format!("{said}, after 1 message")),
+            n => self.end(&mut call, Some(status), fault, &format!("{said}, after {n} messages")),
+        }
+    }
+
+    fn refused(&mut self, call: Call) {
+        if let (Some(stream), Some(held)) = (call.stream_held(), &mut self.held) {
+            return held.refused(stream, "the server refused the stream", (self.kept, self.done));
+        }
+        self.begun.retain(|id| *id != call.id);
+        self.done.push(Event::Refused(call.id));
+    }
+
+    fn alive(&mut self) {
+        self.done.push(Event::Heartbeat);
+    }
+
+    fn word(&mut self, word: code::Word) {
+        self.done.push(Event::Word(word.number()));
+    }
+}
+
+impl Ear<'_> {
+    /// The answer began; that of a stream begins with its first message.
+    #[inline]
+    fn begin(&mut self, call: &mut Call) {
+        if call.marks & STREAMS == 0 && !call.begun {
+            call.begun = true;
+            self.begun.push(call.id);
+        }
+    }
+
+    /// Messages of a stream that steps hold open.
+    ///
+    /// # Errors
+    /// They are none.
+    #[cold]
+    fn held_data(&mut self, call: &mut Call, stream: usize, bytes: &[u8]) -> Result<(), &'static str> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (more, whole) = call.framing.feed(rest).map_err(|_| NO_PREFIX)?;
+            let Some(held) = &mut self.held else { return Ok(()) };
+            held.piece(stream, &rest[..rest.len() - more.len()], self.kept);
+            rest = more;
+            let Some(whole) = whole else { continue };
+            if let Some(why) = not_offered(call).filter(|_| whole.compressed) {
+                return Err(why);
+            }
+            call.messages = call.messages.saturating_add(1);
+            held.message(stream, whole.size, call.encoding, (self.kept, self.done));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn message(&mut self, call: &mut Call, size: u32) {
+        call.payload += u64::from(size);
+        call.messages = call.messages.saturating_add(1);
+        if call.marks & STREAMS == 0 {
+            return;
+        }
+        if !call.begun {
+            call.begun = true;
+            self.done.push(Event::FirstByte(call.id));
+        }
+        self.done.push(Event::Message(call.id, size));
+        if let Some(rare) = call.rare.as_ref().filter(|rare| rare.further.is_some()) {
+            self.turns.push(rare.stream);
+        }
+    }
+
+    /// The answer is over.
+    #[inline]
+    fn conclude(&mut self, call: &mut Call, status: Option<u32>, message: Option<String>) -> Next {
+        let whole = call.framing.is_between() && (call.marks & STREAMS != 0 || call.messages == 1);
+        if status == Some(status::OK) && call.success.has(status::OK) && whole && call.rare.is_none() {
+            self.begun_no_more(call.id);
+            let code = status::counted(status::OK);
+            let (id, payload) = (call.id, call.payload);
+            self.done.push(Event::Ended(Ended {
+                id,
+                fault: None,
+                code,
+                payload,
+                excerpt: None,
+                follow: None,
+                why: "".into(),
+            }));
+            return Next::Go;
+        }
+        self.conclude_closely(call, status, message);
+        Next::Go
+    }
+
+    #[cold]
+    fn conclude_closely(&mut self, call: &mut Call, status: Option<u32>, message: Option<String>) {
+        let said = message.unwrap_or_default();
+        match status {
+            None if call.http != 200 => {
+                let said = format!("HTTP status {} and no grpc-status", call.http);
+                let status = status::of_http(call.http);
+                self.end(call, Some(status), verdict(call, status), &said);
+            }
+            None => self.end(call, None, Some(FaultKind::BrokenProtocol), "the response ended without grpc-status"),
+            Some(status::OK) if !call.framing.is_between() => {
+                self.end(
+                    call,
+                    None,
+                    Some(FaultKind::BrokenProtocol),
+                    "the status is OK, but the last message is cut short",
+                );
+            }
+            Some(status::OK) if call.marks & STREAMS == 0 && call.messages != 1 => {
+                let said = format!("the status is OK, but with {} messages instead of one", call.messages);
+                self.end(call, None, Some(FaultKind::BrokenProtocol), &said);
+            }
+            Some(status) => match self.looked_into(call, status) {
+                Some((kind, trouble)) => self.end(call, Some(status), Some(kind), &trouble),
+                None => self.end(call, Some(status), verdict(call, status), &said),
+            },
+        }
+    }
+
+    /// What a response that succeeded lacks of what is expected of it; what is taken out of it is told.
+    fn looked_into(&mut self, call: &Call, status: u32) -> Option<(FaultKind, String)> {
+        if !call.success.has(status) {
+            return None;
+        }
+        let rare = call.rare.as_ref()?;
+        let (expected, heard) = rare.expected.as_ref()?;
+        match expected.look(&came(call, heard, status), (self.kept, rare.random)) {
+            Ok(taken) if expected.takes() => self.done.push(Event::Learnt(call.id, Box::new(taken))),
+            Ok(_) => {}
+            Err(trouble) => return Some(trouble),
+        }
+        None
+    }
+
+    /// The server does not speak as it must: the call alone fails, its stream is reset.
+    #[cold]
+    fn broken(&mut self, call: &mut Call, what: &str) -> Next {
+        self.end(call, None, Some(FaultKind::BrokenProtocol), what);
+        Next::Reset(code::CANCEL)
+    }
+
+    /// Which checks by name its response failed. A call that was refused holds nothing.
+    fn tell_failed(&mut self, call: &Call, status: u32) {
+        let expected = call.rare.as_ref().and_then(|rare| rare.expected.as_ref());
+        let failed = match expected {
+            Some((expected, heard)) => expected.failed(&came(call, heard, status), call.success, self.kept),
+            None => Failed::default().all([!call.success.has(status)]),
+        };
+        self.done.failed(call.id, failed.bits());
+    }
+
+    #[cold]
+    fn end(&mut self, call: &mut Call, status: Option<u32>, fault: Option<FaultKind>, said: &str) {
+        if let (Some(stream), Some(held)) = (call.stream_held(), &mut self.held) {
+            return held.ends(stream, Over { status, fault, said: said.to_owned() }, (self.kept, self.done));
+        }
+        self.begun_no_more(call.id);
+        if let (Some(status), Some(FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::WrongBody)) =
+            (status, fault)
+        {
+            self.tell_failed(call, status);
+        }
+        if let Some(rare) = call.rare.take()
+            && let Some(capture) = &rare.capture
+            && let Ok(mut kept) = capture.lock()
+        {
+            *kept = Some(match compressed::undone(&rare.body, call.encoding) {
+                Ok(body) => Captured { status, said: said.to_owned(), body },
+                Err(why) => Captured { status: None, said: why.to_owned(), body: Vec::new() },
+            });
+        }
+        let wanted = fault.filter(|kind| self.done.wants_example(*kind));
+        // What a message or metadata should have held is brunt's sentence; everything else is the server's.
+        let ours = matches!(fault, Some(FaultKind::WrongBody | FaultKind::WrongHeader));
+        let excerpt = wanted.filter(|_| !ours).map(|_| {
+            let name = status.map(status::name).unwrap_or_default();
+            let text = [name.as_str(), said].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(": ");
+            text.into_bytes().into_iter().take(EXCERPT_BOUND).collect()
+        });
+        let why = wanted.filter(|_| ours).map(|_| said.to_owned()).unwrap_or_default().into();
+        let (id, payload, code) = (call.id, call.payload, status.map_or(0, status::counted));
+        self.done.push(Event::Ended(Ended { id, fault, code, payload, excerpt, follow: None, why }));
+    }
+
+    #[inline]
+    fn begun_no_more(&mut self, id: ExchangeId) {
+        if self.begun.last() == Some(&id) {
+            self.begun.pop();
+        } else if !self.begun.is_empty() {
+            self.begun.retain(|begun| *begun != id);
+        }
+    }
+}
+
+/// A response that is whole.
+fn came<'a>(call: &Call, heard: &'a Heard, status: u32) -> Came<'a> {
+    let Heard { body, metadata } = heard;
+    Came { heard: body, metadata, status, encoding: call.encoding, messages: call.messages }
+}
+
+/// A status that does not count as success.
+fn verdict(call: &Call, status: u32) -> Option<FaultKind> {
+    (!call.success.has(status)).then_some(FaultKind::WrongStatus)
+}
+
+/// Why a compressed message may not be so, if it may not.
+#[cold]
+fn not_offered(call: &Call) -> Option<&'static str> {
+    match call.encoding {
+        _ if call.marks & COMPRESSED == 0 => Some("a message is compressed, which was not requested"),
+        Encoding::Identity => Some("a message is compressed, but grpc-encoding is missing"),
+        Encoding::Other if call.marks & ANYHOW == 0 => Some(
+            "a message is compressed with an encoding that was not \
+            offered",
+        ),
+        _ => None,
+    }
+}

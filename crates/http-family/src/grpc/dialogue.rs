@@ -1,0 +1,379 @@
+//! gRPC as a plug-in: its schemes, its options, and every call of a run, encoded before it starts.
+
+use std::sync::{Arc, Mutex};
+
+use prost_reflect::MethodDescriptor;
+use wire::{
+    Asked, Belongs, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Requests, Session,
+    Trace, Weighted,
+};
+
+use super::expect::Expected;
+use super::json::Message;
+use super::options::{self, Wishes};
+use super::reflection::{self, Next};
+use super::request::{Capture, Captured, Maker, Place, Request};
+use super::schema::{Schema, shape};
+use super::session::GrpcSession;
+use super::status::{self, Statuses};
+use super::steps::{self, Holds};
+use super::transcript::{self, Before};
+use super::{framing, json};
+use crate::http2::frames::code;
+use crate::http2::hpack::Lexicon;
+use crate::marks::Marks;
+use values::kept::Budget;
+use values::url_overrides;
+
+const ALPN: &[&[u8]] = &[b"h2"];
+/// Services whose description comes with the program: health checks, reflection, the built-in target.
+const BUILT: [&str; 3] = ["grpc.health.v1.Health", reflection::SERVICES[0], "brunt.Target"];
+
+/// Bound to connections for streams that steps hold open.
+const HELD: u32 = 1;
+
+/// gRPC over HTTP/2, over TCP and TLS.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Grpc;
+
+impl Protocol for Grpc {
+    fn name(&self) -> &'static str {
+        "grpc"
+    }
+
+    fn schemes(&self) -> &'static [&'static str] {
+        &["grpc", "grpcs"]
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        options::OPTIONS
+    }
+
+    fn checks(&self, _url: &str) -> &'static [&'static str] {
+        &["expect-json", "expect-status", "expect-header", "expect-trailer", "expect-messages"]
+    }
+    fn options_of_one_url(&self) -> &'static [&'static str] {
+        options::OF_ONE_URL
+    }
+
+    fn inquire(&self, asked: &Asked) -> Result<Option<Arc<dyn Dialogue>>, Complaint> {
+        let mut marks = Marks::new(asked);
+        let wishes = Wishes::read(asked, &mut marks)?;
+        let places = places(asked)?;
+        if !wishes.protos.is_empty() || places.iter().all(is_built) {
+            return Ok(None);
+        }
+        let Some(first) = places.first() else { return Ok(None) };
+        if let Some(other) = places.iter().find(|place| place.origin != first.origin) {
+            let trouble = format!(
+                "is missing: {} and {} are two servers, and reflection works with one only; give the FILE that \
+                    defines their services",
+                first.authority, other.authority
+            );
+            return Err(Complaint::new("--proto", trouble));
+        }
+        match reflection::next(&wanted(&places), &answers(asked))? {
+            Next::Known(_) => Ok(None),
+            Next::Ask(service, messages) => {
+                let inquiry = GrpcDialogue::inquiry(first, &wishes, service, messages, &mut marks)?;
+                Ok(Some(Arc::new(inquiry)))
+            }
+        }
+    }
+
+    fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
+        let mut marks = Marks::new(asked);
+        match prepared(asked, &mut marks) {
+            Ok(dialogue) => Ok(Arc::new(dialogue)),
+            Err(complaint) => Err(marks.complaint(complaint)),
+        }
+    }
+}
+
+/// Everything a run will say, with slots taken out of all texts.
+fn prepared(asked: &Asked, marks: &mut Marks) -> Result<GrpcDialogue, Complaint> {
+    let wishes = Wishes::read(asked, marks)?;
+    let places = places(asked)?;
+    let schema = schema(asked, &wishes, &places)?;
+    let (mut maker, mut origins, mut requests) = (Maker::default(), Vec::new(), Vec::new());
+    let (mut names, mut holds) = (Names::default(), Holds::default());
+    for (index, (place, url)) in places.iter().zip(&asked.urls).enumerate() {
+        let method = method(&schema, place)?;
+        let own = url_overrides::wished(asked, index, options::OF_ONE_URL, |asked| Wishes::read(asked, marks))?;
+        let (own, stream) = (own.as_ref().unwrap_or(&wishes), steps::stream(asked, index)?);
+        let leads = Origin { bound: stream.map_or(0, |_| HELD), ..place.origin.clone() };
+        let origin = origins.iter().position(|origin| *origin == leads).unwrap_or_else(|| {
+            origins.push(leads);
+            origins.len() - 1
+        });
+        let mut calls = calls(&mut maker, place, own, (&method, stream.is_some()), marks)?;
+        let mut called = format!("{}/{}", method.parent_service().full_name(), method.name());
+        if let (Some(stream), [step]) = (stream, &mut calls[..]) {
+            let does = holds.add((asked, index), stream, own, step)?;
+            called = format!("{does} {called}");
+        }
+        let weight = url.weight / calls.len() as f64;
+        calls.iter().for_each(|_| names.add(asked.name(index).unwrap_or(&called)));
+        requests.extend(calls.into_iter().map(|request| Weighted::new(request, origin, weight)));
+    }
+    if requests.is_empty() {
+        let right = "write one, for instance grpc://127.0.0.1:50051/grpc.health.v1.Health/Check";
+        return Err(Complaint::new("URL", format!("none was given; {right}")));
+    }
+    let (lexicon, streams) = (Arc::new(maker.lexicon), wishes.streams);
+    let slots = requests.iter().any(|weighted: &Weighted<Request>| weighted.request.slots.is_some());
+    let (kept, capture, end) = (Budget::default(), None, marks.end());
+    let holds = Arc::new(holds);
+    Ok(GrpcDialogue {
+        requests,
+        names,
+        origins,
+        lexicon,
+        streams,
+        kept,
+        capture,
+        slots,
+        end,
+        holds,
+        shown: Mutex::default(),
+    })
+}
+
+fn places(asked: &Asked) -> Result<Vec<Place>, Complaint> {
+    asked.urls.iter().map(|url| Place::read(&url.url)).collect()
+}
+
+fn is_built(place: &Place) -> bool {
+    place.method.as_ref().is_some_and(|(service, _)| BUILT.contains(&service.as_str()))
+}
+
+/// Services that the server must tell of; none: all it has.
+fn wanted(places: &[Place]) -> Vec<String> {
+    // What may be a service or a method is known once all of them are.
+    if places.iter().any(|place| place.method.is_none() || place.dotted && !is_built(place)) {
+        return Vec::new();
+    }
+    let mut wanted = Vec::new();
+    for place in places.iter().filter(|place| !is_built(place)) {
+        if let Some((service, _)) = &place.method
+            && !wanted.contains(service)
+        {
+            wanted.push(service.clone());
+        }
+    }
+    wanted
+}
+
+/// The answers of reflection so far.
+fn answers(asked: &Asked) -> Vec<Captured> {
+    asked.learnt.iter().map(|bytes| Captured::decode(bytes)).collect()
+}
+
+/// Where the methods of the run are described.
+fn schema(asked: &Asked, wishes: &Wishes, places: &[Place]) -> Result<Schema, Complaint> {
+    if !wishes.protos.is_empty() {
+        return Schema::of_files(&wishes.protos, &wishes.imports);
+    }
+    if places.iter().all(is_built) {
+        return Schema::built();
+    }
+    match reflection::next(&wanted(places), &answers(asked))? {
+        Next::Known(schema) => Ok(schema),
+        Next::Ask(..) => Err(Complaint::new("--proto", "is missing; give the FILE that defines the service")),
+    }
+}
+
+/// The method a URL names.
+fn method(schema: &Schema, place: &Place) -> Result<MethodDescriptor, Complaint> {
+    match &place.method {
+        Some((service, method)) if is_built(place) && !schema.has(service) => Schema::built()?.method(service, method),
+        Some((service, method)) => schema.method(service, method),
+        None => {
+            let all = schema.listing().join(", ");
+            let scheme = if place.origin.tls { "grpcs" } else { "grpc" };
+            let trouble = format!("does not name a method; write {scheme}://{}/ and one of: {all}", place.authority);
+            Err(Complaint::new("URL", trouble))
+        }
+    }
+}
+
+/// The calls to a method: one with all messages where it takes a stream, else one for each message.
+fn calls(
+    maker: &mut Maker,
+    place: &Place,
+    wishes: &Wishes,
+    (method, held): (&MethodDescriptor, bool),
+    marks: &mut Marks,
+) -> Result<Vec<Request>, Complaint> {
+    let mut messages = Vec::new();
+    for (at, text) in &wishes.texts {
+        let read = json::messages(&method.input(), text, at, marks)?;
+        if read.is_empty() {
+            return Err(Complaint::new(at, "has no message; write a JSON object, such as {}"));
+        }
+        messages.extend(read);
+    }
+    let (takes_stream, gives_stream) = (method.is_client_streaming(), method.is_server_streaming());
+    // A step on a stream may say nothing.
+    if messages.is_empty() && !(held && takes_stream) {
+        messages.push(Message::Fixed(Vec::new()));
+    }
+    if wishes.lockstep && !(takes_stream && gives_stream) {
+        let trouble = format!("is for bidirectional streams, and {} is {}; leave it out", method.name(), shape(method));
+        return Err(Complaint::new("--lockstep", trouble));
+    }
+    let mut calls = match takes_stream {
+        true => vec![maker.call(place, wishes, messages, (wishes.lockstep, gives_stream), marks)?],
+        false => {
+            let one = |message| maker.call(place, wishes, vec![message], (false, gives_stream), marks);
+            messages.into_iter().map(one).collect::<Result<_, _>>()?
+        }
+    };
+    let expected = if held { None } else { expected(wishes, method)? };
+    for call in &mut calls {
+        (call.method, call.expected) = (Some(method.clone()), expected.clone());
+    }
+    Ok(calls)
+}
+
+/// What the responses of a method must hold; None: nothing.
+fn expected(wishes: &Wishes, method: &MethodDescriptor) -> Result<Option<Arc<Expected>>, Complaint> {
+    let metadata = wishes.metadata_expected.iter().any(|lines| !lines.is_empty());
+    if wishes.expected.is_empty() && wishes.captures.is_empty() && !metadata && wishes.messages.is_none() {
+        return Ok(None);
+    }
+    let expected = Expected::of(wishes, method.output(), method.is_server_streaming());
+    expected.map(|expected| Some(Arc::new(expected))).map_err(|trouble| Complaint::new("--expect-json", trouble))
+}
+
+/// Everything a run will say in gRPC.
+#[derive(Debug)]
+pub struct GrpcDialogue {
+    requests: Vec<Weighted<Request>>,
+    names: Names,
+    origins: Vec<Origin>,
+    lexicon: Arc<Lexicon>,
+    streams: u32,
+    /// What heads are kept within that arrive in pieces.
+    kept: Budget,
+    /// Of an inquiry: where the answer is kept.
+    capture: Option<Capture>,
+    /// Calls have slots.
+    slots: bool,
+    /// After how many calls their data is at its end.
+    end: Option<u64>,
+    /// The streams that steps of a flow hold open.
+    holds: Arc<Holds>,
+    /// What was shown of a connection with such streams.
+    shown: Mutex<Before>,
+}
+
+impl GrpcDialogue {
+    /// A call of reflection whose answer is kept.
+    fn inquiry(
+        place: &Place,
+        wishes: &Wishes,
+        service: &str,
+        messages: Vec<Vec<u8>>,
+        marks: &mut Marks,
+    ) -> Result<GrpcDialogue, Complaint> {
+        let method = Some((service.to_owned(), reflection::METHOD.to_owned()));
+        let place = Place { method, ..place.clone() };
+        let (mut maker, capture) = (Maker::default(), Arc::new(Mutex::new(None)));
+        let messages = messages.into_iter().map(Message::Fixed).collect();
+        let mut request = maker.call(&place, wishes, messages, (false, true), marks)?;
+        let slots = request.slots.is_some();
+        (request.capture, request.success) = (Some(Arc::clone(&capture)), Statuses::USUAL);
+        Ok(GrpcDialogue {
+            requests: vec![Weighted::new(request, 0, 1.0)],
+            names: Names::default(),
+            origins: vec![place.origin],
+            lexicon: Arc::new(maker.lexicon),
+            streams: 1,
+            kept: Budget::default(),
+            capture: Some(capture),
+            slots,
+            end: None,
+            holds: Arc::default(),
+            shown: Mutex::default(),
+        })
+    }
+}
+
+impl Dialogue for GrpcDialogue {
+    fn requests(&self) -> &dyn Requests {
+        &self.requests
+    }
+    fn origins(&self) -> &[Origin] {
+        &self.origins
+    }
+    fn names(&self) -> &Names {
+        &self.names
+    }
+    fn alpn(&self) -> &[&'static [u8]] {
+        ALPN
+    }
+    /// Streams that are held open are on a connection of their user, which its first step on one of them opens.
+    fn belongs(&self, origin: &Origin) -> Belongs {
+        if origin.bound == HELD { Belongs::ToUser } else { Belongs::default() }
+    }
+    fn exchanges_per_connection(&self) -> u32 {
+        self.streams
+    }
+    fn learnt(&self) -> Option<Vec<u8>> {
+        let kept = self.capture.as_ref()?.lock().ok()?.take()?;
+        Some(kept.encode())
+    }
+    /// The path and the messages; on the wire there are frames around them.
+    fn sent(&self, request: &wire::Request) -> Vec<u8> {
+        self.sent_with(request, &Fill::default())
+    }
+    fn has_slots(&self) -> bool {
+        self.slots
+    }
+    fn requests_at_most(&self) -> Option<u64> {
+        self.end
+    }
+    fn sent_with(&self, request: &wire::Request, fill: &Fill) -> Vec<u8> {
+        let request = request.of::<Request>();
+        let mut text = format!("POST {}\n", request.path).into_bytes();
+        let mut filled = Vec::new();
+        if let Some(slots) = &request.slots {
+            slots.put(fill, &mut Vec::new(), &mut filled);
+        }
+        let body = if filled.is_empty() { &*request.body } else { &filled };
+        for message in framing::messages(body) {
+            text.extend_from_slice(message);
+            text.push(b'\n');
+        }
+        text
+    }
+    fn trace(&self, request: &wire::Request, fill: &Fill) -> Option<Trace> {
+        let request = request.of::<Request>();
+        request.slots.as_ref()?.head.as_ref()?.trace(fill)
+    }
+    fn readable(&self, established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
+        let requests = self.requests.iter().map(|weighted| &*weighted.request);
+        let mut others = Before::default();
+        // Of one user, step by step; a flow of several protocols has its own bits above.
+        let mut held = self.shown.lock().ok().filter(|_| established.bound & HELD != 0);
+        Some(transcript::readable(requests, (sent, received), held.as_deref_mut().unwrap_or(&mut others)))
+    }
+    fn session(&self, origin: &Origin, _established: &Established) -> Box<dyn Session> {
+        let session = GrpcSession::new(Arc::clone(&self.lexicon), self.streams, (origin.tls, self.kept.clone()));
+        Box::new(if origin.bound == HELD { session.holding(Arc::clone(&self.holds)) } else { session })
+    }
+    fn spoken(&self, _established: &Established) -> String {
+        "gRPC over HTTP/2".to_owned()
+    }
+    fn code_name(&self, code: u32) -> String {
+        code::Word::named(code).unwrap_or_else(|| status::name(status::of_counted(code)))
+    }
+    fn code_meaning(&self, code: u32) -> &'static str {
+        status::meaning(status::of_counted(code))
+    }
+}

@@ -1,0 +1,364 @@
+//! The streams that steps of a flow hold open on one connection: what came on each, which step awaits what, and how each ended.
+//!
+//! What comes while nobody awaits it is kept, within a bound, for the steps behind; `finish` takes all of it for its response. A stream
+//! that ends tells the step that is on it, or else the next; the one after that opens another.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use wire::{Done, Ended, Event, ExchangeId, FaultKind, Sent};
+
+use super::compressed::{self, Encoding};
+use super::expect::{Body, Came};
+use super::said::EXCERPT_BOUND;
+use super::status;
+use super::steps::{Holds, Step};
+use super::{framing, held_ends};
+use crate::awaited::{Await, Like};
+use values::kept::{Budget, Kept};
+use values::verify::header::Lines;
+
+/// So many messages of a stream are kept for steps behind, and so many bytes of them.
+const MOST_KEPT: usize = 1000;
+const MOST_BYTES: usize = 1 << 20;
+
+/// Why a step on a stream that nobody opened fails.
+pub const NOT_OPEN: &str = "the stream is not open: it ended before, or the step that opens it was left out";
+/// Why a step fails while another is under way.
+pub const BUSY: &str = "another step of its user is under way on the stream; write them one after the other";
+/// Why a stream cannot be opened on the user's connection.
+pub const NO_ROOM: &str = "the server takes no more streams on the connection of this user";
+
+/// All of one connection.
+#[derive(Debug)]
+pub struct Held {
+    pub rules: Arc<Holds>,
+    streams: Vec<Line>,
+    /// What ends the step that was just begun.
+    there: Option<There>,
+}
+
+/// One stream.
+#[derive(Debug, Default)]
+pub struct Line {
+    /// Its stream of HTTP/2; 0: it is not open.
+    pub id: u32,
+    /// No step was on it but the one that opened it.
+    fresh: bool,
+    /// The message under way, with its prefix.
+    coming: Body,
+    kept: VecDeque<(Kept, u32)>,
+    metadata: [Lines; 2],
+    awaiting: Option<Awaiting>,
+    over: Option<Over>,
+}
+
+/// A step under way.
+#[derive(Debug)]
+pub struct Awaiting {
+    pub id: ExchangeId,
+    pub step: usize,
+    pub random: u64,
+    /// What it awaits, where that has slots.
+    pub like: Option<Like>,
+    /// What came for one that hears all to the end.
+    pub response: Body,
+    pub messages: u32,
+    pub payload: u64,
+}
+
+/// How a stream ended.
+#[derive(Clone, Debug)]
+pub struct Over {
+    /// None: nothing was said that is one.
+    pub status: Option<u32>,
+    /// It was broken or lost, whatever its status.
+    pub fault: Option<FaultKind>,
+    pub said: String,
+}
+
+/// What ends a step at once.
+#[derive(Debug)]
+enum There {
+    /// One of the messages that are kept.
+    Message(usize, usize),
+    /// The end of the stream, which came before.
+    End(usize),
+    /// It cannot be carried out.
+    Cannot(ExchangeId, FaultKind, String),
+}
+
+impl Held {
+    pub fn new(rules: Arc<Holds>) -> Held {
+        let streams = rules.streams.iter().map(|_| Line::default()).collect();
+        Held { rules, streams, there: None }
+    }
+
+    /// A stream by its number.
+    pub fn line(&mut self, stream: usize) -> &mut Line {
+        &mut self.streams[stream]
+    }
+
+    /// Messages that nobody awaited.
+    pub fn unheard(&self) -> u32 {
+        self.streams.iter().map(|line| line.kept.len() as u32).sum()
+    }
+
+    /// The step cannot be carried out.
+    #[cold]
+    pub fn cannot(&mut self, id: ExchangeId, kind: FaultKind, why: impl Into<String>) -> Sent {
+        self.there = Some(There::Cannot(id, kind, why.into()));
+        Sent::There
+    }
+
+    /// A step waits from now on, unless what ends it is there.
+    pub fn waits(&mut self, mut awaiting: Awaiting, budget: &Budget) -> Sent {
+        let Held { rules, streams, there } = self;
+        let step = &rules.steps[awaiting.step];
+        let line = &mut streams[step.stream];
+        if step.finish {
+            while let Some((message, size)) = line.kept.pop_front() {
+                awaiting.hears(&message, size, step, budget);
+            }
+        } else if !step.says
+            && let Some(at) = line.kept.iter().position(|(message, _)| awaiting.is_for(step, message, budget))
+        {
+            // What was said before cannot be the answer to what is said now.
+            *there = Some(There::Message(step.stream, at));
+        }
+        if there.is_none() && line.over.is_some() {
+            *there = Some(There::End(step.stream));
+        }
+        line.awaiting = Some(awaiting);
+        if there.is_some() { Sent::There } else { Sent::Asked }
+    }
+
+    /// What ends a step was there before it.
+    #[cold]
+    pub fn tell(&mut self, budget: &Budget, done: &mut Done) {
+        let Held { rules, streams, there } = self;
+        match there.take() {
+            None => {}
+            Some(There::Cannot(id, fault, why)) => fails(id, (fault, 0), why.into(), done),
+            Some(There::Message(stream, at)) => {
+                let line = &mut streams[stream];
+                if let (Some(awaiting), Some((message, size))) = (line.awaiting.take(), line.kept.remove(at)) {
+                    awaiting.ends(&rules.steps, (&message, size), &line.metadata, (budget, done));
+                }
+            }
+            Some(There::End(stream)) => {
+                if let Some(over) = streams[stream].over.take() {
+                    self.ends(stream, over, (budget, done));
+                }
+            }
+        }
+    }
+
+    /// Where the metadata goes that comes first or `last`, where it is looked into.
+    pub fn metadata(&mut self, stream: usize, last: bool) -> Option<&mut Lines> {
+        let wanted = self.rules.streams[stream].metadata;
+        wanted.then(|| &mut self.streams[stream].metadata[usize::from(last)])
+    }
+
+    /// A piece of a message, its prefix among it.
+    pub fn piece(&mut self, stream: usize, bytes: &[u8], budget: &Budget) {
+        self.streams[stream].coming.feed(bytes, budget);
+    }
+
+    /// The message under way is whole.
+    pub fn message(&mut self, stream: usize, size: u32, encoding: Encoding, (budget, done): (&Budget, &mut Done)) {
+        let Held { rules, streams, .. } = self;
+        let line = &mut streams[stream];
+        let plain = plain(&std::mem::take(&mut line.coming), encoding);
+        if let Some(awaiting) = line.awaiting.as_mut().filter(|awaiting| rules.steps[awaiting.step].finish) {
+            if awaiting.messages == 0 {
+                done.push(Event::FirstByte(awaiting.id));
+            }
+            done.push(Event::Message(awaiting.id, size));
+            match &plain {
+                Ok(message) => awaiting.hears(message, size, &rules.steps[awaiting.step], budget),
+                Err(why) => awaiting.misses(size, why),
+            }
+            return;
+        }
+        let message = match plain {
+            Ok(message) => message,
+            Err(why) => {
+                // Whether it is the one that is awaited cannot be told.
+                match line.awaiting.take() {
+                    Some(awaiting) => {
+                        let failed = rules.steps[awaiting.step].expected.all_failed();
+                        done.failed(awaiting.id, failed.bits());
+                        fails(awaiting.id, (FaultKind::WrongBody, 0), why.into(), done);
+                    }
+                    None => done.push(Event::Unsolicited(size)),
+                }
+                return;
+            }
+        };
+        let is_for = |awaiting: &mut Awaiting| awaiting.is_for(&rules.steps[awaiting.step], &message, budget);
+        if let Some(awaiting) = line.awaiting.take_if(is_for) {
+            done.push(Event::FirstByte(awaiting.id));
+            done.push(Event::Message(awaiting.id, size));
+            return awaiting.ends(&rules.steps, (&message, size), &line.metadata, (budget, done));
+        }
+        line.keep(&message, size, budget, done);
+    }
+
+    /// A stream ended: the step that is on it is told, or else the next one.
+    pub fn ends(&mut self, stream: usize, over: Over, (budget, done): (&Budget, &mut Done)) {
+        let line = &mut self.streams[stream];
+        line.id = 0;
+        line.coming = Body::default();
+        let Some(awaiting) = line.awaiting.take() else {
+            line.over = Some(over);
+            return;
+        };
+        held_ends::told(awaiting, &self.rules.steps, &line.metadata, &over, (budget, done));
+        // They were for steps on a stream that is no more.
+        self.forget(stream, done);
+    }
+
+    /// The peer did nothing for a stream: the step that opened it may be sent again.
+    pub fn refused(&mut self, stream: usize, why: &'static str, told: (&Budget, &mut Done)) {
+        let line = &mut self.streams[stream];
+        let fresh = line.fresh;
+        if let Some(awaiting) = line.awaiting.take_if(|_| fresh) {
+            *line = Line::default();
+            return told.1.push(Event::Refused(awaiting.id));
+        }
+        self.ends(stream, Over { status: None, fault: Some(FaultKind::Closed), said: why.to_owned() }, told);
+    }
+
+    /// The stream on which this step is under way, which is given up, and whether it hears all to the end.
+    pub fn cancel(&mut self, id: ExchangeId) -> Option<(usize, bool)> {
+        let is_it = |line: &Line| line.awaiting.as_ref().is_some_and(|awaiting| awaiting.id == id);
+        let stream = self.streams.iter().position(is_it)?;
+        let step = self.streams[stream].awaiting.take()?.step;
+        let step = &self.rules.steps[step];
+        Some((stream, step.finish || matches!(step.awaits, Await::Any)))
+    }
+
+    fn forget(&mut self, stream: usize, done: &mut Done) {
+        let kept = self.streams[stream].kept.drain(..);
+        kept.for_each(|(_, size)| done.push(Event::Unsolicited(size)));
+    }
+}
+
+impl Line {
+    /// A step has opened it.
+    pub fn opened(&mut self, id: u32) {
+        *self = Line { id, fresh: true, ..Line::default() };
+    }
+
+    /// Another step is on it.
+    pub fn goes_on(&mut self) {
+        self.fresh = false;
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.over.is_some()
+    }
+
+    pub fn is_busy(&self) -> bool {
+        self.awaiting.is_some()
+    }
+
+    /// It was given up, since a step on it awaited in vain: the next hears of it.
+    pub fn given_up(&mut self) {
+        let (status, said) =
+            (Some(status::CANCELLED), "a step before awaited in vain, and gave the stream up".to_owned());
+        (self.id, self.coming) = (0, Body::default());
+        self.over = Some(Over { status, fault: None, said });
+    }
+
+    fn keep(&mut self, message: &[u8], size: u32, budget: &Budget, done: &mut Done) {
+        let mut kept = Kept::default();
+        if !kept.add(message, budget) {
+            return done.push(Event::Unsolicited(size));
+        }
+        self.kept.push_back((kept, size));
+        let bytes = |kept: &VecDeque<(Kept, u32)>| kept.iter().map(|(message, _)| message.len()).sum::<usize>();
+        while self.kept.len() > MOST_KEPT || self.kept.len() > 1 && bytes(&self.kept) > MOST_BYTES {
+            let Some((_, size)) = self.kept.pop_front() else { break };
+            done.push(Event::Unsolicited(size));
+        }
+    }
+}
+
+impl Awaiting {
+    fn is_for(&self, step: &Step, message: &[u8], budget: &Budget) -> bool {
+        let like = match (&self.like, &step.awaits) {
+            (Some(like), _) | (None, Await::Like(like)) => like,
+            (None, _) => return true,
+        };
+        step.expected.written(message, budget).is_ok_and(|text| like.is(&text))
+    }
+
+    /// One more message of a response that is heard to its end.
+    fn hears(&mut self, message: &[u8], size: u32, step: &Step, budget: &Budget) {
+        self.messages = self.messages.saturating_add(1);
+        self.payload += u64::from(size);
+        if step.expected.wants_messages() {
+            let mut framed = Vec::with_capacity(message.len() + framing::PREFIX);
+            framing::put(message, &mut framed);
+            self.response.feed(&framed, budget);
+        }
+    }
+
+    fn misses(&mut self, size: u32, why: &str) {
+        self.messages = self.messages.saturating_add(1);
+        self.payload += u64::from(size);
+        self.response.miss(why);
+    }
+
+    /// What the step came to with this message.
+    fn ends(
+        self,
+        steps: &[Step],
+        (message, size): (&[u8], u32),
+        metadata: &[Lines; 2],
+        (budget, done): (&Budget, &mut Done),
+    ) {
+        let (id, expected) = (self.id, &steps[self.step].expected);
+        let payload = u64::from(size);
+        let mut body = Body::default();
+        if expected.wants_messages() {
+            let mut framed = Vec::with_capacity(message.len() + framing::PREFIX);
+            framing::put(message, &mut framed);
+            body.feed(&framed, budget);
+        }
+        let came = Came { heard: &body, metadata, status: status::OK, encoding: Encoding::Identity, messages: 1 };
+        match expected.look(&came, (budget, self.random)) {
+            Ok(taken) => {
+                if expected.takes() {
+                    done.push(Event::Learnt(id, Box::new(taken)));
+                }
+                let why = Cow::Borrowed("");
+                done.push(Event::Ended(Ended { id, fault: None, code: 0, payload, excerpt: None, follow: None, why }));
+            }
+            Err((fault, why)) => {
+                done.failed(id, expected.failed(&came, status::Statuses::USUAL, budget).bits());
+                let excerpt = done.wants_example(fault).then(|| {
+                    let text = expected.written(message, budget).unwrap_or_default();
+                    text.into_iter().take(EXCERPT_BOUND).collect()
+                });
+                let (fault, why) = (Some(fault), why.into());
+                done.push(Event::Ended(Ended { id, fault, code: 0, payload, excerpt, follow: None, why }));
+            }
+        }
+    }
+}
+
+/// A step that fails without a message.
+pub fn fails(id: ExchangeId, (fault, code): (FaultKind, u32), why: Cow<'static, str>, done: &mut Done) {
+    let fault = Some(fault);
+    done.push(Event::Ended(Ended { id, fault, code, payload: 0, excerpt: None, follow: None, why }));
+}
+
+/// A message as it was before it was compressed.
+fn plain(coming: &Body, encoding: Encoding) -> Result<Vec<u8>, String> {
+    let framed = compressed::undone(coming.kept()?, encoding)?;
+    Ok(framed.get(framing::PREFIX..).unwrap_or_default().to_vec())
+}

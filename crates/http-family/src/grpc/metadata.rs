@@ -1,0 +1,60 @@
+//! Metadata of a call (`-H 'name: value'`), checked: gRPC over HTTP/2, «Custom-Metadata».
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::general_purpose::NO_PAD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use wire::Complaint;
+
+use crate::marks::Marks;
+use values::template::Guard;
+
+/// Base64 with or without padding, as both must be taken.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+/// Base64 without padding, as it should be sent.
+const PLAIN: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, NO_PAD);
+
+/// Fields that a call has of its own.
+const OWN: [&str; 4] = ["te", "content-type", "grpc-timeout", "grpc-status"];
+/// Fields of an HTTP/1.1 connection, which HTTP/2 does not have (RFC 9113 8.2.2).
+const OF_CONNECTIONS: [&str; 5] = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
+
+/// A piece of metadata: its name in small letters, and its value as it is sent.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read(text: &str, marks: &mut Marks) -> Result<(String, String), Complaint> {
+    let text = &*marks.take(text, "--header", Guard::Line)?;
+    let wrong = |trouble: String| Complaint::new("--header", format!("\"{text}\" {trouble}"));
+    let (name, value) = text
+        .split_once(':')
+        .filter(|(name, _)| !name.is_empty())
+        .ok_or_else(|| wrong("has no name before a colon; write NAME: VALUE".into()))?;
+    let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
+    if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) {
+        return Err(wrong("has a name with characters other than letters, digits and - _ .".into()));
+    }
+    if OWN.contains(&name.as_str()) || OF_CONNECTIONS.contains(&name.as_str()) {
+        let instead = if name == "grpc-timeout" { "; write --deadline 500ms" } else { "; leave it out" };
+        return Err(wrong(format!("sets {name}, which belongs to every call{instead}")));
+    }
+    if marks.are_in(name.as_bytes()) {
+        return Err(wrong("has a slot in its name; write NAME: VALUE with slots in the value only".into()));
+    }
+    if marks.are_in(value.as_bytes()) {
+        return Ok((name, marks.settled(value)?));
+    }
+    if name.ends_with("-bin") {
+        let bytes = LENIENT.decode(value).map_err(|_| {
+            wrong("ends in -bin, and its value is not Base64; write for instance trace-bin: AAEC".into())
+        })?;
+        return Ok((name, PLAIN.encode(bytes)));
+    }
+    if value.bytes().any(|b| !(0x20..0x7f).contains(&b)) {
+        return Err(wrong("has a value that is not printable ASCII; give it a name ending in -bin, in Base64".into()));
+    }
+    Ok((name, value.to_owned()))
+}

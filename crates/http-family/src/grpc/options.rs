@@ -1,0 +1,295 @@
+//! The options of gRPC and what was wished by them, checked before anything is sent.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use measure::Nanos;
+use wire::{Asked, Complaint, OptionSpec, Takes, option};
+
+use super::metadata;
+use super::status::Statuses;
+use crate::identity;
+use crate::marks::{Marks, NO_SLOTS};
+use values::capture::CAPTURE;
+use values::capture::{self, Capture};
+use values::file;
+use values::span;
+use values::verify::header::Header;
+use values::verify::json::Json;
+use values::verify::lines;
+
+/// The options, in the order the help shows them.
+pub const OPTIONS: &[OptionSpec] = &[
+    option(
+        "proto",
+        Takes::Many("FILE"),
+        "Read services from this .proto file, repeatable (default: server reflection)",
+        "从该 .proto 文件读取服务定义，可重复；不给出时通过服务器反射获取",
+    ),
+    option(
+        "import-path",
+        Takes::Many("DIR"),
+        "Directory to search for imports of --proto files, repeatable",
+        "查找 --proto 文件所导入文件的目录，可重复",
+    ),
+    option(
+        "data",
+        Takes::Many("JSON"),
+        "A message as JSON, repeatable: the messages of a stream, or calls to choose from",
+        "JSON 格式的消息，可重复：流中的各条消息，或供选择的多个调用",
+    ),
+    option(
+        "data-file",
+        Takes::One("FILE"),
+        "Read messages from FILE: one JSON object per line",
+        "从文件读取消息，每行一个 JSON 对象",
+    ),
+    OptionSpec {
+        short: Some('H'),
+        ..option(
+            "header",
+            Takes::Many("NAME: VALUE"),
+            "Send metadata; the value of a name ending in -bin is Base64; @FILE: that of FILE",
+            "发送元数据；名称以 -bin 结尾时其值为 Base64；@FILE 从文件读取",
+        )
+    },
+    identity::BEARER,
+    NO_SLOTS,
+    option(
+        "deadline",
+        Takes::One("TIME"),
+        "Tell the server how long a call may take (grpc-timeout): 500ms, 2s",
+        "告知服务器调用的最长时间（grpc-timeout）：500ms、2s",
+    ),
+    option(
+        "lockstep",
+        Takes::Nothing,
+        "In a bidirectional stream, wait for a reply before sending the next message",
+        "在双向流中，收到上一条消息的应答后才发送下一条",
+    ),
+    option(
+        "stream",
+        Takes::One("NAME"),
+        "At a step of a flow: the stream it is on, which its first step opens and which is held open over steps",
+        "流程步骤所在的流：由其首个步骤打开，并跨步骤保持",
+    ),
+    option(
+        "one-way",
+        Takes::Nothing,
+        "At a step on a stream: say the message, and await none",
+        "流上的步骤：只发送消息，不等待应答",
+    ),
+    option(
+        "await",
+        Takes::One("WHAT"),
+        "At a step of a flow: the message it awaits: any, json $.type == 1, regex PATTERN or text TEXT",
+        "流程步骤所等待的消息：any、json $.type == 1、regex 表达式、text 文本",
+    ),
+    option(
+        "finish",
+        Takes::Nothing,
+        "At a step on a stream: half-close it, and hear all to the end, where its status is",
+        "流上的步骤：半关闭该流，接收至其结束并检查状态",
+    ),
+    option(
+        "compress",
+        Takes::Nothing,
+        "Compress messages with gzip (grpc-encoding)",
+        "以 gzip 压缩发送的消息（grpc-encoding）",
+    ),
+    option("streams", Takes::One("N"), "Users sharing a connection (default 1)", "共享一个连接的用户数（默认 1）"),
+    option(
+        "expect-status",
+        Takes::One("LIST"),
+        "Statuses that count as success: OK,NOT_FOUND (default OK)",
+        "视为成功的状态：OK,NOT_FOUND（默认 OK）",
+    ),
+    option(
+        "expect-json",
+        Takes::Many("RULE"),
+        "Fail a call with status OK unless each response message, as JSON, matches the rule: '$.reply.id == 7'",
+        "状态为 OK 但响应消息（JSON 形式）不符合规则的调用计为失败：'$.reply.id == 7'",
+    ),
+    option(
+        "expect-messages",
+        Takes::One("N"),
+        "Fail a call with status OK unless its response has so many messages: 3, 1..5, 1..",
+        "状态为 OK 但响应消息数不符的调用计为失败：3、1..5、1..",
+    ),
+    option(
+        "expect-header",
+        Takes::Many("NAME: VALUE"),
+        "Fail a call unless its initial metadata has this; * in VALUE is any text, NAME alone any value",
+        "初始元数据缺少该项的调用计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
+    ),
+    option(
+        "expect-trailer",
+        Takes::Many("NAME: VALUE"),
+        "Fail a call unless its trailing metadata has this; * in VALUE is any text, NAME alone any value",
+        "尾部元数据缺少该项的调用计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
+    ),
+];
+
+/// The options that one URL of a run may have for itself: those that make its calls.
+pub const OF_ONE_URL: &[&str] = &[
+    "header",
+    "bearer",
+    "data",
+    "data-file",
+    "deadline",
+    "stream",
+    "one-way",
+    "await",
+    "finish",
+    "lockstep",
+    "compress",
+    "expect-status",
+    "expect-json",
+    "expect-messages",
+    "expect-header",
+    "expect-trailer",
+    CAPTURE,
+];
+
+/// What responses have: their message as JSON, a list of them where there are several; metadata in front of it and behind it.
+const KNOWN: &[&str] = &["json", "regex", "between", "header", "trailer", "status", "body"];
+
+/// What was wished, checked.
+#[derive(Debug)]
+pub struct Wishes {
+    /// `.proto` files.
+    pub protos: Vec<String>,
+    /// Where their imports are.
+    pub imports: Vec<String>,
+    /// Texts of messages, and where they stand.
+    pub texts: Vec<(String, String)>,
+    /// Names and values.
+    pub metadata: Vec<(String, String)>,
+    /// `grpc-timeout`.
+    pub deadline: Option<String>,
+    /// One message of a stream at a time.
+    pub lockstep: bool,
+    /// Messages are sent compressed.
+    pub compress: bool,
+    /// Exchanges that share a connection.
+    pub streams: u32,
+    /// What counts as a success.
+    pub success: Statuses,
+    /// It was said.
+    pub says_status: bool,
+    /// What the messages of responses must hold.
+    pub expected: Arc<[Json]>,
+    /// How many of them there must be.
+    pub messages: Option<RangeInclusive<u64>>,
+    /// What the metadata in front of them must, and that behind them.
+    pub metadata_expected: Arc<[Vec<Header>; 2]>,
+    /// What is taken out of them.
+    pub captures: Arc<[(u16, Capture)]>,
+}
+
+impl Wishes {
+    /// Reads the options of a run, and the files of messages they name.
+    ///
+    /// # Errors
+    /// The first mistake found.
+    pub fn read(asked: &Asked, marks: &mut Marks) -> Result<Wishes, Complaint> {
+        let protos = asked.values("proto").to_vec();
+        if protos.is_empty() && !asked.values("import-path").is_empty() {
+            return Err(Complaint::new("--import-path", "needs --proto; add --proto FILE"));
+        }
+        Ok(Wishes {
+            protos,
+            imports: asked.values("import-path").to_vec(),
+            texts: texts(asked)?,
+            metadata: asked
+                .values("header")
+                .iter()
+                .map(|text| metadata::read(text, marks))
+                .collect::<Result<_, _>>()?,
+            deadline: asked.value("deadline").map(deadline).transpose()?,
+            lockstep: asked.switch("lockstep"),
+            compress: asked.switch("compress"),
+            streams: asked.value("streams").map_or(Ok(1), streams)?,
+            success: asked.value("expect-status").map_or(Ok(Statuses::USUAL), statuses)?,
+            says_status: asked.value("expect-status").is_some(),
+            expected: rules(asked)?,
+            messages: span::wished(asked, "expect-messages", "messages")?,
+            metadata_expected: Arc::new([lines(asked, "expect-header")?, lines(asked, "expect-trailer")?]),
+            captures: capture::wished(asked, ("a gRPC response", KNOWN))?.into(),
+        })
+    }
+}
+
+fn rules(asked: &Asked) -> Result<Arc<[Json]>, Complaint> {
+    let rules = asked.values("expect-json").iter().map(|text| Json::parse(text));
+    rules.collect::<Result<_, _>>().map_err(|trouble| Complaint::new("--expect-json", trouble))
+}
+
+fn texts(asked: &Asked) -> Result<Vec<(String, String)>, Complaint> {
+    let mut texts = Vec::new();
+    for text in asked.values("data") {
+        if let Some(file) = text.strip_prefix('@') {
+            return Err(Complaint::new("--data", format!("files are not read here; write --data-file {file}")));
+        }
+        texts.push(("--data".to_owned(), text.clone()));
+    }
+    if let Some(path) = asked.value("data-file") {
+        if !texts.is_empty() {
+            let trouble = "does not go with --data; put all messages in the file, or none";
+            return Err(Complaint::new("--data-file", trouble));
+        }
+        let text = file::text("--data-file", path)?;
+        texts.push((path.to_owned(), text));
+    }
+    Ok(texts)
+}
+
+fn streams(text: &str) -> Result<u32, Complaint> {
+    text.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(|| {
+        Complaint::new("--streams", format!("\"{text}\" is not a number from 1 to 100000; write for instance 10"))
+    })
+}
+
+fn statuses(text: &str) -> Result<Statuses, Complaint> {
+    Statuses::parse(text).map_err(|part| {
+        let trouble = format!("\"{part}\" is not a gRPC status; write names separated by commas, such as OK,NOT_FOUND");
+        Complaint::new("--expect-status", trouble)
+    })
+}
+
+/// The value of `grpc-timeout`: at most eight digits and a unit.
+fn deadline(text: &str) -> Result<String, Complaint> {
+    let time = duration(text).filter(|time| time.0 > 0).ok_or_else(|| {
+        Complaint::new(
+            "--deadline",
+            format!(
+                "\"{text}\" is not a time above zero with a unit; write for instance \
+            500ms"
+            ),
+        )
+    })?;
+    const UNITS: [(u64, char); 5] =
+        [(1, 'n'), (1_000, 'u'), (1_000_000, 'm'), (1_000_000_000, 'S'), (60_000_000_000, 'M')];
+    // The coarsest unit that says it exactly, else the finest that has room; rounded up, so that it is never shorter.
+    let fits = |(size, _): &&(u64, char)| time.0.div_ceil(*size) < 100_000_000;
+    let exact = UNITS[..4].iter().rev().filter(fits).find(|(size, _)| time.0.is_multiple_of(*size));
+    let (size, unit) = exact.or_else(|| UNITS.iter().find(fits)).unwrap_or(&UNITS[4]);
+    Ok(format!("{}{unit}", time.0.div_ceil(*size).min(99_999_999)))
+}
+
+/// A number and its unit.
+fn duration(text: &str) -> Option<Nanos> {
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (number, unit) = text.split_at(split);
+    let size = match unit {
+        "ns" => 1.0,
+        "us" | "µs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "m" | "min" => 60e9,
+        "h" => 3600e9,
+        _ => return None,
+    };
+    let nanos = number.parse::<f64>().ok()? * size;
+    (nanos.is_finite() && nanos < 1e19).then_some(Nanos(nanos.round() as u64))
+}

@@ -1,0 +1,80 @@
+//! What must hold for any bytes at all as an answer: no panic, one end for each call, and the same outcome wherever the
+//! bytes are cut. Called by the property tests and the fuzz target; panics where something does not hold.
+
+use std::sync::Arc;
+
+use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol};
+
+use super::Grpc;
+use values::capture::Taken;
+
+/// What looks into metadata.
+const BEHIND: (&str, &[(&str, &str)]) = ("Unary", &[("expect-header", "a: *"), ("expect-trailer", "b: c*")]);
+
+/// What takes values out of metadata, of messages and of the status.
+const TAKEN: [(&str, &[(&str, &str)]); 3] = [
+    ("Unary", &[("capture", "a header a | default -")]),
+    ("Unary", &[("capture", "a trailer b"), ("expect-status", "NOT_FOUND")]),
+    ("Bidi", &[("capture", "a json $[*].text | all")]),
+];
+
+/// Holds the client half against these bytes as what a server says, also cut at `at`.
+pub fn answer(bytes: &[u8], at: usize) {
+    let plain: [(&str, &[(&str, &str)]); 4] =
+        [("Unary", &[]), ("Bidi", &[("lockstep", "")]), ("Unary", &[("expect-json", "$.text == a")]), BEHIND];
+    for (method, options) in plain.into_iter().chain(TAKEN) {
+        let dialogue = dialogue(method, options);
+        let (a, b) = bytes.split_at(at.min(bytes.len()));
+        let whole = played(&dialogue, [bytes].into_iter());
+        assert_eq!(played(&dialogue, [a, b].into_iter()), whole);
+        assert_eq!(played(&dialogue, bytes.chunks(1)), whole);
+    }
+}
+
+fn dialogue(method: &str, options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
+    let mut asked = Asked { variables: ["a".to_owned()].into(), ..Asked::default() };
+    asked.urls.push(AskedUrl { url: format!("grpc://h/brunt.Target/{method}"), weight: 1.0 });
+    asked.options.insert("streams".into(), vec!["2".into()]);
+    asked.options.insert("data".into(), vec!["{\"text\": \"a\"} {} {}".into()]);
+    options.iter().for_each(|(name, value)| drop(asked.options.insert((*name).into(), vec![(*value).into()])));
+    Grpc.prepare(&asked).expect("a good plan")
+}
+
+/// What became of two calls, and why the connection broke.
+type Outcome = (Vec<String>, Option<Broken>);
+
+fn played<'a>(dialogue: &Arc<dyn Dialogue>, mut pieces: impl Iterator<Item = &'a [u8]>) -> Outcome {
+    let mut session = dialogue.session(&Origin::default(), &Established::default());
+    let (mut out, mut done) = (Out::default(), Done::default());
+    session.open(&mut out);
+    for id in 0..2 {
+        let request = &dialogue.requests()[0].request;
+        session.submit(ExchangeId(id), request, &Fill::default(), &mut out).expect("room");
+    }
+    let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err());
+    session.closed(&mut done);
+    let mut ends = [0; 2];
+    let mut events = Vec::new();
+    for event in done.events.drain(..) {
+        match event {
+            // Whether the first byte is told apart from the rest depends on the pieces.
+            Event::FirstByte(_) => {}
+            Event::Message(id, size) => events.push(format!("message {} {size}", id.0)),
+            Event::Ended(ended) => {
+                ends[ended.id.0 as usize] += 1;
+                events.push(format!("{} {:?} {} {}", ended.id.0, (ended.fault, &ended.why), ended.code, ended.payload));
+            }
+            Event::Refused(id) => {
+                ends[id.0 as usize] += 1;
+                events.push(format!("{} refused", id.0));
+            }
+            Event::Learnt(id, lesson) => events.push(format!("{} {:?}", id.0, lesson.downcast_ref::<Taken>())),
+            Event::Word(word) => events.push(format!("word {word}")),
+            Event::Heartbeat | Event::Unsolicited(_) | Event::Owed | Event::Stray(_) | Event::Declined(_) => {
+                events.push("unasked".to_owned());
+            }
+        }
+    }
+    assert!(ends.iter().all(|n| *n <= 1), "a call ends once");
+    (events, broken)
+}

@@ -1,0 +1,89 @@
+//! What a header block of an answer says: the HTTP status, the status of gRPC, how messages are compressed.
+
+use super::compressed::Encoding;
+use crate::http2::hpack::{Fields, Malformed};
+use values::kept::Budget;
+use values::verify::header::Lines;
+
+/// The most of a status message that is kept as an example.
+pub const EXCERPT_BOUND: usize = 4096;
+
+/// What a header block said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    pub http: u16,
+    /// The content is gRPC's.
+    pub grpc: bool,
+    pub encoding: Encoding,
+    pub status: Option<u32>,
+}
+
+impl Said {
+    /// As one number: 10 bits, one, two, and the status with one more than it.
+    pub fn digest(self) -> u64 {
+        let status = self.status.map_or(0, |status| u64::from(status) + 1);
+        status << 13 | (self.encoding as u64) << 11 | u64::from(self.grpc) << 10 | u64::from(self.http & 1023)
+    }
+    /// From that number.
+    #[inline]
+    pub fn of_digest(digest: u64) -> Said {
+        let status = (digest >> 13).checked_sub(1).map(|status| status as u32);
+        let encoding = Encoding::ALL[(digest >> 11 & 3) as usize];
+        Said { http: (digest & 1023) as u16, grpc: digest >> 10 & 1 != 0, encoding, status }
+    }
+}
+
+/// Reads a block: what it said, and the status message if there is one. `keep`: where its fields are kept.
+pub fn read(
+    fields: &mut Fields<'_>,
+    mut keep: Option<(&mut Lines, &Budget)>,
+) -> Result<(Said, Option<String>), Malformed> {
+    let (mut said, mut message) = (Said::default(), None);
+    while let Some((name, value)) = fields.next()? {
+        if let Some((lines, budget)) = &mut keep {
+            match name {
+                [b':', ..] => {}
+                b"grpc-message" => lines.field(name, unescaped(value).as_bytes(), budget),
+                _ => lines.field(name, value, budget),
+            }
+        }
+        match name {
+            b":status" => said.http = number(value).map_or(0, |n| n.min(1023) as u16),
+            b"content-type" => said.grpc = value.starts_with(b"application/grpc"),
+            b"grpc-encoding" => said.encoding = Encoding::of(value),
+            // What is no number is UNKNOWN, as other clients take it.
+            b"grpc-status" => said.status = Some(number(value).unwrap_or(2)),
+            b"grpc-message" if !value.is_empty() => message = Some(unescaped(value)),
+            _ => {}
+        }
+    }
+    Ok((said, message))
+}
+
+fn number(digits: &[u8]) -> Option<u32> {
+    let plain = !digits.is_empty() && digits.len() <= 9 && digits.iter().all(u8::is_ascii_digit);
+    plain.then(|| digits.iter().fold(0, |n, digit| n * 10 + u32::from(digit - b'0')))
+}
+
+/// Undoes the percent-encoding of a status message; what is no escape stays as it is.
+fn unescaped(text: &[u8]) -> String {
+    let mut plain = Vec::with_capacity(text.len().min(EXCERPT_BOUND));
+    let mut rest = text;
+    while let Some((&first, more)) = rest.split_first() {
+        let hex = |b: u8| (b as char).to_digit(16);
+        match (first, more) {
+            (b'%', [a, b, behind @ ..]) if hex(*a).is_some() && hex(*b).is_some() => {
+                plain.push((hex(*a).unwrap_or(0) * 16 + hex(*b).unwrap_or(0)) as u8);
+                rest = behind;
+            }
+            _ => {
+                plain.push(first);
+                rest = more;
+            }
+        }
+        if plain.len() >= EXCERPT_BOUND {
+            break;
+        }
+    }
+    String::from_utf8_lossy(&plain).into_owned()
+}

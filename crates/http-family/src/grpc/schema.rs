@@ -1,0 +1,201 @@
+//! Which services and methods there are: from `.proto` files, read without protoc, or from descriptors a server tells.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use prost_reflect::{DescriptorPool, MethodDescriptor, ServiceDescriptor};
+use protox::Compiler;
+use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
+use wire::Complaint;
+
+use super::editions;
+use super::nearest::nearest;
+use super::sources::Sources;
+use values::file;
+
+/// The services and methods that calls can be made to.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    pool: DescriptorPool,
+    /// Where it is from: the place of complaints about it.
+    source: &'static str,
+}
+
+/// The files that come with the program.
+#[derive(Debug)]
+struct Built;
+
+impl FileResolver for Built {
+    fn open_file(&self, name: &str) -> Result<File, protox::Error> {
+        let source = match name {
+            "health.proto" => include_str!("proto/health.proto"),
+            "reflection.proto" => include_str!("proto/reflection.proto"),
+            "target.proto" => include_str!("proto/target.proto"),
+            _ => return Err(protox::Error::file_not_found(name)),
+        };
+        File::from_source(name, source)
+    }
+}
+
+impl Schema {
+    /// Health checking, reflection and the built-in target, which need no file.
+    ///
+    /// # Errors
+    /// Never: the files come with the program, and a test reads them.
+    pub fn built() -> Result<Schema, Complaint> {
+        static BUILT: OnceLock<Result<DescriptorPool, Complaint>> = OnceLock::new();
+        let compiled = || {
+            let mut compiler = Compiler::with_file_resolver(Built);
+            for name in ["health.proto", "reflection.proto", "target.proto"] {
+                compiler.open_file(name).map_err(|error| Complaint::new(name, error.to_string()))?;
+            }
+            Ok(compiler.descriptor_pool())
+        };
+        BUILT.get_or_init(compiled).clone().map(|pool| Schema { pool, source: "URL" })
+    }
+
+    /// Everything it describes.
+    pub fn pool(&self) -> &DescriptorPool {
+        &self.pool
+    }
+
+    /// Reads `.proto` files with what they import: from `--import-path`, the files' own directories and the current one.
+    ///
+    /// # Errors
+    /// The file and line, and what is wrong there.
+    pub fn of_files(files: &[String], imports: &[String]) -> Result<Schema, Complaint> {
+        let mut roots: Vec<PathBuf> = imports.iter().map(PathBuf::from).collect();
+        if let Some(missing) = roots.iter().find(|root| !file::is_directory(root)) {
+            let trouble =
+                format!("{} is not a directory; write the directory that imports start from", missing.display());
+            return Err(Complaint::new("--import-path", trouble));
+        }
+        let own = files.iter().map(|file| match Path::new(file).parent() {
+            Some(parent) if parent != Path::new("") => parent.to_path_buf(),
+            _ => PathBuf::from("."),
+        });
+        roots.extend(own);
+        roots.push(PathBuf::from("."));
+        let mut seen = Vec::new();
+        roots.retain(|root| {
+            !seen.contains(root) && {
+                seen.push(root.clone());
+                true
+            }
+        });
+        let mut resolver = ChainFileResolver::new();
+        for root in roots {
+            resolver.add(Sources::of(root));
+        }
+        resolver.add(GoogleFileResolver::new());
+        let mut compiler = Compiler::with_file_resolver(resolver);
+        compiler.include_imports(true);
+        for path in files {
+            file::text("--proto", path)?;
+            compiler.open_file(path).map_err(|error| not_compiled(path, &error))?;
+        }
+        Ok(Schema { pool: compiler.descriptor_pool(), source: "--proto" })
+    }
+
+    /// Takes file descriptors, encoded, in any order.
+    ///
+    /// # Errors
+    /// Why they do not fit together.
+    pub fn of_descriptors<'a>(files: impl IntoIterator<Item = &'a [u8]>) -> Result<Schema, String> {
+        // FileDescriptorSet: repeated FileDescriptorProto file = 1.
+        let mut set = Vec::new();
+        for file in files {
+            let lowered = editions::lowered(file)?;
+            let file = lowered.as_deref().unwrap_or(file);
+            set.push(0x0a);
+            varint(file.len() as u64, &mut set);
+            set.extend_from_slice(file);
+        }
+        let pool = DescriptorPool::decode(&set[..]).map_err(|error| error.to_string())?;
+        Ok(Schema { pool, source: "URL" })
+    }
+
+    /// The method of a service.
+    ///
+    /// # Errors
+    /// What there is instead, with the nearest name first.
+    pub fn method(&self, service: &str, method: &str) -> Result<MethodDescriptor, Complaint> {
+        let Some(known) = self.pool.get_service_by_name(service) else {
+            if let Some(alone) = self.pool.get_service_by_name(&format!("{service}.{method}")) {
+                return Err(Complaint::new("URL", no_method(&alone)));
+            }
+            let services: Vec<String> = self.pool.services().map(|s| s.full_name().to_owned()).collect();
+            return Err(Complaint::new(self.source, unknown("service", service, &services)));
+        };
+        let found = known.methods().find(|m| m.name() == method);
+        found.ok_or_else(|| {
+            let methods: Vec<String> = known.methods().map(|m| m.name().to_owned()).collect();
+            Complaint::new("URL", unknown(&format!("method of {service}"), method, &methods))
+        })
+    }
+
+    /// True where it knows the service.
+    pub fn has(&self, service: &str) -> bool {
+        self.pool.get_service_by_name(service).is_some()
+    }
+
+    /// Every method as it stands in a URL, and how its messages flow.
+    pub fn listing(&self) -> Vec<String> {
+        let line = |m: MethodDescriptor| format!("{}/{} ({})", m.parent_service().full_name(), m.name(), shape(&m));
+        self.pool.services().flat_map(|s: ServiceDescriptor| s.methods().map(line).collect::<Vec<_>>()).collect()
+    }
+}
+
+/// How the messages of a method flow, for people.
+pub fn shape(method: &MethodDescriptor) -> &'static str {
+    match (method.is_client_streaming(), method.is_server_streaming()) {
+        (false, false) => "unary",
+        (true, false) => "client streaming",
+        (false, true) => "server streaming",
+        (true, true) => "bidirectional streaming",
+    }
+}
+
+/// A URL that names a service alone, with the methods there are.
+fn no_method(service: &ServiceDescriptor) -> String {
+    let name = service.full_name();
+    let methods: Vec<String> = service.methods().map(|m| format!("{name}/{} ({})", m.name(), shape(&m))).collect();
+    format!("names the service {name} but no method; write one of: {}", methods.join(", "))
+}
+
+/// A name that is not known, with what may have been meant.
+pub fn unknown(what: &str, name: &str, known: &[String]) -> String {
+    if let Some(meant) = nearest(name, known.iter().map(String::as_str)) {
+        return format!("there is no {what} {name}; write {meant}");
+    }
+    if known.is_empty() {
+        return format!("there is no {what} {name}, nor any other");
+    }
+    let more = if known.len() > 12 { ", ..." } else { "" };
+    let some: Vec<&str> = known.iter().take(12).map(String::as_str).collect();
+    format!("there is no {what} {name}; write one of {}{more}", some.join(", "))
+}
+
+/// What is wrong with a `.proto` file, in one sentence that names file and line.
+fn not_compiled(file: &str, error: &protox::Error) -> Complaint {
+    // The long form begins with `file:line:column: message`, and goes on with a drawing of the source.
+    let long = format!("{error:?}");
+    let first = long.lines().next().unwrap_or_default();
+    let said = error.to_string();
+    match first.strip_suffix(said.as_str()).and_then(|place| place.strip_suffix(": ")) {
+        Some(place) => Complaint::new("--proto", format!("{place}: {said}; fix the file")),
+        None if said.contains("import") => {
+            let trouble = format!("{file}: {said}; write --import-path DIR for the directory that imports start from");
+            Complaint::new("--proto", trouble)
+        }
+        None => Complaint::new("--proto", format!("{file}: {said}; fix the file")),
+    }
+}
+
+fn varint(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}

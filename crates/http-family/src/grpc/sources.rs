@@ -1,0 +1,101 @@
+//! `.proto` files of a directory, those of editions among them.
+//!
+//! The library that reads them knows proto2 and proto3. A file of an edition is written as one of proto3 is, but for
+//! features; it is read so, and what its features say is put into the descriptor (see [`super::editions`]).
+
+use std::path::{Path, PathBuf};
+
+use prost_reflect::prost::Message as _;
+use protox::file::{File, FileResolver, IncludeFileResolver};
+
+use super::editions;
+use values::file;
+
+/// The files below a directory.
+#[derive(Debug)]
+pub struct Sources {
+    directory: PathBuf,
+    plain: IncludeFileResolver,
+}
+
+impl Sources {
+    /// The files below this one.
+    pub fn of(directory: PathBuf) -> Sources {
+        Sources { plain: IncludeFileResolver::new(directory.clone()), directory }
+    }
+}
+
+impl FileResolver for Sources {
+    fn resolve_path(&self, path: &Path) -> Option<String> {
+        self.plain.resolve_path(path)
+    }
+
+    fn open_file(&self, name: &str) -> Result<File, protox::Error> {
+        let path = self.directory.join(name);
+        let text = path.to_str().filter(|_| file::is_file(&path)).and_then(|path| file::text("--proto", path).ok());
+        match text.as_deref().and_then(edition) {
+            Some((before, edition, after)) => of_edition(name, before, edition, after),
+            None if file::came_along() => match text {
+                Some(text) => File::from_source(name, &text),
+                None => Err(protox::Error::file_not_found(name)),
+            },
+            None => self.plain.open_file(name),
+        }
+    }
+}
+
+/// Where a file says its edition: what stands before, the edition, and what stands behind.
+fn edition(text: &str) -> Option<(&str, &str, &str)> {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches('\u{feff}').trim_start();
+        rest = match rest {
+            _ if rest.starts_with("//") => rest.split_once('\n')?.1,
+            _ if rest.starts_with("/*") => rest[2..].split_once("*/")?.1,
+            _ => break,
+        };
+    }
+    let before = &text[..text.len() - rest.len()];
+    let value = rest.strip_prefix("edition")?.trim_start().strip_prefix('=')?.trim_start();
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let (edition, after) = value[1..].split_once(quote)?;
+    Some((before, edition, after))
+}
+
+fn of_edition(name: &str, before: &str, edition: &str, after: &str) -> Result<File, protox::Error> {
+    let number: u64 = match edition {
+        "2023" => 1000,
+        "2024" => 1001,
+        _ => return Err(trouble(name, &format!("edition \"{edition}\" is not supported, only 2023 and 2024"))),
+    };
+    let parsed = File::from_source(name, &format!("{before}syntax = \"proto3\"{after}"))?;
+    let mut bytes = parsed.file_descriptor_proto().encode_to_vec();
+    editions::declare(number, &mut bytes);
+    let lowered = editions::lowered(&bytes).map_err(|why| trouble(name, &format!("it holds {why}")))?;
+    File::decode_file_descriptor_proto(&lowered.unwrap_or(bytes)[..]).map_err(|why| trouble(name, &why.to_string()))
+}
+
+fn trouble(name: &str, why: &str) -> protox::Error {
+    protox::Error::new(format!("{name}: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edition_is_found_behind_comments_and_nowhere_else() {
+        for (text, found) in [
+            ("edition = \"2023\";\n", Some("2023")),
+            ("// edition = \"1\";\n/* syntax\n= */ edition='2024' ;", Some("2024")),
+            ("\u{feff}  edition\n=\n\"2023\";", Some("2023")),
+            ("syntax = \"proto3\"; // edition = \"2023\";", None),
+            ("package edition;", None),
+            ("// nothing", None),
+            ("edition = 2023;", None),
+            ("", None),
+        ] {
+            assert_eq!(edition(text).map(|(_, edition, _)| edition), found, "{text}");
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! HTTP/1.1 as a plug-in: its schemes, its options, and everything a run will say in it, encoded before it starts.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use url::Url;
+use wire::{
+    Asked, Complaint, Dialogue, Established, Fill, Found, Memory, Names, OptionSpec, Origin, Protocol, Proxies,
+    Recalled, Requests, SHOWN, Session, Trace, Weighted,
+};
+
+use super::captured::Lesson;
+use super::filled::compiled;
+use super::judge::Judge;
+use super::of_one_url::{OF_ONE_URL, OF_RESPONSE};
+use super::options::{self, Wishes};
+use super::request::{Checks, Encoder, Recipe, Request, Rules, encode_listed};
+use super::session::{EXPECTS, Http1Session, LAST, SECURE};
+use super::withheld;
+use crate::cache::{self, Cache};
+use crate::cookies::{self, Jar};
+use crate::marks::Marks;
+use crate::resources::{self, Allowed, Heard, PageRule, RESOURCES};
+use values::template::Guard;
+use values::url_overrides;
+
+const ALPN: &[&[u8]] = &[b"http/1.1"];
+
+thread_local! {
+    /// A request whose response sets cookies, while its head is read.
+    static SENT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// HTTP/1.1 over TCP and TLS.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Http1;
+
+impl Protocol for Http1 {
+    fn name(&self) -> &'static str {
+        "http"
+    }
+
+    fn schemes(&self) -> &'static [&'static str] {
+        &["http", "https"]
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        options::OPTIONS
+    }
+
+    fn checks(&self, _url: &str) -> &'static [&'static str] {
+        super::judge::CHECKS
+    }
+    fn options_of_one_url(&self) -> &'static [&'static str] {
+        OF_ONE_URL
+    }
+
+    fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
+        let mut marks = Marks::new(asked);
+        match self.dialogue(asked, Arc::clone(&asked.proxies), &mut marks) {
+            Ok(dialogue) => Ok(Arc::new(dialogue)),
+            Err(complaint) => Err(marks.complaint(complaint)),
+        }
+    }
+}
+
+impl Http1 {
+    /// As [`Protocol::prepare`], with slots taken out of all texts. `proxies`: those that requests may be sent to, where they
+    /// are not all tunnels.
+    pub(crate) fn dialogue(
+        self,
+        asked: &Asked,
+        proxies: Arc<Proxies>,
+        marks: &mut Marks,
+    ) -> Result<Http1Dialogue, Complaint> {
+        let wishes = Wishes::read(asked, marks)?;
+        let (mut origins, mut recipes, mut names) = (Vec::new(), Vec::new(), Names::default());
+        let mut requests = Vec::with_capacity(asked.urls.len());
+        let mut encoder = (asked.urls.len() > 1).then(Encoder::default);
+        let own_has = |name: &str| asked.own.iter().any(|own| own.contains_key(name));
+        let follows = wishes.follows() || own_has("redirects") || wishes.pages().is_some() || own_has(RESOURCES);
+        let (mut others, mut pages) = (Vec::new(), Planned::default());
+        let (mut withheld, mut slots, mut once) = (false, false, true);
+        for (index, url) in asked.urls.iter().enumerate() {
+            let own = url_overrides::wished(asked, index, OF_ONE_URL, |asked| Wishes::read(asked, marks))?;
+            let wished = own.as_ref().unwrap_or(&wishes);
+            let mut recipe = wished.recipe(parse_url(&url.url, marks)?);
+            let expect_filled = wished.expect_filled().map(str::to_owned);
+            let called = asked.name(index).map_or_else(|| unnamed(&recipe, url), str::to_owned);
+            pages.add(wished, &mut recipe, called);
+            if let Some(own) = own.filter(|_| checked_apart(asked, index)) {
+                others.push(own.checks());
+                recipe.checks = u16::try_from(others.len()).map_err(|_| too_many())?;
+            }
+            let place = recipe.goes_by(&proxies).ok_or_else(|| no_url(&url.url, "it has no host"))?;
+            let origin = origins.iter().position(|o| *o == place).unwrap_or_else(|| {
+                origins.push(place);
+                origins.len() - 1
+            });
+            let request = match &mut encoder {
+                Some(encoder) => encoder.encode(&recipe, index as u32),
+                None => encode_listed(&recipe, index as u32),
+            };
+            let request = compiled(request, &mut recipe, (follows, expect_filled.as_deref()), marks)?;
+            withheld |= request.marks & EXPECTS != 0;
+            slots |= request.slots.is_some();
+            once &= request.marks & LAST != 0;
+            requests.push(Weighted::new(request, origin, url.weight));
+            match asked.name(index) {
+                Some(name) => names.add(name),
+                None => names.add(&unnamed(&recipe, url)),
+            }
+            if follows {
+                recipes.push(recipe);
+            }
+        }
+        if requests.is_empty() {
+            return Err(Complaint::new("URL", "none was given; write one, for instance http://127.0.0.1:8080/"));
+        }
+        let old = wishes.speaks_old();
+        withheld::check(asked, withheld)?;
+        let pages = pages.rules(&origins, &mut names, &mut others)?;
+        let mut rules = wishes.rules(others, (recipes, pages), proxies);
+        // What answers such a request decides about more than its status.
+        for checks in std::iter::once(&mut rules.first).chain(&mut rules.others).filter(|_| withheld) {
+            (checks.plain, checks.but_cookies) = (false, false);
+        }
+        let rules = Arc::new(rules);
+        let end = marks.end();
+        Ok(Http1Dialogue { requests, names, origins, rules, slots, once, old, end })
+    }
+}
+
+/// Everything a run will say in HTTP/1.1.
+#[derive(Debug)]
+pub struct Http1Dialogue {
+    pub(crate) requests: Vec<Weighted<Request>>,
+    names: Names,
+    pub(crate) origins: Vec<Origin>,
+    pub(crate) rules: Arc<Rules>,
+    /// Requests have slots.
+    pub(crate) slots: bool,
+    /// Each connection serves one request.
+    once: bool,
+    /// HTTP/1.0 is spoken.
+    old: bool,
+    /// After how many requests their data is at its end.
+    pub(crate) end: Option<u64>,
+}
+
+impl Http1Dialogue {
+    /// What a user's cache says of a request as it left, or would leave.
+    fn as_sent<T>(
+        &self,
+        request: &Request,
+        fill: &Fill,
+        memory: &mut Memory,
+        ask: impl FnOnce(&mut Cache, cache::Sent<'_>) -> Option<T>,
+    ) -> Option<T> {
+        let (iteration, secure) = (memory.iteration(), request.marks & SECURE != 0);
+        SENT.with_borrow_mut(|sent| {
+            put_head(request, &Fill { values: &memory.values, ..*fill }, sent);
+            if let Some(jar) = memory.get::<Jar>() {
+                jar.put_into(sent, 0, secure, fill.seconds());
+            }
+            let sent = cache::Sent { head: sent, secure, at: fill.unix_ns, iteration };
+            ask(memory.lasting_mut::<Cache>()?, sent)
+        })
+    }
+
+    /// An answer that a user may keep, or of which it learns that what it has is still good.
+    fn learn_cache(&self, request: &Request, fill: &Fill, heard: cache::Heard, memory: &mut Memory) {
+        let Some(rule) = &self.rules.cache else { return };
+        let mut saved = memory.saved;
+        if let cache::Heard::Confirmed(_, answer) = &heard {
+            saved.confirmed += 1;
+            saved.bytes += answer.size;
+        }
+        let kept = self.as_sent(request, fill, memory, |cache, sent| Some(cache.learn(rule, sent, heard)));
+        saved.unkept += u32::from(kept == Some(false));
+        memory.saved = saved;
+    }
+
+    /// What finds the resources of a page that answered a request, or tells of one that leads elsewhere.
+    fn found(&self, request: &Request, fill: &Fill, heard: Heard) -> Option<Found> {
+        let rules = &self.rules;
+        let recipe = request.own.as_deref().or_else(|| rules.recipes.get(request.listed as usize))?;
+        let recipe = request.slots.as_ref().map_or_else(|| recipe.clone(), |filled| filled.recipe(recipe, fill));
+        let Heard::Page(body) = heard else { return Some(resources::elsewhere()) };
+        let rule = rules.pages.get(usize::from(recipe.page).checked_sub(1)?)?;
+        Some(resources::found(body, rule, recipe, rules))
+    }
+}
+
+impl Dialogue for Http1Dialogue {
+    fn requests(&self) -> &dyn Requests {
+        &self.requests
+    }
+    fn origins(&self) -> &[Origin] {
+        &self.origins
+    }
+    fn names(&self) -> &Names {
+        &self.names
+    }
+    fn alpn(&self) -> &[&'static [u8]] {
+        ALPN
+    }
+    fn one_exchange_per_connection(&self) -> bool {
+        self.once
+    }
+    fn sent(&self, request: &wire::Request) -> Vec<u8> {
+        self.sent_with(request, &Fill::default())
+    }
+    fn sent_with(&self, request: &wire::Request, fill: &Fill) -> Vec<u8> {
+        let request = request.of::<Request>();
+        let (mut bytes, body) = match &request.slots {
+            None => (request.text().into_owned(), request.body()),
+            Some(filled) => {
+                let mut bytes = Vec::new();
+                filled.put_bytes(fill, &mut bytes);
+                (bytes, filled.tail())
+            }
+        };
+        let body = body.map(|body| &**body).unwrap_or_default();
+        bytes.extend_from_slice(&body[..body.len().min(SHOWN)]);
+        bytes
+    }
+    fn trace(&self, request: &wire::Request, fill: &Fill) -> Option<Trace> {
+        let request = request.of::<Request>();
+        match &request.slots {
+            Some(filled) => filled.trace(fill),
+            // What a response asked for was filled with the request before it.
+            None => request.own.as_ref().and_then(|_| Trace::within(&request.text())),
+        }
+    }
+    fn sent_remembering(&self, request: &wire::Request, fill: &Fill, memory: &Memory) -> Vec<u8> {
+        let mut bytes = self.sent_with(request, fill);
+        let request = request.of::<Request>();
+        if let Some(jar) = memory.get::<Jar>() {
+            jar.put_into(&mut bytes, 0, request.marks & SECURE != 0, fill.seconds());
+        }
+        bytes
+    }
+    fn reads_closely(&self) -> bool {
+        self.rules.all().any(|checks| !checks.plain)
+    }
+    fn remembers(&self) -> bool {
+        self.rules.remember()
+    }
+    fn learn(&self, request: &wire::Request, fill: &Fill, lesson: wire::Lesson, memory: &mut Memory) -> Option<Found> {
+        let request = request.of::<Request>();
+        let lesson = lesson.downcast::<Lesson>().ok()?;
+        // Before anything changes: as it was sent.
+        let found =
+            lesson.heard.and_then(|heard| self.found(request, &Fill { values: &memory.values, ..*fill }, heard));
+        if let Some(heard) = lesson.cache {
+            self.learn_cache(request, fill, heard, memory);
+        }
+        if let Some(cookies) = lesson.cookies {
+            SENT.with_borrow_mut(|sent| {
+                put_head(request, &Fill { values: &memory.values, ..*fill }, sent);
+                let asked = cookies::site(sent, request.marks & SECURE != 0);
+                if let (Some(asked), Some(jar)) = (asked, memory.get_mut::<Jar>()) {
+                    jar.learn(&asked.site, *cookies, fill.seconds());
+                }
+            });
+        }
+        lesson.values.iter().for_each(|taken| memory.values.set_list(taken.variable, &taken.value, &taken.ends));
+        found
+    }
+    fn recalls(&self) -> bool {
+        self.rules.cache.is_some()
+    }
+    fn recall(&self, request: &wire::Request, fill: &Fill, memory: &mut Memory) -> Option<Recalled> {
+        let request = request.of::<Request>();
+        let (rule, checks) = (self.rules.cache.as_ref()?, self.rules.checks(request.checks));
+        let with = Fill { values: &memory.values, ..*fill };
+        let expected = request.slots.as_ref().and_then(|slots| slots.expected(&with));
+        let need = checks.need(expected.is_some());
+        let kept = self.as_sent(request, fill, memory, |cache, sent| cache.fresh(rule, sent, need))?;
+        let judge = Judge::expecting(expected, if checks.captures.is_empty() { 0 } else { fill.random });
+        let lesson = judge.recall((&self.rules, checks), &kept)?;
+        Some(Recalled { bytes: kept.size, code: u32::from(kept.status), lesson })
+    }
+    fn has_slots(&self) -> bool {
+        // Whoever keeps cookies is told the time.
+        self.slots || self.remembers() || self.rules.all().any(|checks| !checks.captures.is_empty())
+    }
+    fn requests_at_most(&self) -> Option<u64> {
+        self.end
+    }
+    fn session(&self, _origin: &Origin, _established: &Established) -> Box<dyn Session> {
+        Box::new(Http1Session::new(Arc::clone(&self.rules)))
+    }
+    fn spoken(&self, _established: &Established) -> String {
+        if self.old { "HTTP/1.0" } else { "HTTP/1.1" }.to_owned()
+    }
+}
+
+/// The head of a request, filled, and what of its body stands with it.
+fn put_head(request: &Request, fill: &Fill, head: &mut Vec<u8>) {
+    head.clear();
+    match &request.slots {
+        None => head.extend_from_slice(&request.text()),
+        Some(filled) => drop(filled.put_bytes(fill, head)),
+    }
+}
+
+/// What a request without a name is called.
+fn unnamed(recipe: &Recipe, url: &wire::AskedUrl) -> String {
+    format!("{} {}", recipe.method, url.path())
+}
+
+/// The pages of a run, while its requests are made.
+#[derive(Default)]
+struct Planned(Vec<(resources::Wish, String, Checks)>);
+
+impl Planned {
+    /// A request whose response may be a page.
+    fn add(&mut self, wished: &Wishes, recipe: &mut Recipe, name: String) {
+        let Some(wish) = wished.pages() else { return };
+        self.0.push((wish.clone(), name, wished.checks_of_resources()));
+        // There is a bound on checks as well.
+        recipe.page = u16::try_from(self.0.len()).unwrap_or(0);
+    }
+
+    /// What becomes of them, once it is known where all requests go.
+    fn rules(
+        self,
+        origins: &[Origin],
+        names: &mut Names,
+        others: &mut Vec<Checks>,
+    ) -> Result<Vec<PageRule>, Complaint> {
+        let rule = |(wish, name, checks): (resources::Wish, String, Checks)| {
+            let allowed = Arc::new(Allowed::of(origins, &wish));
+            others.push(Checks { leads: Some(Arc::clone(&allowed)), ..checks });
+            let at = u16::try_from(others.len()).map_err(|_| too_many())?;
+            Ok(PageRule::of(&wish, names.beside(&format!("resources of {name}")), at, allowed))
+        };
+        self.0.into_iter().map(rule).collect()
+    }
+}
+
+/// True where the URL of this index has checks of its own.
+fn checked_apart(asked: &Asked, index: usize) -> bool {
+    asked.own.get(index).is_some_and(|own| own.keys().any(|name| OF_RESPONSE.contains(&name.as_str())))
+}
+
+fn too_many() -> Complaint {
+    Complaint::new("URL", "more than 65,535 of them have their own checks; move shared ones next to the URLs")
+}
+
+/// Reads a URL; what must be encoded in it is, and the fragment is dropped.
+fn parse_url(written: &str, marks: &mut Marks) -> Result<Url, Complaint> {
+    let text = marks.take(written, "URL", Guard::Url)?;
+    let text = &*if marks.are_in(text.as_bytes()) { marks.settled(&text)?.into() } else { text };
+    let authority = text.find("://").map_or(text, |at| &text[at + 3..]);
+    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+    if marks.are_in(authority.as_bytes()) {
+        return Err(no_url(written, "only {env NAME} is allowed before its path"));
+    }
+    let mut url = Url::parse(text).map_err(|trouble| no_url(text, &trouble.to_string()))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(no_url(text, "its scheme is neither http nor https"));
+    }
+    url.set_fragment(None);
+    Ok(url)
+}
+
+fn no_url(text: &str, trouble: &str) -> Complaint {
+    Complaint::new("URL", format!("\"{text}\" cannot be used ({trouble}); write http://host:port/path"))
+}

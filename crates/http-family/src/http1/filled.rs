@@ -1,0 +1,187 @@
+//! A request with slots: what stands between them is encoded once, the rest is written for each request where it leaves from.
+//!
+//! The length of a body is known once it is written; room for its digits is left in the head.
+
+use std::sync::Arc;
+
+use memchr::memmem::Finder;
+use url::Url;
+use wire::{Complaint, Fill, Out, Trace, Values};
+
+use super::request::{Common, Content, HeaderWish, Recipe, Request};
+use super::session::{EXPECTS, SLOTS};
+use crate::marks::{self, Marks, Piece};
+use values::template::Template;
+use values::template::room::{TRIAL, digits_of, settle};
+
+/// What a request with slots is filled from.
+#[derive(Debug)]
+pub struct Filled {
+    template: Template,
+    /// Digits that the body's length had in a trial; 0: the length is always the same.
+    digits: usize,
+    /// A body that is always the same and kept apart.
+    tail: Option<Arc<[u8]>>,
+    /// As it was encoded, marks in the places of slots: what HTTP/2 is prepared from.
+    pub(crate) marked: Box<[u8]>,
+    /// For redirects, which are made from a recipe.
+    values: Option<marks::Values>,
+    /// What the body of the response must hold, behind a mark; before it is the request, whose named values it may repeat.
+    expected: Option<Template>,
+}
+
+/// What a request was filled from, and with what: redirects are made from it.
+#[derive(Debug)]
+pub struct FilledWith {
+    pub filled: Arc<Filled>,
+    fill: Fill<'static>,
+    values: Values,
+}
+
+impl FilledWith {
+    /// Of a request that was just filled.
+    pub fn new(filled: &Arc<Filled>, fill: &Fill) -> FilledWith {
+        FilledWith { filled: Arc::clone(filled), fill: fill.without_values(), values: fill.values.clone() }
+    }
+
+    /// What it was filled with.
+    pub fn fill(&self) -> Fill<'_> {
+        Fill { values: &self.values, ..self.fill }
+    }
+}
+
+impl Filled {
+    /// Appends the request.
+    #[inline]
+    pub fn put(&self, fill: &Fill, out: &mut Out) {
+        self.put_bytes(fill, out.buffer());
+        if let Some(tail) = &self.tail {
+            out.put_shared(tail);
+        }
+    }
+
+    /// All but a body that is kept apart. How many bytes of it are a body that the slots decide.
+    #[inline]
+    pub fn put_bytes(&self, fill: &Fill, out: &mut Vec<u8>) -> usize {
+        let mut marks = [0; 2];
+        self.template.fill_marked(fill, out, &mut marks);
+        if self.digits == 0 {
+            return 0;
+        }
+        let body = out.len() - marks[1];
+        settle(body, marks[0], self.digits, out);
+        body
+    }
+
+    /// What the body of the response must hold, where that is filled like the request.
+    pub fn expected(&self, fill: &Fill) -> Option<Box<Finder<'static>>> {
+        let (mut bytes, mut mark) = (Vec::new(), [0]);
+        self.expected.as_ref()?.fill_marked(fill, &mut bytes, &mut mark);
+        Some(Box::new(Finder::new(&bytes[mark[0]..]).into_owned()))
+    }
+
+    /// The trace that it says it belongs to.
+    pub fn trace(&self, fill: &Fill) -> Option<Trace> {
+        self.template.trace(fill)
+    }
+
+    /// A body that is always the same and kept apart.
+    pub fn tail(&self) -> Option<&Arc<[u8]>> {
+        self.tail.as_ref()
+    }
+
+    /// The recipe as it was filled, for the request that an answer asks for.
+    pub fn recipe(&self, marked: &Recipe, fill: &Fill) -> Recipe {
+        let Some(values) = &self.values else { return marked.clone() };
+        let values = values.of(fill);
+        let text = |text: &str| String::from_utf8_lossy(&values.put_into(text.as_bytes())).into_owned();
+        let mut recipe = marked.clone();
+        // It could be read with marks, and values are such that it can be read with them.
+        recipe.url = Url::parse(&text(marked.url.as_str())).unwrap_or_else(|_| marked.url.clone());
+        recipe.target = marked.target.as_deref().map(text);
+        recipe.user = marked.user.as_deref().map(text);
+        for wish in &mut recipe.headers {
+            if let HeaderWish::Set(_, value) = wish {
+                *value = text(value);
+            }
+        }
+        if let Some(Content { bytes, length, .. }) = &mut recipe.content
+            && length.take().is_some()
+        {
+            *bytes = values.put_into(bytes).into();
+        }
+        recipe
+    }
+}
+
+/// The request with its slots compiled, where marks of any stand in it, or in what the body of its response must hold (`expected`).
+/// `follows`: responses may ask for further requests.
+///
+/// # Errors
+/// What is wrong with a slot.
+pub fn compiled(
+    request: Request,
+    recipe: &mut Recipe,
+    (follows, expected): (bool, Option<&str>),
+    marks: &mut Marks,
+) -> Result<Request, Complaint> {
+    let text = request.text();
+    if !marks.are_in(&text) && expected.is_none() {
+        return Ok(request);
+    }
+    let head = memchr::memmem::find(&text, b"\r\n\r\n").map_or(text.len(), |at| at + 4);
+    let pieces: Vec<Vec<Piece<'_>>> =
+        [&text[..head], &text[head..]].into_iter().map(|part| marks.split(part)).collect();
+    let sized = pieces[0].contains(&Piece::Length);
+    let build = |marks: &mut Marks, digits: usize| {
+        marks.template(|building| {
+            for piece in &pieces[0] {
+                if *piece == Piece::Length {
+                    building.mark();
+                    building.bytes(&b"00000000000000000000"[..digits]);
+                } else {
+                    building.piece(piece)?;
+                }
+            }
+            if sized {
+                building.mark();
+            }
+            pieces[1].iter().try_for_each(|piece| building.piece(piece))
+        })
+    };
+    let tried = build(marks, 0)?;
+    let (mut out, mut at) = (Vec::new(), [0; 2]);
+    tried.fill_marked(&TRIAL, &mut out, &mut at);
+    let digits = if sized { digits_of(out.len() - at[1]) } else { 0 };
+    let template = build(marks, digits)?;
+    let values = follows.then(|| marks.values(&text)).transpose()?;
+    let expected = expected.map(|text| marks.split(text.as_bytes()));
+    let behind = |expected: Vec<Piece<'_>>| {
+        marks.template(|building| {
+            pieces.iter().flatten().try_for_each(|piece| building.piece(piece))?;
+            building.mark();
+            expected.iter().try_for_each(|piece| building.piece(piece))
+        })
+    };
+    let expected = expected.map(behind).transpose()?;
+    let (tail, marked) = (request.body().cloned(), text.to_vec().into());
+    let filled = Filled { template, digits, tail, marked, values, expected };
+    if filled.template.is_constant() && filled.expected.is_none() {
+        *recipe = filled.recipe(recipe, &Fill::default());
+        return Ok(settled(request, &filled));
+    }
+    let (bytes, common) = (Box::default(), None);
+    Ok(Request { bytes, common, marks: request.marks | SLOTS, slots: Some(Arc::new(filled)), ..request })
+}
+
+/// Where all slots are filled before the run the request is one without slots.
+fn settled(request: Request, filled: &Filled) -> Request {
+    let mut bytes = Vec::new();
+    let body = filled.put_bytes(&Fill::default(), &mut bytes);
+    let mut tail = filled.tail.clone();
+    if request.marks & EXPECTS != 0 && body > 0 {
+        tail = Some(bytes.split_off(bytes.len() - body).into());
+    }
+    let common = tail.map(|body| Arc::new(Common { text: Box::default(), body: Some(body) }));
+    Request { bytes: bytes.into(), common, ..request }
+}

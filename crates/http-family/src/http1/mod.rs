@@ -1,0 +1,37 @@
+//! HTTP/1.1, both halves: the client's ([`Http1`], [`Http1Session`]) and the server's ([`Http1Server`]).
+//!
+//! Spoken: RFC 9110 and 9112, to servers of HTTP/1.1 and 1.0: every method but CONNECT, keep-alive, bodies by length,
+//! in chunks and until the connection ends, interim answers, redirects, basic authentication, bodies that wait for `100 Continue`. Left out: pipelining
+//! (client side), decompression (bodies are counted as they come), other protocols after an upgrade,
+//! folded header lines. `codec` says what is tolerated and what is refused.
+
+mod bodies;
+mod body;
+pub(crate) mod captured;
+mod chunks;
+pub(crate) mod codec;
+mod dialogue;
+pub(crate) mod filled;
+mod flags;
+pub(crate) mod judge;
+mod multipart;
+mod of_one_url;
+pub(crate) mod options;
+#[cfg(any(test, feature = "oracle"))]
+pub mod oracle;
+mod rare;
+pub(crate) mod redirect;
+pub(crate) mod request;
+mod server;
+pub(crate) mod session;
+mod status;
+#[cfg(test)]
+mod tests;
+pub(crate) mod transcript;
+mod wide;
+mod withheld;
+
+pub use dialogue::{Http1, Http1Dialogue};
+pub use request::Request;
+pub use server::{Http1Server, Upgrade};
+pub use session::Http1Session;

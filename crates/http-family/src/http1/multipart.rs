@@ -1,0 +1,230 @@
+//! A body of fields and files: multipart/form-data (RFC 7578), written once before the run.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use wire::Complaint;
+
+use super::request::Content;
+use crate::marks::Marks;
+use values::file;
+use values::template::Guard;
+
+/// The type of a form.
+pub const KIND: &str = "multipart/form-data";
+
+/// One `--form` as asked.
+struct Part {
+    name: String,
+    /// One, or several files that stand in one field.
+    items: Vec<Item>,
+}
+
+/// What a field holds.
+struct Item {
+    file_name: Option<String>,
+    kind: Option<String>,
+    bytes: Vec<u8>,
+}
+
+/// The body made of fields in curl's notation (`NAME=VALUE`, `NAME=@FILE`, `NAME=@FILE,FILE`, `NAME=<FILE`, each with `;type=`
+/// and `;filename=`) and then of those whose value is taken as it is; the seed decides the boundary.
+///
+/// # Errors
+/// A field that is neither, or a file that cannot be read.
+pub fn content(fields: &[String], literal: &[String], seed: u64, marks: &mut Marks) -> Result<Content, Complaint> {
+    let mut parts = Vec::new();
+    for field in fields {
+        parts.push(part(&marks.take(field, "--form", Guard::None)?, marks)?);
+    }
+    for field in literal {
+        let field = marks.take(field, "--form-string", Guard::None)?;
+        let (name, value) = named("--form-string", &field)?;
+        let item = Item { file_name: None, kind: None, bytes: value.into() };
+        parts.push(Part { name: name.into(), items: vec![item] });
+    }
+    let boundary = boundary(&parts, seed);
+    let mut body = Vec::new();
+    for (number, part) in parts.iter().enumerate() {
+        let disposition = format!("form-data; name=\"{}\"", quoted(&part.name));
+        if let [item] = &part.items[..] {
+            put(&boundary, &disposition, item, &mut body);
+            continue;
+        }
+        // Several files of one field are a body of their own, as with curl (RFC 2388 4.2).
+        let inner = format!("{boundary}-{number}");
+        let mut bytes = Vec::new();
+        part.items.iter().for_each(|item| put(&inner, "attachment", item, &mut bytes));
+        bytes.extend_from_slice(format!("--{inner}--\r\n").as_bytes());
+        let kind = Some(format!("multipart/mixed; boundary={inner}"));
+        put(&boundary, &disposition, &Item { file_name: None, kind, bytes }, &mut body);
+    }
+    body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
+    let length = marks.are_in(&body).then(|| marks.length());
+    Ok(Content { bytes: Arc::from(body), kind: Some(format!("{KIND}; boundary={boundary}")), length, chunked: false })
+}
+
+/// Appends one piece of a body behind its boundary.
+fn put(boundary: &str, disposition: &str, item: &Item, body: &mut Vec<u8>) {
+    body.extend_from_slice(format!("--{boundary}\r\nContent-Disposition: {disposition}").as_bytes());
+    if let Some(file) = &item.file_name {
+        body.extend_from_slice(format!("; filename=\"{}\"", quoted(file)).as_bytes());
+    }
+    if let Some(kind) = &item.kind {
+        body.extend_from_slice(format!("\r\nContent-Type: {kind}").as_bytes());
+    }
+    body.extend_from_slice(b"\r\n\r\n");
+    body.extend_from_slice(&item.bytes);
+    body.extend_from_slice(b"\r\n");
+}
+
+fn named<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Complaint> {
+    let wrong = |trouble: &str| Complaint::new(option, format!("\"{text}\" {trouble}; write NAME=VALUE or NAME=@FILE"));
+    match text.split_once('=') {
+        None => Err(wrong("has no =")),
+        Some(("", _)) => Err(wrong("has no name")),
+        Some(pair) => Ok(pair),
+    }
+}
+
+fn part(text: &str, marks: &Marks) -> Result<Part, Complaint> {
+    let (name, value) = named("--form", text)?;
+    let items = match value.strip_prefix('@') {
+        Some(files) => files_of(files).into_iter().map(|file| item(text, Some('@'), file, marks)).collect(),
+        None => match value.strip_prefix('<') {
+            Some(file) => item(text, Some('<'), file, marks).map(|item| vec![item]),
+            None => item(text, None, value, marks).map(|item| vec![item]),
+        },
+    };
+    Ok(Part { name: name.into(), items: items? })
+}
+
+/// `a;type=x,"b,c"` → `a;type=x`, `"b,c"`: what commas part that stand in no quotes.
+fn files_of(text: &str) -> Vec<&str> {
+    let (mut files, mut from, mut quoted, mut kept) = (Vec::new(), 0, false, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if kept => kept = false,
+            '\\' => kept = quoted,
+            '"' => quoted = !quoted,
+            ',' if !quoted => {
+                files.push(&text[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    files.push(&text[from..]);
+    files
+}
+
+/// One value or file of the field that `text` is, with its parameters.
+fn item(text: &str, source: Option<char>, rest: &str, marks: &Marks) -> Result<Item, Complaint> {
+    let wrong = |trouble: String| Complaint::new("--form", format!("\"{text}\" {trouble}"));
+    let (content, rest) = quotable(rest);
+    if source.is_some() && marks.are_in(content.as_bytes()) {
+        return Err(wrong(
+            "has a slot in a file path, and files are read once before the run; write the path itself".into(),
+        ));
+    }
+    let (mut kind, mut file_name) = (None, None);
+    for parameter in parameters(rest) {
+        match parameter.split_once('=') {
+            Some(("type", "")) => return Err(wrong("has no type after type=; write type=text/plain".into())),
+            Some(("type", value)) if value.bytes().any(|b| !(b' '..=b'~').contains(&b)) => {
+                return Err(wrong("has a type that is not a MIME type; write type=text/plain".into()));
+            }
+            Some(("type", value)) => kind = Some(value.to_owned()),
+            Some(("filename", value)) => file_name = Some(quotable(value).0),
+            _ => {
+                return Err(wrong(format!(
+                    "has \"{parameter}\" after its value, where only ;type= and ;filename= are allowed; leave it \
+                        out, or write --form-string '{text}' to send it as is"
+                )));
+            }
+        }
+    }
+    let bytes = if source.is_some() { file::body("--form", &content)? } else { content.clone().into_bytes() };
+    if source == Some('@') {
+        kind = kind.or_else(|| Some(kind_of(file_name.as_deref().unwrap_or(&content)).to_owned()));
+        file_name = file_name.or_else(|| Path::new(&content).file_name().map(|n| n.to_string_lossy().into_owned()));
+    }
+    Ok(Item { file_name, kind, bytes })
+}
+
+/// A value up to the next semicolon, or in double quotes (`\` keeps the next character); and what follows it.
+fn quotable(text: &str) -> (String, &str) {
+    let quoted = text.strip_prefix('"').and_then(|inside| {
+        let mut value = String::new();
+        let mut characters = inside.char_indices();
+        while let Some((at, c)) = characters.next() {
+            match c {
+                '"' => return Some((value, &inside[at + 1..])),
+                '\\' => value.extend(characters.next().map(|(_, c)| c)),
+                c => value.push(c),
+            }
+        }
+        None
+    });
+    quoted.unwrap_or_else(|| {
+        let end = text.find(';').unwrap_or(text.len());
+        (text[..end].to_owned(), &text[end..])
+    })
+}
+
+/// `;a=b;c="d;e"` → `a=b`, `c="d;e"`. A media type keeps its own parameters, as with curl: `;type=text/x;charset=y`.
+fn parameters(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut quoted = false;
+    for piece in text.split_inclusive(';') {
+        let inside = quoted;
+        quoted ^= piece.matches('"').count() % 2 == 1;
+        let piece = if quoted { piece } else { piece.strip_suffix(';').unwrap_or(piece) };
+        match found.last_mut() {
+            Some(last) if inside => last.push_str(piece),
+            Some(last) if last.starts_with("type=") && !is_parameter(piece) => *last = format!("{last};{piece}"),
+            _ if piece.trim().is_empty() => {}
+            _ => found.push(piece.trim().to_owned()),
+        }
+    }
+    found
+}
+
+fn is_parameter(text: &str) -> bool {
+    let name = text.trim_start().split('=').next().unwrap_or_default();
+    ["type", "filename", "encoder", "headers"].contains(&name)
+}
+
+/// The types curl knows by their endings.
+fn kind_of(path: &str) -> &'static str {
+    let ending = Path::new(path).extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    match ending.as_str() {
+        "gif" => "image/gif",
+        "jpg" | "jpeg" => "image/jpeg",
+        "png" => "image/png",
+        "svg" => "image/svg+xml",
+        "txt" => "text/plain",
+        "htm" | "html" => "text/html",
+        "pdf" => "application/pdf",
+        "xml" => "application/xml",
+        _ => "application/octet-stream",
+    }
+}
+
+/// As HTML's forms write names: what would end the quotes or the line is percent-encoded.
+fn quoted(name: &str) -> String {
+    name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A line that occurs in none of the parts.
+fn boundary(parts: &[Part], seed: u64) -> String {
+    let mut state = seed;
+    loop {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let boundary = format!("------------------------{:016x}", state ^ state >> 29);
+        let mut items = parts.iter().flat_map(|part| &part.items);
+        if !items.any(|item| memchr::memmem::find(&item.bytes, boundary.as_bytes()).is_some()) {
+            return boundary;
+        }
+    }
+}

@@ -1,0 +1,466 @@
+//! The options of HTTP and what was wished by them, checked before anything is sent.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use measure::Nanos;
+use memchr::memmem::Finder;
+use url::Url;
+use wire::{Asked, Complaint, OptionSpec, Proxies, Takes, Text};
+
+use super::bodies::content;
+use super::captured;
+use super::chunks;
+use super::codec::is_token;
+use super::multipart;
+use super::request::{Checks, Content, HeaderWish, Recipe, Rules};
+use super::status::Statuses;
+use super::withheld;
+use crate::marks::{Marks, NO_SLOTS};
+use crate::resources::{self, PageRule};
+use crate::{cache, cookies, identity};
+use values::capture::Capture;
+use values::kept::Budget;
+use values::template::Guard;
+use values::verify::{self, Expectations};
+
+/// Not quoted: it may be a token that was written alone.
+const NO_COLON: &str =
+    "a line has no colon between name and value; write -H 'NAME: VALUE', as in -H 'Accept: text/html'";
+const TARGET: &str = "--request-target";
+
+/// The options, in the order the help shows them.
+pub const OPTIONS: &[OptionSpec] = &[
+    option(
+        "header",
+        Some('H'),
+        Takes::Many("NAME: VALUE"),
+        "Send a header; `Name;` sends it empty, `Name:` drops a default one; @FILE reads headers from FILE, @- from \
+            stdin",
+        "发送请求头；`Name;` 发送空值，`Name:` 去掉默认请求头；@FILE 从文件读取，@- 从标准输入读取",
+    ),
+    option(
+        "method",
+        Some('X'),
+        Takes::One("METHOD"),
+        "Request method (default GET, or POST with a body)",
+        "请求方法（默认 GET，有请求体时为 POST）",
+    ),
+    option(
+        "data",
+        None,
+        Takes::Many("TEXT"),
+        "POST TEXT as a form body; several are joined with &; @FILE reads a file, without its line breaks",
+        "以表单类型发送文本并使用 POST；多个以 & 连接；@文件 读取文件并去掉换行",
+    ),
+    option(
+        "data-raw",
+        None,
+        Takes::Many("TEXT"),
+        "Like --data, but @ has no special meaning",
+        "同 --data，但不解释开头的 @",
+    ),
+    option("data-file", None, Takes::One("FILE"), "POST the bytes of FILE as they are", "原样发送文件内容并使用 POST"),
+    option(
+        "json",
+        None,
+        Takes::Many("JSON"),
+        "POST JSON (or @FILE) as application/json",
+        "以 application/json 发送 JSON（或 @文件），使用 POST",
+    ),
+    option(
+        "form",
+        None,
+        Takes::Many("NAME=VALUE"),
+        "POST a multipart form field; NAME=@FILE;type=MIME;filename=NAME sends a file, NAME=<FILE its text",
+        "发送 multipart 字段并使用 POST；NAME=@文件;type=类型;filename=名称 发送文件，NAME=<文件 发送其内容",
+    ),
+    option(
+        "form-string",
+        None,
+        Takes::Many("NAME=VALUE"),
+        "Like --form, but VALUE is always plain text",
+        "同 --form，但不解释值的内容",
+    ),
+    option(
+        "request-target",
+        None,
+        Takes::One("TARGET"),
+        "Use TARGET as is instead of the URL's path and query",
+        "原样请求该目标，代替 URL 的路径与查询",
+    ),
+    identity::USER,
+    NO_SLOTS,
+    identity::BEARER,
+    identity::COOKIE,
+    option(
+        "cookie-jar",
+        None,
+        Takes::Nothing,
+        "Each user stores cookies set by responses and sends them back, like a browser",
+        "每个用户保存响应设置的 Cookie，并像浏览器一样回送",
+    ),
+    option("no-keepalive", None, Takes::Nothing, "Open a new connection for every request", "每个请求使用新连接"),
+    option(
+        "redirects",
+        None,
+        Takes::One("N"),
+        "Follow up to N redirects, each counted as a request (default 0)",
+        "最多跟随 N 次重定向，每次计为一个请求（默认 0）",
+    ),
+    option("location", Some('L'), Takes::Nothing, "Follow up to 10 redirects: --redirects 10", "跟随最多 10 次重定向"),
+    option(
+        "expect-status",
+        None,
+        Takes::One("LIST"),
+        "Status codes that count as success: 200,2xx,200-299 (default 200-399)",
+        "视为成功的状态码：200,2xx,200-299（默认 200-399）",
+    ),
+    option(
+        "expect-body",
+        None,
+        Takes::One("TEXT"),
+        "Fail a response unless its body contains TEXT",
+        "响应体不含该文本则计为失败",
+    ),
+    verify::OPTIONS[0],
+    verify::OPTIONS[1],
+    verify::OPTIONS[2],
+    withheld::OPTIONS[0],
+    withheld::OPTIONS[1],
+    resources::OPTIONS[0],
+    resources::OPTIONS[1],
+    resources::OPTIONS[2],
+    cache::OPTION,
+];
+
+const fn option(
+    name: &'static str,
+    short: Option<char>,
+    takes: Takes,
+    en: &'static str,
+    zh: &'static str,
+) -> OptionSpec {
+    OptionSpec { name, short, takes, help: Text { en, zh } }
+}
+
+/// What was wished, checked.
+#[derive(Debug)]
+pub struct Wishes {
+    headers: Vec<HeaderWish>,
+    target: Option<String>,
+    method: String,
+    content: Option<Content>,
+    user: Option<String>,
+    keepalive: bool,
+    /// HTTP/1.0.
+    old: bool,
+    /// Users keep cookies.
+    jar: bool,
+    /// Bodies wait for `100 Continue`, for so long at the most.
+    expects: bool,
+    waits: Nanos,
+    redirects: u32,
+    success: Option<Statuses>,
+    expect_body: Option<String>,
+    /// The same where slots stand in it, as their marks.
+    expect_filled: Option<String>,
+    expected: Option<Expectations>,
+    captures: Vec<(u16, Capture)>,
+    answers: bool,
+    pages: Option<resources::Wish>,
+    cache: Option<cache::Rule>,
+}
+
+impl Wishes {
+    /// Reads the options of a run, and the files they name.
+    ///
+    /// # Errors
+    /// The first mistake found.
+    pub fn read(asked: &Asked, marks: &mut Marks) -> Result<Wishes, Complaint> {
+        let mut content = content(asked, marks)?;
+        let mut headers = Vec::new();
+        for text in asked.values("header") {
+            headers.push(header_with(text, marks)?);
+        }
+        content.iter_mut().for_each(|content| bound(content, &mut headers));
+        chunks::cut(asked, &headers, &mut content)?;
+        check_framing(&headers, content.as_ref())?;
+        let old = asked.value("http") == Some("1.0");
+        let kept = headers.iter().any(|wish| wish.says("connection", "keep-alive"));
+        let (expect_filled, expect_body) = match expected_text(asked, marks)? {
+            Some(text) if marks.are_in(text.as_bytes()) => (Some(text), None),
+            text => (None, text),
+        };
+        Ok(Wishes {
+            headers,
+            target: asked
+                .value("request-target")
+                .map(|text| target(&marks.take(text, TARGET, Guard::Url)?))
+                .transpose()?,
+            method: method(asked.value("method"), content.is_some())?,
+            content,
+            user: asked.value("user").map(|text| credentials(text, marks)).transpose()?,
+            keepalive: !asked.switch("no-keepalive") && (!old || kept),
+            old,
+            jar: asked.switch("cookie-jar"),
+            expects: asked.switch("expect-continue"),
+            waits: withheld::wait(asked)?,
+            redirects: asked.value("redirects").map_or(Ok(0), redirects)?,
+            success: asked.value("expect-status").map(Statuses::wished).transpose()?,
+            expect_body,
+            expect_filled,
+            expected: Expectations::read(asked)?,
+            captures: captured::wished(asked)?,
+            answers: asked.answers,
+            pages: resources::Wish::read(asked)?,
+            cache: cache::Rule::read(asked)?,
+        })
+    }
+
+    /// The recipe of a request to `url`.
+    pub fn recipe(&self, url: Url) -> Recipe {
+        Recipe {
+            url,
+            target: self.target.clone(),
+            method: self.method.clone(),
+            headers: self.headers.clone(),
+            content: self.content.clone(),
+            user: self.user.clone(),
+            keepalive: self.keepalive,
+            old: self.old,
+            expects: self.expects,
+            checks: 0,
+            page: 0,
+            hops: 0,
+            forwarded: None,
+        }
+    }
+
+    /// True where redirects are followed, or answers kept: only they need the recipes of the requests.
+    pub fn follows(&self) -> bool {
+        self.redirects > 0 || self.cache.is_some()
+    }
+
+    /// What is fetched of pages; None: nothing.
+    pub fn pages(&self) -> Option<&resources::Wish> {
+        self.pages.as_ref()
+    }
+
+    /// What decides about the responses to what pages name: no more than their statuses, and where redirects lead, which is not known yet.
+    pub fn checks_of_resources(&self) -> Checks {
+        Checks {
+            plain: self.redirects == 0 && !self.jar && self.cache.is_none(),
+            but_cookies: self.redirects == 0 && self.cache.is_none(),
+            success: Statuses::usual(),
+            says_success: false,
+            redirects: self.redirects,
+            expect_body: None,
+            expected: None,
+            captures: Vec::new(),
+            answers: false,
+            trailers: false,
+            page: false,
+            leads: None,
+        }
+    }
+
+    /// True where HTTP/1.0 is spoken.
+    pub fn speaks_old(&self) -> bool {
+        self.old
+    }
+
+    /// What a body must hold that is filled for each request, as marks.
+    pub fn expect_filled(&self) -> Option<&str> {
+        self.expect_filled.as_deref()
+    }
+
+    /// What decides about responses.
+    pub fn checks(self) -> Checks {
+        let but_cookies = self.redirects == 0
+            && self.expect_body.is_none()
+            && self.expect_filled.is_none()
+            && self.expected.is_none()
+            && self.captures.is_empty()
+            && !self.answers
+            && self.pages.is_none()
+            && self.cache.is_none();
+        Checks {
+            plain: but_cookies && !self.jar,
+            but_cookies,
+            says_success: self.success.is_some(),
+            success: self.success.unwrap_or_else(Statuses::usual),
+            redirects: self.redirects,
+            expect_body: self.expect_body.map(|text| Finder::new(text.as_bytes()).into_owned()),
+            trailers: captured::look_behind(self.expected.as_ref(), &self.captures),
+            expected: self.expected,
+            captures: self.captures,
+            answers: self.answers,
+            page: self.pages.is_some(),
+            leads: None,
+        }
+    }
+
+    /// What holds for every exchange; `others`: what decides about responses to requests that wish it otherwise.
+    pub fn rules(
+        self,
+        others: Vec<Checks>,
+        (recipes, pages): (Vec<Recipe>, Vec<PageRule>),
+        proxies: Arc<Proxies>,
+    ) -> Rules {
+        let (jar, cache, waits) = (self.jar.then(cookies::budget), self.cache.clone(), self.waits);
+        Rules { first: self.checks(), others, kept: Budget::default(), recipes, pages, jar, cache, waits, proxies }
+    }
+}
+
+fn method(asked: Option<&str>, has_body: bool) -> Result<String, Complaint> {
+    const KNOWN: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "CONNECT"];
+    let Some(method) = asked else { return Ok(if has_body { "POST" } else { "GET" }.to_owned()) };
+    let wrong = |trouble: String| Err(Complaint::new("--method", trouble));
+    if method.is_empty() || !method.bytes().all(is_token) {
+        return wrong(format!("\"{method}\" is not a method; write one word, for instance PUT"));
+    }
+    if let Some(known) = KNOWN.iter().find(|k| k.eq_ignore_ascii_case(method) && **k != method) {
+        return wrong(format!("methods are case-sensitive: write {known} instead of {method}"));
+    }
+    if method == "CONNECT" {
+        return wrong("CONNECT opens a tunnel and has no response to measure; use another method".into());
+    }
+    Ok(method.to_owned())
+}
+
+/// The target of a request line: anything that ends neither it nor the line.
+fn target(text: &str) -> Result<String, Complaint> {
+    if !text.is_empty() && text.bytes().all(|b| b > b' ' && b != 0x7f) {
+        return Ok(text.to_owned());
+    }
+    let trouble =
+        format!("\"{text}\" has spaces, which would break the request line; write a target without, for instance /a?b");
+    Err(Complaint::new(TARGET, trouble))
+}
+
+/// A header line that may have slots behind its colon.
+///
+/// # Errors
+/// What about it is no header line.
+pub fn header_with(text: &str, marks: &mut Marks) -> Result<HeaderWish, Complaint> {
+    let wish = header(&marks.take(text, "--header", Guard::Line)?)?;
+    if marks.are_in(wish.name().as_bytes()) {
+        let trouble = format!("\"{text}\" has a slot in its name; write NAME: VALUE with slots in the value only");
+        return Err(Complaint::new("--header", trouble));
+    }
+    Ok(wish)
+}
+
+/// A header line of the user's. It goes as it was written, so that `X:y` stays without a space, as curl has it.
+///
+/// # Errors
+/// What about it is no header line.
+pub fn header(text: &str) -> Result<HeaderWish, Complaint> {
+    let wrong = |trouble: &str| Complaint::new("--header", format!("\"{text}\" {trouble}; write NAME: VALUE"));
+    let (name, value) = match text.split_once(':') {
+        Some(pair) => pair,
+        None => {
+            let name = text.trim_end().strip_suffix(';').ok_or_else(|| Complaint::new("--header", NO_COLON))?;
+            return named(name).map(|name| HeaderWish::Set(name, String::new())).ok_or_else(|| wrong("is not a name"));
+        }
+    };
+    let name = named(name).ok_or_else(|| wrong("has no valid name before the colon"))?;
+    if value.bytes().any(|b| (b < 0x20 && b != b'\t') || b == 0x7f) {
+        return Err(wrong("contains a line break or another control character"));
+    }
+    Ok(if value.trim().is_empty() { HeaderWish::Remove(name) } else { HeaderWish::Set(name, value.to_owned()) })
+}
+
+/// A type that the user gives a form, as tools write it beside one (`Content-Type: multipart/form-data`), gets the boundary,
+/// without which nobody could read it; so does curl.
+fn bound(content: &mut Content, headers: &mut Vec<HeaderWish>) {
+    let Some(boundary) = content.kind.as_deref().and_then(|kind| kind.strip_prefix(multipart::KIND)) else { return };
+    let given = |wish: &HeaderWish| match wish {
+        HeaderWish::Set(name, value) if name.eq_ignore_ascii_case("content-type") => Some(value.trim().to_owned()),
+        _ => None,
+    };
+    if let Some(kind) = headers.iter().find_map(given) {
+        content.kind = Some(kind + boundary);
+        headers.retain(|wish| given(wish).is_none());
+    }
+}
+
+fn named(name: &str) -> Option<String> {
+    (!name.is_empty() && name.bytes().all(is_token)).then(|| name.to_owned())
+}
+
+/// A body is sent with its length; a line that says otherwise would make both ends wait.
+fn check_framing(headers: &[HeaderWish], content: Option<&Content>) -> Result<(), Complaint> {
+    let length = content.map_or(0, |c| c.bytes.len());
+    let varies = content.is_some_and(|content| content.length.is_some());
+    let chunked = content.is_some_and(|content| content.chunked);
+    for header in headers {
+        let trouble = match header {
+            HeaderWish::Set(name, _) if name.eq_ignore_ascii_case("content-length") && chunked => {
+                "Content-Length does not go with Transfer-Encoding: chunked; leave one of them out".to_owned()
+            }
+            HeaderWish::Set(name, value) if name.eq_ignore_ascii_case("content-length") => {
+                let value = value.trim();
+                if varies {
+                    let trouble =
+                        "Content-Length cannot be set for a body with slots, which change its length; leave it out";
+                    return Err(Complaint::new("--header", trouble));
+                }
+                if value.parse() == Ok(length) {
+                    continue;
+                }
+                format!("Content-Length: {value} does not match the body of {length} bytes; leave it out")
+            }
+            HeaderWish::Remove(name) if name.eq_ignore_ascii_case("content-length") && length > 0 && !chunked => {
+                "Content-Length cannot be left out of a request with a body".to_owned()
+            }
+            _ => continue,
+        };
+        return Err(Complaint::new("--header", trouble));
+    }
+    Ok(())
+}
+
+/// The text that a body must hold; what of it is known before the run is filled in.
+fn expected_text(asked: &Asked, marks: &mut Marks) -> Result<Option<String>, Complaint> {
+    let wrong = |trouble: String| Err(Complaint::new("--expect-body", trouble));
+    let Some(text) = asked.value("expect-body").filter(|text| !text.is_empty()) else { return Ok(None) };
+    let text = marks.take(text, "--expect-body", Guard::None)?.into_owned();
+    let text = if marks.are_in(text.as_bytes()) { marks.settled(&text)? } else { text };
+    if let Some(slot) =
+        marks.slots_in(text.as_bytes()).find(|slot| ["{random", "{uuid"].iter().any(|s| slot.starts_with(s)))
+    {
+        return wrong(format!(
+            "{slot} differs here from the one in the request, so no body would contain it; give it a name there, \
+                {{id={slot}}}, and write {{id}} here"
+        ));
+    }
+    if marks.are_in(text.as_bytes()) && asked.value("redirects").is_some_and(|redirects| redirects != "0") {
+        let trouble = "has slots, which are filled for the first request but not for redirected ones; leave them \
+            out, or leave out --redirects";
+        return wrong(trouble.into());
+    }
+    Ok(Some(text))
+}
+
+/// `name:password` as basic authentication sends it.
+///
+/// # Errors
+/// The password is missing.
+pub fn credentials(text: &str, marks: &mut Marks) -> Result<String, Complaint> {
+    if !text.contains(':') {
+        return Err(Complaint::new("--user", "the password is missing; write NAME:PASSWORD"));
+    }
+    let slots = marks.strict(text, "--user")?;
+    match slots {
+        Some(strict) => marks.mark(&format!("{{base64 {strict}}}"), "--user", Guard::Line),
+        None => Ok(base64::engine::general_purpose::STANDARD.encode(text)),
+    }
+}
+
+fn redirects(text: &str) -> Result<u32, Complaint> {
+    text.parse().ok().filter(|n| *n <= 100).ok_or_else(|| {
+        Complaint::new("--redirects", format!("\"{text}\" is not a number from 0 to 100; write for instance 5"))
+    })
+}

@@ -1,0 +1,492 @@
+//! The client's conversation on one connection: one exchange at a time, keep-alive between them.
+//!
+//! An answer that arrives whole is read where it lies, without a copy or an allocation. What is needed seldom (a head
+//! cut in two, a redirect, an expected text, an excerpt for an example) lives in a box that exists only meanwhile, so
+//! that an idle connection holds a few dozen bytes. Left out: pipelining of requests; every server that allows it is
+//! faster with more connections.
+
+mod seldom;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use wire::{Broken, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full, Memory, Out, Sent, Session};
+
+use super::body::Body;
+use super::codec::{CHUNKED, CODED, HEAD_BOUND, Head, SIZED, response_head};
+use super::filled::FilledWith;
+use super::flags::{BEGUN, CAPTURES};
+pub use super::flags::{EXPECTS, LAST, NO_BODY, SECURE, SLOTS, UPGRADES};
+use super::judge::{EXCERPT_BOUND, Judge};
+use super::rare::Rare;
+use super::redirect::Hop;
+use super::request::{Request, Rules};
+use super::withheld::Withheld;
+use crate::cookies::{self, Jar};
+use values::kept::{Kept, NO_ROOM_FOR_HEADS};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing in flight.
+    Idle,
+    /// A head is expected.
+    Head,
+    /// A body is expected.
+    Body,
+    /// Nothing in flight, and nothing will be.
+    Over,
+}
+
+/// A conversation in HTTP/1.1, client side.
+#[derive(Debug)]
+pub struct Http1Session {
+    rules: Arc<Rules>,
+    rare: Option<Box<Rare>>,
+    body: Body,
+    payload: u64,
+    id: ExchangeId,
+    listed: u32,
+    status: u16,
+    state: State,
+    marks: u8,
+    checks: u16,
+}
+
+impl Http1Session {
+    pub(super) fn new(rules: Arc<Rules>) -> Http1Session {
+        Http1Session {
+            rules,
+            rare: None,
+            body: Body::of_length(0),
+            payload: 0,
+            id: ExchangeId(0),
+            listed: 0,
+            status: 0,
+            state: State::Idle,
+            marks: 0,
+            checks: 0,
+        }
+    }
+
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    /// Reads on from `bytes`; true once the exchange is over. `at` is what was read, `kept_to` what is in `rare.kept`
+    /// already.
+    #[inline]
+    fn advance(&mut self, bytes: &[u8], at: &mut usize, kept_to: &mut usize, done: &Done) -> Result<bool, Broken> {
+        while self.state == State::Head {
+            let mut head = Head::default();
+            let over = if self.rare.as_ref().is_none_or(|r| r.kept.is_empty()) {
+                let rest = &bytes[*at..];
+                if rest.is_empty() {
+                    return Ok(false);
+                }
+                if !response_head(rest, &mut head)? {
+                    self.keep_part(rest, head)?;
+                    (*at, *kept_to) = (bytes.len(), bytes.len());
+                    return Ok(false);
+                }
+                *at += head.at;
+                self.answered(&head, &rest[..head.at], done)?
+            } else {
+                // Also where it breaks, all of it is kept already.
+                *kept_to = bytes.len();
+                let Some(over) = self.complete_head(bytes, at, done)? else { return Ok(false) };
+                *kept_to = *at;
+                over
+            };
+            if over {
+                return Ok(true);
+            }
+        }
+        let rest = &bytes[*at..];
+        if self.body.ends_with_connection() || !rest.is_empty() {
+            return self.feed(rest, at);
+        }
+        Ok(false)
+    }
+
+    /// Keeps the beginning of a head until the rest of it arrives.
+    #[cold]
+    fn keep_part(&mut self, part: &[u8], head: Head) -> Result<(), Broken> {
+        let rare = self.rare.get_or_insert_default();
+        if rare.interim + part.len() > HEAD_BOUND {
+            return Err(ENDLESS);
+        }
+        rare.head = head;
+        if rare.kept.add(part, &self.rules.kept) { Ok(()) } else { Err(Broken(NO_ROOM_FOR_HEADS)) }
+    }
+
+    /// Goes on with a head of which a part is kept. None: it is still not whole.
+    #[cold]
+    fn complete_head(&mut self, bytes: &[u8], at: &mut usize, done: &Done) -> Result<Option<bool>, Broken> {
+        let rare = self.rare.get_or_insert_default();
+        let before = rare.kept.len();
+        let room = HEAD_BOUND + 1 - before;
+        if !rare.kept.add(&bytes[..bytes.len().min(room)], &self.rules.kept) {
+            return Err(Broken(NO_ROOM_FOR_HEADS));
+        }
+        let whole = response_head(&rare.kept, &mut rare.head)?;
+        let seen = if whole { rare.head.at } else { rare.kept.len() };
+        if rare.interim + seen > HEAD_BOUND {
+            return Err(ENDLESS);
+        }
+        *at = seen - before;
+        if !whole {
+            return Ok(None);
+        }
+        let (mut kept, head) = (std::mem::take(&mut rare.kept), std::mem::take(&mut rare.head));
+        kept.truncate(head.at);
+        let over = self.answered(&head, &kept, done);
+        if over.is_err() || self.marks & CAPTURES != 0 {
+            self.rare().kept = Kept::beginning(&kept[..kept.len().min(EXCERPT_BOUND)]);
+        }
+        over.map(Some)
+    }
+
+    /// A whole head is there. True where the answer ends with it.
+    #[inline]
+    fn answered(&mut self, head: &Head, text: &[u8], done: &Done) -> Result<bool, Broken> {
+        if text.len() > HEAD_BOUND {
+            return Err(ENDLESS);
+        }
+        if head.status < 200 {
+            return self.interim(head);
+        }
+        self.status = head.status;
+        if !head.keeps_alive() {
+            self.marks |= LAST;
+        }
+        let checks = self.rules.checks(self.checks);
+        let plain = checks.plain || (checks.but_cookies && !cookies::are_set(text));
+        if !plain || !checks.success.has(head.status) {
+            self.look_closer(text, done)?;
+        }
+        if self.marks & NO_BODY != 0 || head.status == 204 || head.status == 304 {
+            return Ok(true);
+        }
+        self.state = State::Body;
+        if head.has(CHUNKED) {
+            self.body = Body::chunked();
+        } else if head.has(SIZED) && !head.has(CODED) {
+            self.body = Body::of_length(head.length);
+            return Ok(head.length == 0);
+        } else {
+            self.marks |= LAST;
+            self.body = Body::until_close();
+        }
+        Ok(false)
+    }
+
+    /// 1xx: another head follows, unless the peer agreed to speak another protocol.
+    #[cold]
+    fn interim(&mut self, head: &Head) -> Result<bool, Broken> {
+        if head.status == 101 {
+            if self.marks & UPGRADES == 0 {
+                return Err(Broken("unrequested 101 Switching Protocols"));
+            }
+            self.status = 101;
+            self.marks |= LAST;
+            return Ok(true);
+        }
+        let rare = self.rare();
+        rare.withheld.asked_for |= head.status == 100;
+        rare.interim += head.at;
+        if rare.interim > HEAD_BOUND { Err(ENDLESS) } else { Ok(false) }
+    }
+
+    /// A status that may send us on or be a failure, or a body that must hold a text.
+    #[cold]
+    fn look_closer(&mut self, text: &[u8], done: &Done) -> Result<(), Broken> {
+        let rules = Arc::clone(&self.rules);
+        if self.marks & EXPECTS != 0 && self.rare().withheld.decline() {
+            // The server waits for a body that does not come (RFC 9110 10.1.1).
+            self.marks |= LAST;
+        }
+        let checks = rules.checks(self.checks);
+        if !checks.plain {
+            let (status, listed) = (self.status, self.listed);
+            let Rare { own, filled, judge, .. } = self.rare();
+            let recipe = own.as_deref().or_else(|| rules.recipes.get(listed as usize));
+            let filled = rules.filled(recipe, filled.as_ref(), status);
+            judge.head((&rules, checks), filled.as_ref().or(recipe), status, text)?;
+        }
+        if self.verdict().is_some_and(|kind| done.wants_example(kind)) {
+            self.marks |= CAPTURES;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn feed(&mut self, rest: &[u8], at: &mut usize) -> Result<bool, Broken> {
+        let (payload, rare, rules) = (&mut self.payload, &mut self.rare, &self.rules);
+        let checks = rules.checks(self.checks);
+        if checks.trailers {
+            return self.feed_with_trailers(rest, at);
+        }
+        let (used, over) = self.body.feed(rest, |data| {
+            *payload += data.len() as u64;
+            if let Some(rare) = rare.as_mut() {
+                rare.judge.feed((rules, checks), data);
+            }
+        })?;
+        *at += used;
+        Ok(over)
+    }
+
+    /// The answer is whole: what is wrong with it.
+    fn judged(&mut self) -> Option<FaultKind> {
+        if let Some(rare) = &mut self.rare {
+            rare.judge.whole((&self.rules, self.rules.checks(self.checks)), self.status);
+        }
+        self.verdict()
+    }
+
+    /// What is wrong with the answer, by its status and what was seen of its body.
+    fn verdict(&self) -> Option<FaultKind> {
+        let rules = (&*self.rules, self.rules.checks(self.checks));
+        match &self.rare {
+            Some(rare) => rare.judge.verdict(rules, self.status),
+            None => Judge::default().verdict(rules, self.status),
+        }
+    }
+
+    /// The exchange is over; `fresh` are the bytes of it that are not kept yet.
+    #[inline]
+    fn end(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut Done) {
+        self.state = if self.marks & LAST != 0 { State::Over } else { State::Idle };
+        if fault.is_some() || self.rare.is_some() {
+            return self.end_closely(fault, fresh, done);
+        }
+        let code = u32::from(self.status);
+        done.push(Event::Ended(Ended {
+            id: self.id,
+            fault,
+            code,
+            payload: self.payload,
+            excerpt: None,
+            follow: None,
+            why: "".into(),
+        }));
+    }
+
+    /// As [`Self::end`], for a failure, a redirect, or an answer that came in pieces.
+    #[cold]
+    fn end_closely(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut Done) {
+        let mut rare = self.rare.take().map(|r| *r).unwrap_or_default();
+        let excerpt = fault.is_some_and(|kind| done.wants_example(kind)).then(|| {
+            let mut excerpt = rare.kept[..rare.kept.len().min(EXCERPT_BOUND)].to_vec();
+            excerpt.extend_from_slice(&fresh[..fresh.len().min(EXCERPT_BOUND - excerpt.len())]);
+            excerpt.into_boxed_slice()
+        });
+        let why = match fault.filter(|kind| done.wants_example(*kind)) {
+            Some(kind) => {
+                rare.withheld.why(rare.judge.why((&self.rules, self.rules.checks(self.checks)), kind, self.payload))
+            }
+            None => Cow::Borrowed(""),
+        };
+        let rules = (&*self.rules, self.rules.checks(self.checks));
+        if let Some(checks) = fault.and_then(|kind| rare.judge.failed(rules, self.status, kind)) {
+            done.failed(self.id, checks);
+        }
+        if let Some(lesson) = rare.judge.lesson(fault.is_none()) {
+            done.push(Event::Learnt(self.id, lesson));
+        }
+        if rare.withheld.declined {
+            done.push(Event::Declined(self.id));
+        }
+        let code = u32::from(self.status);
+        let follow = match rare.judge.hop {
+            Hop::To(follow) if fault.is_none() => Some(follow),
+            _ => None,
+        };
+        done.push(Event::Ended(Ended { id: self.id, fault, code, payload: self.payload, excerpt, follow, why }));
+    }
+
+    /// The body leaves once the server has asked for it.
+    fn give(&mut self, out: &mut Out) {
+        if let Some(rare) = self.rare.as_mut().filter(|rare| rare.withheld.asked_for) {
+            rare.withheld.put(out);
+        }
+    }
+
+    /// A request with slots; what it is filled with is kept where redirects are made from it.
+    fn put_filled(&mut self, request: &Request, fill: &Fill, out: &mut Out) {
+        let Some(filled) = &request.slots else { return };
+        if request.marks & EXPECTS == 0 {
+            filled.put(fill, out);
+        } else {
+            self.rare().withheld = Withheld::filled(filled, fill, out);
+        }
+        if self.rules.checks(request.checks).redirects > 0 {
+            self.rare().filled = Some(FilledWith::new(filled, fill));
+        }
+        if let Some(expected) = filled.expected(fill) {
+            self.rare().judge.expected = Some(expected);
+        }
+    }
+
+    /// Of an answer that its user keeps, whether it is still good is asked, in the request that begins at `from`.
+    fn asks_whether_good(&mut self, (request, from): (&Request, usize), fill: &Fill, memory: &Memory, out: &mut Out) {
+        let rules = Arc::clone(&self.rules);
+        let expects = self.rare.as_ref().is_some_and(|rare| rare.judge.expected.is_some());
+        let (need, bytes) = (rules.checks(request.checks).need(expects), out.bytes_mut());
+        if let Some(condition) = rules.condition(memory, fill, (&bytes[from..], request.marks & SECURE != 0), need) {
+            condition.put_into(bytes, from);
+            self.rare().judge.cache.has = Some(condition.answer);
+        }
+    }
+
+    /// The answer goes on in another piece.
+    #[inline]
+    fn more_to_come(&mut self, fresh: &[u8], done: &mut Done) {
+        if self.marks & BEGUN == 0 {
+            self.marks |= BEGUN;
+            done.push(Event::FirstByte(self.id));
+        }
+        // Of a body in pieces the beginning is kept as long as an example of a cut answer is missing.
+        let cut = [FaultKind::Closed, FaultKind::Reset, FaultKind::Timeout];
+        if self.state == State::Body && cut.into_iter().any(|kind| done.wants_example(kind)) {
+            self.marks |= CAPTURES;
+        }
+        if self.marks & CAPTURES != 0 && !fresh.is_empty() {
+            let kept = &mut self.rare.get_or_insert_default().kept;
+            // So little is always kept.
+            let _ = kept.add(&fresh[..fresh.len().min(EXCERPT_BOUND.saturating_sub(kept.len()))], &self.rules.kept);
+        }
+    }
+}
+
+const ENDLESS: Broken = Broken("endless headers: the response headers are larger than 256 KiB");
+
+impl Session for Http1Session {
+    fn restart(&mut self, established: &Established) -> bool {
+        let is_ours = established.alpn.as_deref().is_none_or(|chosen| chosen == b"http/1.1");
+        if is_ours {
+            *self = Http1Session::new(Arc::clone(&self.rules));
+        }
+        is_ours
+    }
+    #[inline]
+    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+        let request = request.of::<Request>();
+        if self.state != State::Idle {
+            return Err(Full);
+        }
+        match request.marks & (SLOTS | EXPECTS) {
+            0 => {
+                out.put(&request.bytes);
+                if let Some(common) = &request.common {
+                    out.put(&common.text);
+                    if let Some(body) = &common.body {
+                        out.put_shared(body);
+                    }
+                }
+            }
+            EXPECTS => self.rare().withheld = Withheld::beside(request, out),
+            _ => self.put_filled(request, fill, out),
+        }
+        self.id = id;
+        self.listed = request.listed;
+        (self.marks, self.checks) = (request.marks, request.checks);
+        self.state = State::Head;
+        self.payload = 0;
+        self.status = 0;
+        if let Some(own) = &request.own {
+            self.rare().own = Some(Arc::clone(own));
+        }
+        if !self.rules.checks(request.checks).captures.is_empty() {
+            self.rare().judge.random = fill.random;
+        }
+        Ok(if request.marks & EXPECTS == 0 { Sent::Asked } else { Sent::Withheld(self.rules.waits) })
+    }
+
+    fn submit_with(
+        &mut self,
+        id: ExchangeId,
+        request: &wire::Request,
+        fill: &Fill,
+        memory: &Memory,
+        out: &mut Out,
+    ) -> Result<Sent, Full> {
+        let from = out.buffer().len();
+        let sent = self.submit(id, request, fill, out)?;
+        let request = request.of::<Request>();
+        if let Some(jar) = memory.get::<Jar>() {
+            jar.put_into(out.bytes_mut(), from, request.marks & SECURE != 0, fill.seconds());
+        }
+        if self.rules.cache.is_some() {
+            self.asks_whether_good((request, from), fill, memory, out);
+        }
+        Ok(sent)
+    }
+
+    fn release(&mut self, id: ExchangeId, out: &mut Out) -> bool {
+        let waits = self.id == id && self.state == State::Head;
+        waits && self.rare.as_mut().is_some_and(|rare| rare.withheld.put(out))
+    }
+
+    #[inline]
+    fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        if matches!(self.state, State::Idle | State::Over) {
+            return Err(self.unasked(bytes, done));
+        }
+        let (mut at, mut kept_to) = (0, 0);
+        match self.advance(bytes, &mut at, &mut kept_to, done) {
+            Ok(true) => {
+                let checks = self.rules.checks(self.checks);
+                let plain = checks.plain || checks.but_cookies;
+                let fault = if plain && self.rare.is_none() && checks.success.has(self.status) {
+                    None
+                } else {
+                    self.give(out);
+                    self.judged()
+                };
+                self.end(fault, &bytes[kept_to..at], done);
+                if at < bytes.len() {
+                    return Err(self.unasked(&bytes[at..], done));
+                }
+                Ok(())
+            }
+            Ok(false) => {
+                if self.marks & EXPECTS != 0 {
+                    self.give(out);
+                    if self.state == State::Head && self.rare().kept.is_empty() {
+                        // Leave to go on is no beginning of an answer.
+                        return Ok(());
+                    }
+                }
+                self.more_to_come(&bytes[kept_to..], done);
+                Ok(())
+            }
+            Err(broken) => {
+                self.marks |= LAST;
+                self.end(Some(FaultKind::BrokenProtocol), &bytes[kept_to..], done);
+                Err(broken)
+            }
+        }
+    }
+
+    fn closed(&mut self, done: &mut Done) {
+        if self.state == State::Body && self.body.ends_with_connection() {
+            let fault = self.judged();
+            self.end(fault, &[], done);
+        }
+        self.state = State::Over;
+    }
+
+    fn begun(&self) -> &[u8] {
+        let kept = self.rare.as_ref().map_or(&[][..], |rare| &rare.kept[..]);
+        &kept[..kept.len().min(EXCERPT_BOUND)]
+    }
+
+    #[inline]
+    fn room(&self) -> usize {
+        usize::from(self.state == State::Idle)
+    }
+}

@@ -1,0 +1,281 @@
+//! Bytes into frames, and frames into what a stream says: DATA, HEADERS and CONTINUATION (RFC 9113 4.3, 6.1, 6.2, 6.10).
+//!
+//! A frame that lies whole in what arrived is read there; one that is cut is kept until the rest of it comes. DATA is
+//! never kept: what there is of it is handed on.
+
+use super::connection::{Connection, Data, Fault, Listener, Next, STREAM_WINDOW, WINDOW};
+use super::frames::{self, FrameHead, HEAD, PAYLOAD_BOUND, code};
+use super::hpack::LIST_BOUND;
+use crate::detect::{Detected, detect};
+use values::kept::NO_ROOM_FOR_HEADS;
+
+/// Frames in a row that lead to nothing.
+const FLOOD_BOUND: u32 = 65_536;
+
+impl<T> Connection<T> {
+    pub(super) fn read(&mut self, bytes: &[u8], out: &mut Vec<u8>, ear: &mut impl Listener<T>) -> Result<(), Fault> {
+        let mut rest = bytes;
+        while !self.kept.is_empty() {
+            let missing = self.needed(&self.kept)?.saturating_sub(self.kept.len());
+            if missing == 0 {
+                let mut unit = std::mem::take(&mut self.kept);
+                self.unit(&unit, out, ear)?;
+                unit.clear();
+                self.kept = unit;
+                break;
+            }
+            if rest.is_empty() {
+                return Ok(());
+            }
+            let (part, more) = rest.split_at(missing.min(rest.len()));
+            self.kept.extend_from_slice(part);
+            rest = more;
+        }
+        loop {
+            if self.data.under_way {
+                rest = self.more_data(rest, out, ear);
+            }
+            if rest.is_empty() {
+                return Ok(());
+            }
+            let needed = self.needed(rest)?;
+            let Some((unit, more)) = rest.split_at_checked(needed) else {
+                self.kept.extend_from_slice(rest);
+                return Ok(());
+            };
+            self.unit(unit, out, ear)?;
+            rest = more;
+        }
+    }
+
+    /// Bytes needed to go on: a whole frame, or of DATA the head alone.
+    #[inline]
+    fn needed(&self, bytes: &[u8]) -> Result<usize, Fault> {
+        let head = bytes.first_chunk::<HEAD>();
+        if !self.settled {
+            known(bytes)?;
+        }
+        let Some(head) = head else { return Ok(HEAD) };
+        let head = FrameHead::read(head);
+        if head.length > PAYLOAD_BOUND {
+            return Err(Fault(code::FRAME_SIZE_ERROR, "a frame is larger than the allowed 16384 bytes"));
+        }
+        if let Some((stream, _)) = self.assembling
+            && (head.kind != frames::CONTINUATION || head.stream != stream)
+        {
+            return Err(Fault(code::PROTOCOL_ERROR, "a header block is interrupted by another frame"));
+        }
+        if !self.settled && (head.kind != frames::SETTINGS || head.has(frames::ACK)) {
+            return Err(Fault(code::PROTOCOL_ERROR, "the server's first frame is not SETTINGS"));
+        }
+        if head.kind != frames::DATA {
+            return Ok(HEAD + head.length);
+        }
+        if head.has(frames::PADDED) && head.length == 0 {
+            return Err(TOO_PADDED);
+        }
+        Ok(HEAD + usize::from(head.has(frames::PADDED)))
+    }
+
+    /// One whole frame, or the beginning of DATA.
+    #[inline]
+    fn unit(&mut self, unit: &[u8], out: &mut Vec<u8>, ear: &mut impl Listener<T>) -> Result<(), Fault> {
+        let Some((head, payload)) = unit.split_first_chunk::<HEAD>() else { return Ok(()) };
+        let head = FrameHead::read(head);
+        match head.kind {
+            frames::DATA => {
+                let padding = if head.has(frames::PADDED) { payload.first().copied() } else { None };
+                self.begin_data(head, padding, out)?;
+                if self.data.left + self.data.padding == 0 {
+                    self.more_data(&[], out, ear);
+                }
+                Ok(())
+            }
+            frames::HEADERS => self.headers(head, payload, out, ear),
+            frames::CONTINUATION => self.continuation(head, payload, out, ear),
+            _ => self.control(head, payload, out, ear),
+        }
+    }
+
+    /// The beginning of DATA: windows and whose it is. Whoever is granted more as soon as half is used cannot overrun a
+    /// window of which we know, so there is no check.
+    #[inline]
+    fn begin_data(&mut self, head: FrameHead, padding: Option<u8>, out: &mut Vec<u8>) -> Result<(), Fault> {
+        let (length, end) = (head.length as u32, head.has(frames::END_STREAM));
+        let padding_left = padding.map_or(0, u32::from);
+        let content = length - u32::from(padding.is_some());
+        let left = content.checked_sub(padding_left).ok_or(TOO_PADDED)?;
+        self.received += length;
+        if self.received > WINDOW / 2 {
+            frames::put_number(frames::WINDOW_UPDATE, 0, self.received, out);
+            self.received = 0;
+        }
+        let mut stream = head.stream;
+        if let Some(known) = self.streams.get(stream) {
+            known.received += length;
+            if known.received > STREAM_WINDOW / 2 && !end {
+                frames::put_number(frames::WINDOW_UPDATE, stream, known.received, out);
+                known.received = 0;
+            }
+        } else {
+            self.check_closed(stream)?;
+            stream = 0;
+        }
+        if left > 0 && stream != 0 {
+            self.idle_frames = 0;
+        } else if stream != 0 && !end {
+            self.count_idle()?;
+        }
+        self.data = Data { stream, left, padding: padding_left, end, under_way: true };
+        Ok(())
+    }
+
+    /// Bytes of DATA under way; returns those behind it.
+    #[inline]
+    fn more_data<'a>(&mut self, bytes: &'a [u8], out: &mut Vec<u8>, ear: &mut impl Listener<T>) -> &'a [u8] {
+        let data = &mut self.data;
+        let (piece, rest) = bytes.split_at((data.left as usize).min(bytes.len()));
+        data.left -= piece.len() as u32;
+        let (padding, rest) = rest.split_at((data.padding as usize).min(rest.len()));
+        data.padding -= padding.len() as u32;
+        let whole = data.left + data.padding == 0;
+        data.under_way = !whole;
+        let (id, end) = (data.stream, whole && data.end);
+        if (!piece.is_empty() || end)
+            && let Some(stream) = self.streams.get(id)
+        {
+            let next = ear.data(&mut stream.own, piece, end);
+            // Whether the peer has said its last does not depend on the pieces in which that came.
+            let ends = if next == Next::Go { end } else { self.data.end };
+            self.after(id, next, ends, out);
+        }
+        rest
+    }
+
+    #[inline]
+    fn headers(
+        &mut self,
+        head: FrameHead,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+        ear: &mut impl Listener<T>,
+    ) -> Result<(), Fault> {
+        let mut block = frames::without_padding(head, payload).ok_or(TOO_PADDED)?;
+        if head.has(frames::PRIORITIZED) {
+            block = block.get(5..).ok_or(Fault(code::FRAME_SIZE_ERROR, "HEADERS is too short for its priority"))?;
+        }
+        let end = head.has(frames::END_STREAM);
+        if head.has(frames::END_HEADERS) {
+            return self.head(head.stream, block, end, out, ear);
+        }
+        self.assembling = Some((head.stream, end));
+        self.keep(block)
+    }
+
+    #[cold]
+    fn continuation(
+        &mut self,
+        head: FrameHead,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+        ear: &mut impl Listener<T>,
+    ) -> Result<(), Fault> {
+        let Some((stream, end)) = self.assembling else {
+            return Err(Fault(code::PROTOCOL_ERROR, "CONTINUATION without HEADERS before it"));
+        };
+        if self.block.len() + payload.len() > LIST_BOUND {
+            return Err(Fault(code::ENHANCE_YOUR_CALM, "endless headers: a header block is larger than 256 KiB"));
+        }
+        self.count_idle()?;
+        self.keep(payload)?;
+        if !head.has(frames::END_HEADERS) {
+            return Ok(());
+        }
+        self.assembling = None;
+        let block = std::mem::take(&mut self.block);
+        self.head(stream, &block, end, out, ear)
+    }
+
+    /// Keeps a piece of a header block until the rest of it arrives.
+    fn keep(&mut self, piece: &[u8]) -> Result<(), Fault> {
+        let there = self.block.add(piece, &self.budget);
+        if there { Ok(()) } else { Err(Fault(code::ENHANCE_YOUR_CALM, NO_ROOM_FOR_HEADS)) }
+    }
+
+    /// A whole header block.
+    #[inline]
+    fn head(
+        &mut self,
+        id: u32,
+        block: &[u8],
+        end: bool,
+        out: &mut Vec<u8>,
+        ear: &mut impl Listener<T>,
+    ) -> Result<(), Fault> {
+        let mut fields = self.decoder.read(block);
+        let Some(stream) = self.streams.get(id) else {
+            fields.finish()?;
+            return self.check_closed(id);
+        };
+        stream.answered = true;
+        let next = ear.head(&mut stream.own, &mut fields, end)?;
+        fields.finish()?;
+        self.after(id, next, end, out);
+        if end { Ok(()) } else { self.count_idle() }
+    }
+
+    /// What follows from what the listener made of a stream's news.
+    #[inline]
+    fn after(&mut self, id: u32, next: Next, end: bool, out: &mut Vec<u8>) {
+        let code = match next {
+            Next::Go if !end => return,
+            // The answer is whole before all was said: the rest would be for nobody (8.1).
+            Next::Go => code::CANCEL,
+            Next::Reset(code) => code,
+        };
+        self.idle_frames = 0;
+        if let Some(stream) = self.forget(id)
+            && !(end && stream.said)
+        {
+            frames::put_number(frames::RST_STREAM, id, code, out);
+            // A peer that said its last has nothing on its way.
+            self.cancelled |= !end;
+        }
+    }
+
+    /// A frame on a stream that is not in flight: allowed only while the peer may not know yet that we gave it up.
+    fn check_closed(&mut self, id: u32) -> Result<(), Fault> {
+        if self.streams.is_idle(id) {
+            return Err(Fault(code::PROTOCOL_ERROR, "a frame on a stream that was never opened"));
+        }
+        if !self.cancelled {
+            return Err(Fault(code::STREAM_CLOSED, "a frame on a closed stream"));
+        }
+        self.count_idle()
+    }
+
+    pub(super) fn count_idle(&mut self) -> Result<(), Fault> {
+        self.idle_frames += 1;
+        if self.idle_frames > FLOOD_BOUND {
+            return Err(Fault(code::ENHANCE_YOUR_CALM, "a flood of useless frames"));
+        }
+        Ok(())
+    }
+}
+
+/// Refuses what is known to be something else than HTTP/2.
+#[cold]
+fn known(first: &[u8]) -> Result<(), Fault> {
+    match detect(first) {
+        Some(Detected::Tls) => Err(Fault(code::PROTOCOL_ERROR, SPEAKS_TLS)),
+        Some(Detected::Http1) => Err(Fault(code::PROTOCOL_ERROR, SPEAKS_HTTP1)),
+        Some(Detected::Http2) | None => Ok(()),
+    }
+}
+
+/// What the server said first was TLS.
+pub(super) const SPEAKS_TLS: &str = "the server uses TLS on this port; write https:// or grpcs://";
+/// What the server said first was HTTP/1.
+pub(super) const SPEAKS_HTTP1: &str = "the server responded in HTTP/1: it does not support HTTP/2 here";
+
+const TOO_PADDED: Fault = Fault(code::PROTOCOL_ERROR, "a frame's padding is longer than the frame");

@@ -1,0 +1,62 @@
+//! What all connections of a run hold of heads that do not end: one bound, in every protocol.
+
+use std::sync::Arc;
+
+use values::kept::{Budget, NO_ROOM_FOR_HEADS};
+use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Established, ExchangeId, Fill, Out, Protocol};
+
+use crate::grpc::Grpc;
+use crate::http::Http;
+use crate::http2::frames;
+use crate::websocket::WebSocket;
+
+/// Feeds connections heads that do not end until one finds no room: how many there were, and what it said.
+fn crowd(dialogue: &Arc<dyn Dialogue>, start: &[u8], pieces: &[Vec<u8>]) -> (usize, &'static str) {
+    let mut all = Vec::new();
+    loop {
+        let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
+        let (mut out, mut done) = (Out::default(), Done::default());
+        session.open(&mut out);
+        // Where a handshake comes first, nothing can be asked before it.
+        let _ = session.submit(ExchangeId(0), &dialogue.requests()[0].request, &Fill::default(), &mut out);
+        session.receive(start, &mut out, &mut done).expect("a good beginning");
+        for piece in pieces {
+            if let Err(Broken(said)) = session.receive(piece, &mut out, &mut done) {
+                return (all.len(), said);
+            }
+        }
+        all.push(session);
+    }
+}
+
+#[test]
+fn heads_that_do_not_end_have_one_bound_in_every_protocol_and_give_back_what_they_had() {
+    let most = Budget::default().most();
+    let check = |name: &str, each: usize, crowd: &dyn Fn() -> (usize, &'static str)| {
+        let (first, said) = crowd();
+        assert_eq!(said, NO_ROOM_FOR_HEADS, "{name}");
+        assert!(first > 100 && first * each <= most, "{name}: {first} with {each} bytes each");
+        // The first of them are gone.
+        assert_eq!(crowd(), (first, said), "{name}");
+    };
+    let of = |url: &str, options: &[(&str, &str)]| {
+        let options = options.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()]));
+        let url = AskedUrl { url: url.to_owned(), weight: 1.0 };
+        Asked { urls: vec![url], options: options.collect(), ..Asked::default() }
+    };
+    let lines = |count: usize| vec![[b"X: ", &[b'x'; 10_000][..], b"\r\n"].concat(); count];
+    let http = Http.prepare(&of("http://h/", &[])).expect("a plan");
+    check("http/1.1", 250_000, &|| crowd(&http, b"HTTP/1.1 200 OK\r\nX: y", &lines(25)));
+    let websocket = WebSocket.prepare(&of("ws://h/", &[("data", "x")])).expect("a plan");
+    check("websocket", 60_000, &|| crowd(&websocket, b"HTTP/1.1 101 OK\r\nX: y", &lines(6)));
+    let mut start = Vec::new();
+    frames::put_settings(&[], &mut start);
+    frames::put(frames::HEADERS, 0, 1, &[0x88], &mut start);
+    let mut more = Vec::new();
+    frames::put(frames::CONTINUATION, 0, 1, &[b'x'; 10_000], &mut more);
+    let more = vec![more; 25];
+    let two = Http.prepare(&of("http://h/", &[("http", "2")])).expect("a plan");
+    check("http/2", 250_000, &|| crowd(&two, &start, &more));
+    let grpc = Grpc.prepare(&of("grpc://h/grpc.health.v1.Health/Check", &[])).expect("a plan");
+    check("grpc", 250_000, &|| crowd(&grpc, &start, &more));
+}

@@ -1,0 +1,16 @@
+//! HTTP and what is spoken on top of it: both versions, WebSocket and gRPC, as conversations without I/O.
+
+mod awaited;
+pub mod cache;
+mod cookies;
+mod detect;
+pub mod grpc;
+pub mod http;
+pub mod http1;
+pub mod http2;
+mod identity;
+#[cfg(test)]
+mod kept_tests;
+mod marks;
+pub mod resources;
+pub mod websocket;

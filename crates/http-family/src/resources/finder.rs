@@ -1,0 +1,283 @@
+//! What a browser would fetch of a page, found in its tags.
+//!
+//! Tags are read as browsers read them, broken or not; no tree is built. What scripts and style sheets would fetch in turn is not
+//! known. Where browsers choose (`srcset`, `picture`, `media`), one of the possible choices is taken and not all of them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+
+use html5ever::tokenizer::states::RawKind;
+use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
+use url::Url;
+
+use super::{Allowed, srcset};
+use values::capture::html;
+use values::kept::{Budget, Kept};
+
+/// A page has at most so many resources …
+pub const MOST: usize = 1000;
+/// … whose URLs have so many bytes together …
+pub const MOST_BYTES: usize = 256 << 10;
+/// … and each so many.
+const LONGEST: usize = 8 << 10;
+/// So many URLs are told apart.
+const TOLD_APART: usize = 20_000;
+/// So much of a page is read.
+const READ: usize = 1_000_000;
+
+/// The resources of a page, each once, in the order they stand in.
+#[derive(Debug, Default)]
+pub struct Found {
+    urls: Kept,
+    ends: Vec<usize>,
+    next: usize,
+    /// Of other hosts, which are not fetched.
+    pub elsewhere: u32,
+    /// More than are fetched of one page.
+    pub beyond: u32,
+    /// The page is larger than what was read of it.
+    pub cut: bool,
+}
+
+impl Found {
+    /// The next one's URL.
+    pub fn next(&mut self) -> Option<&str> {
+        let end = *self.ends.get(self.next)?;
+        let from = self.next.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.next += 1;
+        std::str::from_utf8(&self.urls[from..end]).ok()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+}
+
+/// Finds what the page at a URL names, as far as it may be fetched, within a budget.
+pub fn find(page: &[u8], url: &Url, allowed: &Allowed, budget: &Budget) -> Found {
+    let read = &page[..page.len().min(READ)];
+    let text = String::from_utf8_lossy(read);
+    let sink = Finder { tokens: Cell::new(0), seen: RefCell::new(Seen::of(url, allowed, budget)) };
+    let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
+    let whole = html::in_pieces(&text, &tokenizer, |sink| sink.tokens.get(), |_| Ok(())).is_ok();
+    let mut found = tokenizer.sink.seen.into_inner().found;
+    found.cut = !whole || read.len() < page.len();
+    found
+}
+
+struct Finder<'a> {
+    tokens: Cell<u64>,
+    seen: RefCell<Seen<'a>>,
+}
+
+impl TokenSink for Finder<'_> {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
+        if !matches!(token, Token::ParseError(_)) {
+            self.tokens.set(self.tokens.get() + 1);
+        }
+        let Token::TagToken(tag) = token else { return TokenSinkResult::Continue };
+        match tag.kind {
+            TagKind::StartTag => {
+                self.seen.borrow_mut().begins(&tag);
+                raw(&tag)
+            }
+            TagKind::EndTag => {
+                self.seen.borrow_mut().ends(&tag.name);
+                TokenSinkResult::Continue
+            }
+        }
+    }
+}
+
+/// Elements whose text is none of the page's, as in a browser that runs scripts.
+fn raw(tag: &Tag) -> TokenSinkResult<()> {
+    match &*tag.name {
+        "script" => TokenSinkResult::RawData(RawKind::ScriptData),
+        "style" | "xmp" | "iframe" | "noembed" | "noframes" | "noscript" => TokenSinkResult::RawData(RawKind::Rawtext),
+        "textarea" | "title" => TokenSinkResult::RawData(RawKind::Rcdata),
+        "plaintext" => TokenSinkResult::Plaintext,
+        _ => TokenSinkResult::Continue,
+    }
+}
+
+/// Where a reader of tags stands.
+struct Seen<'a> {
+    page: &'a Url,
+    allowed: &'a Allowed,
+    budget: &'a Budget,
+    base: Url,
+    /// The page said what its base is.
+    based: bool,
+    known: HashSet<Url>,
+    /// Templates around: what stands in one is not shown.
+    templates: u32,
+    /// Within `picture`: its image is chosen.
+    picture: Option<bool>,
+    /// Within `audio` or `video`: what is played is chosen, or nothing is to be played.
+    media: Option<bool>,
+    found: Found,
+}
+
+impl<'a> Seen<'a> {
+    fn of(page: &'a Url, allowed: &'a Allowed, budget: &'a Budget) -> Seen<'a> {
+        Seen {
+            page,
+            allowed,
+            budget,
+            base: page.clone(),
+            based: false,
+            known: HashSet::new(),
+            templates: 0,
+            picture: None,
+            media: None,
+            found: Found::default(),
+        }
+    }
+
+    fn begins(&mut self, tag: &Tag) {
+        match &*tag.name {
+            "template" => self.templates = self.templates.saturating_add(1),
+            _ if self.templates > 0 => {}
+            "base" => self.base(tag),
+            "link" => self.link(tag),
+            "script" => self.script(tag),
+            "img" => self.image(tag),
+            "picture" => self.picture = Some(false),
+            "source" => self.source(tag),
+            "audio" | "video" => self.media(tag),
+            "input" if is(tag, "type", "image") => self.take(attribute(tag, "src")),
+            "iframe" if attribute(tag, "srcdoc").is_some() => {}
+            "iframe" | "frame" | "embed" => self.take(attribute(tag, "src")),
+            "object" => self.take(attribute(tag, "data")),
+            "body" | "table" | "td" | "th" => self.take(attribute(tag, "background")),
+            _ => {}
+        }
+    }
+
+    fn ends(&mut self, name: &str) {
+        match name {
+            "template" => self.templates = self.templates.saturating_sub(1),
+            "picture" => self.picture = None,
+            "audio" | "video" => self.media = None,
+            _ => {}
+        }
+    }
+
+    /// The first one counts, for what follows it.
+    fn base(&mut self, tag: &Tag) {
+        let Some(href) = attribute(tag, "href").filter(|_| !self.based) else { return };
+        self.based = true;
+        if let Ok(base) = self.page.join(href.trim_ascii())
+            && matches!(base.scheme(), "http" | "https")
+        {
+            self.base = base;
+        }
+    }
+
+    fn link(&mut self, tag: &Tag) {
+        let rel = attribute(tag, "rel").unwrap_or_default();
+        let says = |word: &str| rel.split_ascii_whitespace().any(|one| one.eq_ignore_ascii_case(word));
+        let sheet = says("stylesheet") && !says("alternate") && attribute(tag, "disabled").is_none();
+        if says("preload") && attribute(tag, "imagesrcset").is_some() {
+            return self.take(attribute(tag, "imagesrcset").and_then(|set| srcset::chosen(set, None)));
+        }
+        if sheet || says("icon") || says("preload") || says("modulepreload") {
+            self.take(attribute(tag, "href"));
+        }
+    }
+
+    /// Only what browsers run, and not what they leave to older ones.
+    fn script(&mut self, tag: &Tag) {
+        let kind = attribute(tag, "type").map(|kind| kind.trim_ascii().to_ascii_lowercase()).unwrap_or_default();
+        let known = ["", "module", "text/javascript", "application/javascript", "text/ecmascript"];
+        let known = known.contains(&&*kind) || ["application/ecmascript", "application/x-javascript"].contains(&&*kind);
+        if known && attribute(tag, "nomodule").is_none() {
+            self.take(attribute(tag, "src"));
+        }
+    }
+
+    /// Of several sizes the one that a browser would take.
+    fn image(&mut self, tag: &Tag) {
+        if self.picture == Some(true) {
+            return;
+        }
+        let set = attribute(tag, "srcset");
+        let src = attribute(tag, "src");
+        self.take(set.and_then(|set| srcset::chosen(set, src)).or(src));
+    }
+
+    fn source(&mut self, tag: &Tag) {
+        let shown = |name: &str, usual: &[&str]| {
+            attribute(tag, name).is_none_or(|kind| usual.iter().any(|usual| kind.trim_ascii().starts_with(usual)))
+        };
+        if self.picture == Some(false) && shown("media", &["all", "screen"]) && shown("type", &["image/"]) {
+            if let Some(url) = attribute(tag, "srcset").and_then(|set| srcset::chosen(set, None)) {
+                self.picture = Some(true);
+                self.take(Some(url));
+            }
+        } else if self.media == Some(false) && shown("type", &["audio/", "video/"]) && attribute(tag, "src").is_some() {
+            self.media = Some(true);
+            self.take(attribute(tag, "src"));
+        }
+    }
+
+    /// Of what is not played by itself browsers read only the beginning.
+    fn media(&mut self, tag: &Tag) {
+        let preload = attribute(tag, "preload").map(|preload| preload.trim_ascii().to_ascii_lowercase());
+        let plays = attribute(tag, "autoplay").is_some() || matches!(preload.as_deref(), Some("auto" | ""));
+        self.take(attribute(tag, "poster"));
+        self.media = Some(!plays);
+        if plays && attribute(tag, "src").is_some() {
+            self.media = Some(true);
+            self.take(attribute(tag, "src"));
+        }
+    }
+
+    /// A URL as it is written in the page.
+    fn take(&mut self, written: Option<&str>) {
+        let Some(written) = written.map(str::trim_ascii).filter(|written| !written.is_empty()) else { return };
+        if written.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("data:")) {
+            return;
+        }
+        if written.len() > LONGEST || self.known.len() == TOLD_APART {
+            return self.found.beyond = self.found.beyond.saturating_add(1);
+        }
+        let Ok(mut url) = self.base.join(written) else { return };
+        url.set_fragment(None);
+        if !matches!(url.scheme(), "http" | "https") || same_but_fragment(&url, self.page) {
+            return;
+        }
+        if self.known.contains(&url) {
+            return;
+        }
+        let text = url.as_str();
+        let found = &mut self.found;
+        if !self.allowed.has(&url, self.page) {
+            found.elsewhere = found.elsewhere.saturating_add(1);
+        } else if found.ends.len() == MOST
+            || found.urls.len() + text.len() > MOST_BYTES
+            || !found.urls.add(text.as_bytes(), self.budget)
+        {
+            found.beyond = found.beyond.saturating_add(1);
+        } else {
+            found.ends.push(found.urls.len());
+        }
+        self.known.insert(url);
+    }
+}
+
+fn same_but_fragment(url: &Url, page: &Url) -> bool {
+    let page = page.as_str();
+    url.as_str() == page.split('#').next().unwrap_or(page)
+}
+
+fn attribute<'t>(tag: &'t Tag, name: &str) -> Option<&'t str> {
+    tag.attrs.iter().find(|attribute| &*attribute.name.local == name).map(|attribute| &*attribute.value)
+}
+
+fn is(tag: &Tag, name: &str, value: &str) -> bool {
+    attribute(tag, name).is_some_and(|said| said.trim_ascii().eq_ignore_ascii_case(value))
+}

@@ -1,0 +1,244 @@
+//! WebSocket as a plug-in: its schemes, its options, and everything a run will say in it, encoded before it starts.
+
+use std::sync::Arc;
+
+use url::{Host, Url};
+use wire::{
+    Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Requests,
+    Session, Weighted,
+};
+
+use super::close;
+use super::codec::Sender;
+use super::content::{self, Content, SCOPE};
+use super::expect::Expect;
+use super::options::{self, Wishes};
+use super::request::Message;
+use super::rules::Rules;
+use super::session::WebSocketSession;
+use super::steps::{self, Steps};
+use super::transcript;
+use super::upgrade::Upgrade;
+use crate::marks::Marks;
+use values::beside::Beside;
+use values::template::{Guard, Template};
+
+const ALPN: &[&[u8]] = &[b"http/1.1"];
+
+/// WebSocket over TCP and TLS.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WebSocket;
+
+impl Protocol for WebSocket {
+    fn name(&self) -> &'static str {
+        "websocket"
+    }
+
+    fn schemes(&self) -> &'static [&'static str] {
+        &["ws", "wss"]
+    }
+
+    fn fixed_connections(&self) -> bool {
+        true
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        options::OPTIONS
+    }
+
+    fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn checks(&self, _url: &str) -> &'static [&'static str] {
+        &["expect-body"]
+    }
+    fn options_of_one_url(&self) -> &'static [&'static str] {
+        steps::OF_ONE_URL
+    }
+
+    fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
+        if asked.steps {
+            return of_steps(asked);
+        }
+        refuse_own(asked)?;
+        let wishes = Wishes::read(asked)?;
+        let mut contents = content::contents(asked)?;
+        let expect = Expect::read(asked, &contents)?;
+        let beside = Beside::read(asked, |text, place, scope| {
+            let content = Content::of_text(text, place, asked);
+            let message = Message::new(content.template(scope, None)?, content.binary, 0);
+            content.check(&message.payload(&Fill::default()))?;
+            Ok(message)
+        })?;
+        let silent = contents.is_empty();
+        if silent {
+            contents.push(Content::placeholder());
+        }
+        let (mut origins, mut requests, mut upgrades) = (Vec::new(), Vec::new(), Vec::new());
+        let (said, mut names) = (asked, Names::default());
+        let mut marks = Marks::new(asked);
+        for (number, asked) in asked.urls.iter().enumerate() {
+            let url = parse_url(&asked.url, &mut marks, false)?;
+            // A connection is bound to its URL.
+            origins.push(origin(&url, number as u32).ok_or_else(|| no_url(&asked.url, "it has no host"))?);
+            upgrades.push(Upgrade::new(&url, &wishes));
+            for content in &contents {
+                let weight = asked.weight / contents.len() as f64;
+                names.add(said.name(number).unwrap_or(asked.path()));
+                let request = message(content, &wishes, expect.filled())?;
+                requests.push(Weighted::new(request, number, weight));
+            }
+        }
+        let end = requests.iter().filter_map(|weighted: &Weighted<Message>| weighted.request.end()).min();
+        if requests.is_empty() {
+            return Err(Complaint::new("URL", "none was given; write one, for instance ws://127.0.0.1:8080/"));
+        }
+        let slots = requests.iter().any(|weighted| weighted.request.has_slots());
+        let counts = requests.iter().any(|weighted| weighted.request.is_numbered());
+        let rules = Arc::new(Rules::new(wishes, upgrades, expect, beside.counting(counts)));
+        Ok(Arc::new(WebSocketDialogue { requests, names, origins, silent, rules, slots, end }))
+    }
+}
+
+/// The steps of a flow.
+fn of_steps(asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
+    let wishes = Wishes::read(asked)?;
+    let Steps { requests, names, origins, upgrades, each, end } = Steps::read(asked)?;
+    let beside = Beside::read(asked, |_, _, _| Ok(Message::new(Template::fixed(Vec::new()), false, 0)))?;
+    let rules = Rules::new(Wishes { push: true, ..wishes }, upgrades, Expect::Nothing, beside);
+    let rules = Arc::new(Rules { steps: each, ..rules });
+    Ok(Arc::new(WebSocketDialogue { requests, names, origins, silent: false, rules, slots: true, end }))
+}
+
+/// Options of single URLs are those of steps.
+fn refuse_own(asked: &Asked) -> Result<(), Complaint> {
+    let own = asked.own.iter().flat_map(|own| own.keys()).map(String::as_str);
+    match own.chain(asked.options.contains_key("await").then_some("await")).next() {
+        Some(name) => {
+            let trouble = "is for steps of a flow; elsewhere all connections send the same: write it next to the URLs";
+            Err(Complaint::new(format!("--{name}"), trouble))
+        }
+        None => Ok(()),
+    }
+}
+
+fn message(content: &Content, wishes: &Wishes, expected: Option<&str>) -> Result<Message, Complaint> {
+    let template = content.template(SCOPE, expected)?;
+    let made = if expected.is_some() { Message::expecting } else { Message::new };
+    let mut message = made(template, content.binary, 0);
+    let sample = message.payload(&Fill::default());
+    content.check(&sample)?;
+    message.key = match &wishes.field {
+        None => 0,
+        Some(_) if content.place.is_empty() => 0,
+        Some(field) => field.key(&sample).ok_or_else(|| {
+            let trouble = "the message does not have the field of --match-field, so no response would match it";
+            Complaint::new(&content.place, trouble)
+        })?,
+    };
+    Ok(message)
+}
+
+/// Everything a run will say in WebSocket.
+#[derive(Debug)]
+pub struct WebSocketDialogue {
+    requests: Vec<Weighted<Message>>,
+    names: Names,
+    origins: Vec<Origin>,
+    silent: bool,
+    rules: Arc<Rules>,
+    slots: bool,
+    /// After how many messages their data is at its end.
+    end: Option<u64>,
+}
+
+impl Dialogue for WebSocketDialogue {
+    fn requests(&self) -> &dyn Requests {
+        &self.requests
+    }
+    fn origins(&self) -> &[Origin] {
+        &self.origins
+    }
+    fn names(&self) -> &Names {
+        &self.names
+    }
+    fn alpn(&self) -> &[&'static [u8]] {
+        ALPN
+    }
+    /// It is opened by its user's first step, with what that user knows.
+    fn belongs(&self, _origin: &Origin) -> Belongs {
+        Belongs::ToUser
+    }
+    fn silent(&self) -> bool {
+        self.silent
+    }
+    fn has_slots(&self) -> bool {
+        self.slots
+    }
+    fn counts_messages(&self) -> bool {
+        true
+    }
+    fn requests_at_most(&self) -> Option<u64> {
+        self.end
+    }
+    fn awaited(&self, request: &wire::Request) -> Option<String> {
+        let request = request.of::<Message>();
+        self.rules.steps.get(request.key as usize)?.awaited.clone()
+    }
+    fn by_order(&self) -> Option<ByOrder> {
+        (!self.silent && self.rules.pairs_by_order()).then_some(ByOrder::Messages)
+    }
+    /// The message alone: frame and mask say nothing to people.
+    fn sent(&self, request: &wire::Request) -> Vec<u8> {
+        self.sent_with(request, &Fill::default())
+    }
+    fn sent_with(&self, request: &wire::Request, fill: &Fill) -> Vec<u8> {
+        request.of::<Message>().payload(fill)
+    }
+    fn readable(&self, _established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
+        Some([transcript::readable(sent, Sender::Client), transcript::readable(received, Sender::Server)])
+    }
+    fn session(&self, origin: &Origin, established: &Established) -> Box<dyn Session> {
+        Box::new(WebSocketSession::new(Arc::clone(&self.rules), origin.bound, established))
+    }
+    fn spoken(&self, _established: &Established) -> String {
+        "WebSocket".to_owned()
+    }
+    /// Statuses of refused upgrades and close codes.
+    fn code_name(&self, code: u32) -> String {
+        match u16::try_from(code) {
+            Ok(code @ 1000..) => format!("close {code} ({})", close::name(code)),
+            _ => code.to_string(),
+        }
+    }
+}
+
+/// Reads a URL; what must be encoded in it is, and the fragment is dropped.
+pub(super) fn parse_url(written: &str, marks: &mut Marks, slots: bool) -> Result<Url, Complaint> {
+    let taken = marks.take(written, "URL", Guard::Url)?;
+    let text = &*if slots { marks.settled(&taken)? } else { options::said_once(&taken, "URL", marks)? };
+    let authority = text.split_once("://").map_or(text, |(_, behind)| behind).split(['/', '?', '#']).next();
+    if marks.are_in(authority.unwrap_or_default().as_bytes()) {
+        return Err(no_url(written, "only {env NAME} is allowed before its path"));
+    }
+    let mut url = Url::parse(text).map_err(|trouble| no_url(text, &trouble.to_string()))?;
+    if !matches!(url.scheme(), "ws" | "wss") {
+        return Err(no_url(text, "its scheme is neither ws nor wss"));
+    }
+    url.set_fragment(None);
+    Ok(url)
+}
+
+pub(super) fn origin(url: &Url, bound: u32) -> Option<Origin> {
+    let host = match url.host()? {
+        Host::Domain(name) => name.to_owned(),
+        Host::Ipv4(address) => address.to_string(),
+        Host::Ipv6(address) => address.to_string(),
+    };
+    Some(Origin { bound, ..Origin::tcp(host, url.port_or_known_default()?, url.scheme() == "wss") })
+}
+
+fn no_url(text: &str, trouble: &str) -> Complaint {
+    Complaint::new("URL", format!("\"{text}\" cannot be used ({trouble}); write ws://host:port/path"))
+}

@@ -1,0 +1,169 @@
+//! A message on its way in that did not arrive whole: fragments, control frames between them, pieces of both.
+//!
+//! Exists only while there is such a message. Its content is kept only where it must be looked into; otherwise it is
+//! counted and, where it is text, checked as it comes.
+
+use wire::Broken;
+
+use super::codec::{BINARY, CONTINUATION, Frame, HEAD_BOUND, Sender, TEXT, frame};
+use super::deflate::Deflate;
+use super::utf8::Utf8;
+use values::kept::{Budget, Kept, NO_ROOM};
+
+/// The most bytes of a message that is not looked into.
+pub const MESSAGE_BOUND: u64 = 1 << 30;
+/// The most bytes of a message that is kept whole to be looked into.
+pub const KEPT_BOUND: u64 = 16 << 20;
+
+/// What text that is not UTF-8 comes to.
+pub const NO_TEXT: Broken = Broken("a text message that is not UTF-8");
+
+/// Frames under way.
+#[derive(Debug, Default)]
+pub struct Incoming {
+    /// A header that is not whole.
+    head: [u8; HEAD_BOUND],
+    have: usize,
+    /// The frame whose payload is awaited.
+    frame: Option<Frame>,
+    /// Bytes of it still to come.
+    left: u64,
+    /// The payload of a control frame.
+    pub control: Vec<u8>,
+    /// The message that data frames belong to.
+    pub part: Option<Part>,
+}
+
+/// A message so far.
+#[derive(Debug, Default)]
+pub struct Part {
+    /// It is deflated.
+    pub deflated: bool,
+    /// Its first byte was told.
+    pub told: bool,
+    /// Bytes so far, decompressed.
+    pub size: u64,
+    /// Its content, where it is kept.
+    pub kept: Kept,
+    text: Option<Utf8>,
+}
+
+impl Part {
+    /// Text or binary.
+    pub fn kind(&self) -> u8 {
+        if self.text.is_some() { TEXT } else { BINARY }
+    }
+
+    /// Takes content, and keeps it within a budget where there is one.
+    ///
+    /// # Errors
+    /// Text that is not UTF-8, or too much.
+    pub fn take(&mut self, content: &[u8], keep: Option<&Budget>) -> Result<(), Broken> {
+        self.size += content.len() as u64;
+        if self.size > MESSAGE_BOUND {
+            return Err(Broken("a message larger than 1 GiB"));
+        }
+        if let Some(budget) = keep {
+            if self.size > KEPT_BOUND {
+                return Err(Broken("a message larger than 16 MiB, the limit for checks"));
+            }
+            if !self.kept.add(content, budget) {
+                return Err(Broken(NO_ROOM));
+            }
+        }
+        let good = self.text.as_mut().is_none_or(|text| text.feed(content));
+        if good { Ok(()) } else { Err(NO_TEXT) }
+    }
+
+    /// It is whole.
+    ///
+    /// # Errors
+    /// A text that ends within a character.
+    pub fn end(&self) -> Result<(), Broken> {
+        if self.text.is_some_and(|text| !text.is_whole()) { Err(NO_TEXT) } else { Ok(()) }
+    }
+}
+
+impl Incoming {
+    /// True where nothing is under way.
+    pub fn at_rest(&self) -> bool {
+        self.have == 0 && self.frame.is_none() && self.part.is_none()
+    }
+
+    /// The frame under way, after reading its header from `bytes` where that is due; `at` moves behind what was read.
+    /// None: the header is not whole.
+    ///
+    /// # Errors
+    /// What about it is not WebSocket.
+    pub fn frame(
+        &mut self,
+        bytes: &[u8],
+        at: &mut usize,
+        sender: Sender,
+        deflates: bool,
+    ) -> Result<Option<Frame>, Broken> {
+        if let Some(frame) = self.frame {
+            return Ok(Some(frame));
+        }
+        let before = self.have;
+        let n = (HEAD_BOUND - before).min(bytes.len() - *at);
+        self.head[before..before + n].copy_from_slice(&bytes[*at..*at + n]);
+        let Some(begun) = frame(&self.head[..before + n], sender, deflates)? else {
+            self.have += n;
+            *at += n;
+            return Ok(None);
+        };
+        *at += begun.head - before;
+        (self.have, self.left, self.frame) = (0, begun.size, Some(begun));
+        if begun.is_control() {
+            self.control.clear();
+        } else {
+            self.follow(&begun)?;
+        }
+        Ok(Some(begun))
+    }
+
+    /// A data frame begins or goes on with a message (RFC 6455 5.4).
+    fn follow(&mut self, frame: &Frame) -> Result<(), Broken> {
+        match (frame.kind == CONTINUATION, &self.part) {
+            (true, None) => Err(Broken("a fragment that belongs to no message")),
+            (false, Some(_)) => Err(Broken("a message starts before the previous one has ended")),
+            (true, Some(_)) => Ok(()),
+            (false, None) => {
+                let text = (frame.kind == TEXT).then(Utf8::default);
+                self.part = Some(Part { deflated: frame.deflated, text, ..Part::default() });
+                Ok(())
+            }
+        }
+    }
+
+    /// The next bytes of the frame's payload; `at` moves behind them. Also whether they are its last.
+    pub fn payload<'a>(&mut self, bytes: &'a [u8], at: &mut usize) -> (&'a [u8], bool) {
+        let rest = &bytes[*at..];
+        let n = usize::try_from(self.left).unwrap_or(usize::MAX).min(rest.len());
+        self.left -= n as u64;
+        *at += n;
+        if self.left == 0 {
+            self.frame = None;
+        }
+        (&rest[..n], self.left == 0)
+    }
+}
+
+/// Gives a piece of a message to its [`Part`], decompressed where it is deflated.
+pub fn unpack(
+    deflate: Option<&mut Deflate>,
+    part: &mut Part,
+    piece: &[u8],
+    whole: bool,
+    keep: Option<&Budget>,
+) -> Result<(), Broken> {
+    match deflate.filter(|_| part.deflated) {
+        None => part.take(piece, keep),
+        Some(deflate) => {
+            let mut take = |plain: &[u8]| part.take(plain, keep);
+            deflate.unpack(piece, &mut take)?;
+            if whole { deflate.unpack_end(&mut take) } else { Ok(()) }
+        }
+    }
+}

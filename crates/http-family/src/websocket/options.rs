@@ -1,0 +1,243 @@
+//! The options of WebSocket and what was wished by them, checked before anything is sent.
+
+use wire::{Asked, Complaint, OptionSpec, Takes, Text};
+
+use super::field::Field;
+use crate::http1::codec::is_token;
+use crate::http1::options::{credentials, header_with};
+use crate::http1::request::HeaderWish;
+use crate::identity;
+use crate::marks::{Marks, NO_SLOTS};
+use values::beside::{ON_CONNECT, REPLY};
+
+/// The options, in the order the help shows them.
+pub const OPTIONS: &[OptionSpec] = &[
+    option(
+        "header",
+        Some('H'),
+        Takes::Many("NAME: VALUE"),
+        "Send a header with the upgrade request; @FILE reads headers from FILE",
+        "升级请求附带的请求头；@FILE 从文件读取",
+    ),
+    identity::BEARER,
+    identity::COOKIE,
+    identity::USER,
+    option(
+        "subprotocol",
+        None,
+        Takes::Many("NAME"),
+        "Offer a subprotocol; the server must choose one of those offered",
+        "提供子协议；服务器必须选择其一",
+    ),
+    NO_SLOTS,
+    option(
+        "data",
+        None,
+        Takes::Many("TEXT"),
+        "Send TEXT; with several, one is chosen at random for each message",
+        "发送文本消息；多条时随机选择",
+    ),
+    option("data-file", None, Takes::One("FILE"), "Send the lines of FILE, one message per line", "文件每行为一条消息"),
+    option(
+        "data-hex",
+        None,
+        Takes::Many("HEX"),
+        "Send these bytes as a binary message",
+        "以二进制消息发送十六进制内容",
+    ),
+    option(
+        "data-base64",
+        None,
+        Takes::Many("BASE64"),
+        "Send these bytes as a binary message",
+        "以二进制消息发送 base64 内容",
+    ),
+    option(
+        "binary",
+        None,
+        Takes::Nothing,
+        "Send --data and --data-file as binary messages",
+        "以二进制消息发送 --data 与 --data-file",
+    ),
+    option(
+        "escapes",
+        None,
+        Takes::Nothing,
+        "Interpret \\r \\n \\0 and \\xNN in --data, --data-file, --on-connect, --reply and --expect-body",
+        "--data、--data-file、--on-connect、--reply、--expect-body 中支持 \\r \\n \\0 \\xNN 转义",
+    ),
+    ON_CONNECT,
+    REPLY,
+    option(
+        "match-field",
+        None,
+        Takes::One("FIELD"),
+        "Match responses to messages by an equal JSON field: seq, data.id (default: by order)",
+        "按 JSON 字段匹配应答与消息：seq、data.id（默认按顺序）",
+    ),
+    option(
+        "one-way",
+        None,
+        Takes::Nothing,
+        "No responses: a message is complete once it is written",
+        "单向发送：写出即完成",
+    ),
+    option(
+        "push",
+        None,
+        Takes::Nothing,
+        "The server also pushes messages: count them separately",
+        "服务器会主动推送消息：单独计数",
+    ),
+    option(
+        "expect-body",
+        None,
+        Takes::One("TEXT"),
+        "Fail a response unless it contains TEXT",
+        "应答不含该文本则计为失败",
+    ),
+    option(
+        "await",
+        None,
+        Takes::One("WHAT"),
+        "In a step of a flow, the message to wait for: any, json $.type == 1, regex PATTERN or text TEXT",
+        "流程步骤所等待的消息：any、json $.type == 1、regex 表达式、text 文本",
+    ),
+    option(
+        "compress",
+        None,
+        Takes::Nothing,
+        "Offer compression (permessage-deflate)",
+        "协商压缩（permessage-deflate）",
+    ),
+];
+
+const fn option(
+    name: &'static str,
+    short: Option<char>,
+    takes: Takes,
+    en: &'static str,
+    zh: &'static str,
+) -> OptionSpec {
+    OptionSpec { name, short, takes, help: Text { en, zh } }
+}
+
+/// What was wished, checked.
+#[derive(Debug)]
+pub struct Wishes {
+    /// Header lines of the upgrade.
+    pub headers: Vec<HeaderWish>,
+    /// `name:password` in base64.
+    pub user: Option<String>,
+    /// Sub-protocols to offer.
+    pub subprotocols: Vec<String>,
+    /// The field that answers are matched by.
+    pub field: Option<Field>,
+    /// Nobody answers.
+    pub one_way: bool,
+    /// Messages that nobody asked for are no fault.
+    pub push: bool,
+    /// Offer permessage-deflate.
+    pub compress: bool,
+}
+
+impl Wishes {
+    /// Reads the options of a run.
+    ///
+    /// # Errors
+    /// The first mistake found.
+    pub fn read(asked: &Asked) -> Result<Wishes, Complaint> {
+        Wishes::read_with(asked, &mut Marks::new(asked))
+    }
+
+    /// The same with slots taken out of its texts; in steps of a flow, the upgrade may have them too.
+    ///
+    /// # Errors
+    /// As [`Wishes::read`].
+    pub fn read_with(asked: &Asked, marks: &mut Marks) -> Result<Wishes, Complaint> {
+        let mut headers = Vec::new();
+        for text in asked.values("header") {
+            let wish = header_with(text, marks)?;
+            headers.push(checked(if asked.steps { wish } else { once(wish, marks)? })?);
+        }
+        let user = asked.value("user").map(|text| credentials(text, marks)).transpose()?;
+        let once = |user: String| if asked.steps { Ok(user) } else { said_once(&user, "--user", marks) };
+        let user = user.map(once).transpose()?;
+        let one_way = asked.switch("one-way");
+        for name in ["match-field", "expect-body"] {
+            if one_way && asked.options.contains_key(name) {
+                let trouble = "is for responses, and --one-way has none; leave one of them out";
+                return Err(Complaint::new(format!("--{name}"), trouble));
+            }
+        }
+        Ok(Wishes {
+            headers,
+            user,
+            subprotocols: subprotocols(asked.values("subprotocol"))?,
+            field: asked.value("match-field").map(field).transpose()?,
+            one_way,
+            push: one_way || asked.switch("push"),
+            compress: asked.switch("compress"),
+        })
+    }
+}
+
+/// A header line without marks.
+fn once(wish: HeaderWish, marks: &mut Marks) -> Result<HeaderWish, Complaint> {
+    Ok(match wish {
+        HeaderWish::Set(name, value) => HeaderWish::Set(name, said_once(&value, "--header", marks)?),
+        wish => wish,
+    })
+}
+
+/// A text of the handshake, which a connection says once and before any message: what stands in it must be known before the run.
+///
+/// # Errors
+/// A slot that is another each time.
+pub fn said_once(marked: &str, place: &str, marks: &mut Marks) -> Result<String, Complaint> {
+    if !marks.are_in(marked.as_bytes()) {
+        return Ok(marked.to_owned());
+    }
+    let text = marks.settled(marked)?;
+    if marks.are_in(text.as_bytes()) {
+        let trouble = format!(
+            "\"{}\" has a slot that differs for each message, and the handshake comes first; only {{env NAME}} \
+                works here",
+            marks.restored(marked.trim())
+        );
+        return Err(Complaint::new(place, trouble));
+    }
+    Ok(text)
+}
+
+/// The lines that make the upgrade are not the user's.
+fn checked(wish: HeaderWish) -> Result<HeaderWish, Complaint> {
+    let name = wish.name().to_ascii_lowercase();
+    let instead = match name.as_str() {
+        "sec-websocket-protocol" => "write --subprotocol NAME instead",
+        "sec-websocket-extensions" => "write --compress instead, the only supported extension",
+        "connection" | "upgrade" | "content-length" | "transfer-encoding" => "leave it out",
+        name if name.starts_with("sec-websocket-") => "leave it out",
+        _ => return Ok(wish),
+    };
+    Err(Complaint::new("--header", format!("{} is set by brunt for the handshake; {instead}", wish.name())))
+}
+
+fn subprotocols(names: &[String]) -> Result<Vec<String>, Complaint> {
+    let wrong = |trouble: String| Err(Complaint::new("--subprotocol", trouble));
+    for (at, name) in names.iter().enumerate() {
+        if name.is_empty() || !name.bytes().all(is_token) {
+            return wrong(format!("\"{name}\" is not the name of a subprotocol; write one word, for instance chat"));
+        }
+        if names[..at].contains(name) {
+            return wrong(format!("\"{name}\" is offered twice; write it once"));
+        }
+    }
+    Ok(names.to_vec())
+}
+
+fn field(text: &str) -> Result<Field, Complaint> {
+    Field::parse(text).ok_or_else(|| {
+        Complaint::new("--match-field", format!("\"{text}\" is not a field; write a name such as seq, or data.id"))
+    })
+}

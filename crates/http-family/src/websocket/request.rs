@@ -1,0 +1,203 @@
+//! From a message as asked for to a frame: encoded once before the run where it is the same each time, else from a template.
+//!
+//! Sending a fixed message is one copy and one pass that masks what was copied. One with slots is filled where it will
+//! leave from, behind the longest header, and moved up to its own.
+
+use wire::Fill;
+
+use super::codec::{BINARY, HEAD_BOUND, TEXT, put_head};
+use super::deflate::Deflate;
+use super::mask::mask;
+use values::beside::Said;
+use values::template::{Captured, Template};
+
+/// A message ready to send.
+#[derive(Debug)]
+pub struct Message {
+    body: Body,
+    /// Its first byte: that it is whole, and its kind.
+    first: u8,
+    /// The value of the field that answers are matched by; of a message with slots it is known when they are filled.
+    pub(super) key: u64,
+}
+
+#[derive(Debug)]
+enum Body {
+    /// The whole frame, with a mask key of zero, and where the payload begins.
+    Fixed { frame: Box<[u8]>, payload_at: usize },
+    /// Filled for each message; `expects`: behind a mark stands what its answer must hold.
+    Slots { template: Template, expects: bool },
+}
+
+/// What a message is filled with.
+#[derive(Clone, Copy, Debug)]
+pub struct Filling<'a> {
+    /// The values of its slots.
+    pub fill: &'a Fill<'a>,
+    /// What a pattern found in the message that is replied to.
+    pub captured: Captured<'a>,
+}
+
+impl<'a> From<&'a Fill<'a>> for Filling<'a> {
+    fn from(fill: &'a Fill<'a>) -> Filling<'a> {
+        Filling { fill, captured: Captured::default() }
+    }
+}
+
+impl Said for Message {
+    fn template(&self) -> Option<&Template> {
+        match &self.body {
+            Body::Slots { template, .. } => Some(template),
+            Body::Fixed { .. } => None,
+        }
+    }
+}
+
+impl Message {
+    /// Encodes a message.
+    pub fn new(template: Template, binary: bool, key: u64) -> Message {
+        let first = 0x80 | if binary { BINARY } else { TEXT };
+        let body = match template.is_fixed() {
+            None => Body::Slots { template, expects: false },
+            Some(payload) => {
+                let mut frame = Vec::with_capacity(payload.len() + HEAD_BOUND);
+                put_head(first, payload.len(), true, &mut frame);
+                frame.extend_from_slice(&[0; 4]);
+                let payload_at = frame.len();
+                frame.extend_from_slice(payload);
+                Body::Fixed { frame: frame.into_boxed_slice(), payload_at }
+            }
+        };
+        Message { body, first, key }
+    }
+
+    /// One whose answer must hold what stands behind the mark of the template.
+    pub fn expecting(template: Template, binary: bool, key: u64) -> Message {
+        let first = 0x80 | if binary { BINARY } else { TEXT };
+        Message { body: Body::Slots { template, expects: true }, first, key }
+    }
+
+    /// What it says, slots filled.
+    pub fn payload(&self, fill: &Fill) -> Vec<u8> {
+        let mut payload = Vec::new();
+        self.put_payload(fill.into(), &mut payload, |_, _| {});
+        payload
+    }
+
+    /// Its first byte.
+    #[cfg(test)]
+    pub(super) fn first(&self) -> u8 {
+        self.first
+    }
+
+    /// True where its answer must hold something of its own.
+    pub(super) fn expects(&self) -> bool {
+        matches!(self.body, Body::Slots { expects: true, .. })
+    }
+
+    /// True where it holds the number of what is said on its connection.
+    #[inline]
+    pub(super) fn is_numbered(&self) -> bool {
+        matches!(&self.body, Body::Slots { template, .. } if template.is_numbered())
+    }
+
+    /// True where it is filled anew each time.
+    #[inline]
+    pub(super) fn has_slots(&self) -> bool {
+        matches!(self.body, Body::Slots { .. })
+    }
+
+    /// After how many messages its data is at its end.
+    pub(super) fn end(&self) -> Option<u64> {
+        match &self.body {
+            Body::Slots { template, .. } => template.end(),
+            Body::Fixed { .. } => None,
+        }
+    }
+
+    /// Appends it as a frame, masked, and packed where that was agreed on. `look` sees the payload of a message with slots, and what
+    /// its answer must hold.
+    #[inline]
+    pub(super) fn say(
+        &self,
+        filling: Filling<'_>,
+        deflate: Option<&mut Deflate>,
+        key: [u8; 4],
+        out: &mut Vec<u8>,
+        look: impl FnOnce(&[u8], &[u8]),
+    ) {
+        let Some(deflate) = deflate else { return self.put(filling, key, out, look) };
+        let start = out.len();
+        self.put_payload(filling, out, look);
+        let packed = deflate.pack(&out[start..]);
+        out.truncate(start);
+        // RSV1 says that the message is compressed (RFC 7692 7.2.1).
+        put_frame(self.first | 0x40, packed, key, out);
+    }
+
+    /// Appends what it says.
+    fn put_payload(&self, filling: Filling<'_>, out: &mut Vec<u8>, look: impl FnOnce(&[u8], &[u8])) {
+        let start = out.len();
+        let mut end = [usize::MAX];
+        match &self.body {
+            Body::Fixed { frame, payload_at } => return out.extend_from_slice(&frame[*payload_at..]),
+            Body::Slots { template, expects: true } => template.fill_marked(filling.fill, out, &mut end),
+            Body::Slots { template, .. } => template.fill_captured(filling.fill, filling.captured, out),
+        }
+        let end = end[0].min(out.len());
+        let (payload, expected) = out[start..].split_at(end - start);
+        look(payload, expected);
+        out.truncate(end);
+    }
+
+    /// Appends it as a frame, masked.
+    #[inline]
+    fn put(&self, filling: Filling<'_>, key: [u8; 4], out: &mut Vec<u8>, look: impl FnOnce(&[u8], &[u8])) {
+        let start = out.len();
+        let Body::Fixed { frame, payload_at } = &self.body else {
+            out.extend_from_slice(&[0; HEAD_BOUND]);
+            self.put_payload(filling, out, look);
+            return close_up(self.first, start, key, out);
+        };
+        out.extend_from_slice(frame);
+        let (head, payload) = out[start..].split_at_mut(*payload_at);
+        head[payload_at - 4..].copy_from_slice(&key);
+        mask(payload, key, 0);
+    }
+}
+
+/// Makes a frame of a payload that lies behind room for the longest header.
+fn close_up(first: u8, start: usize, key: [u8; 4], out: &mut Vec<u8>) {
+    let size = out.len() - start - HEAD_BOUND;
+    let head = match size {
+        0..=125 => 6,
+        126..=0xffff => 8,
+        _ => HEAD_BOUND,
+    };
+    out.copy_within(start + HEAD_BOUND.., start + head);
+    out.truncate(start + head + size);
+    mask(&mut out[start + head..], key, 0);
+    let (begin, _) = out[start..].split_at_mut(head);
+    begin[0] = first;
+    match head {
+        6 => begin[1] = 0x80 | size as u8,
+        8 => {
+            begin[1] = 0x80 | 126;
+            begin[2..4].copy_from_slice(&(size as u16).to_be_bytes());
+        }
+        _ => {
+            begin[1] = 0x80 | 127;
+            begin[2..10].copy_from_slice(&(size as u64).to_be_bytes());
+        }
+    }
+    begin[head - 4..].copy_from_slice(&key);
+}
+
+/// Appends a frame made on the way: a control frame, a compressed message.
+pub(super) fn put_frame(first: u8, payload: &[u8], key: [u8; 4], out: &mut Vec<u8>) {
+    put_head(first, payload.len(), true, out);
+    out.extend_from_slice(&key);
+    let start = out.len();
+    out.extend_from_slice(payload);
+    mask(&mut out[start..], key, 0);
+}

@@ -1,0 +1,365 @@
+//! The server's conversation on one connection: the upgrade accepted, messages heard, answers in the order of the messages.
+//!
+//! A message is heard as an [`Ask`] with the method `MESSAGE`, the connection's path and the message as its body; the body
+//! of the [`Reply`] goes back as a message of the same kind. A status of 400 or more closes the connection with 1011,
+//! [`Reply::close`] with 1000. Pings and the closing handshake are answered by itself ([`ServerSession::owed`]). An offer of
+//! compression is declined. An idle connection holds its path and nothing else.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use wire::{Ask, Broken, Extent, Out, Reply, ServerSession};
+
+use super::close;
+use super::codec::{BINARY, CLOSE, CONTINUATION, Frame, PING, PONG, Sender, TEXT, frame, put_head};
+use super::incoming::{Incoming, NO_TEXT};
+use super::mask::mask;
+use super::upgrade::{accept, elements, values};
+use crate::http1::codec::{HEAD_BOUND, Head, asked, request_head};
+use values::kept::Budget;
+
+/// The method of a message.
+pub const MESSAGE: &str = "MESSAGE";
+
+/// The largest message that is heard, as of gRPC; in pieces or fragments, and of all connections of the process together,
+/// they are kept within a budget.
+const MESSAGE_BOUND: u64 = 4 << 20;
+static COMING: LazyLock<Budget> = LazyLock::new(|| Budget::of(16 << 20));
+
+/// Messages so small are unmasked on the stack.
+const SMALL: usize = 512;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The request of an upgrade is awaited.
+    Opening,
+    Open,
+    /// A close frame of ours left, or something is wrong.
+    Over,
+}
+
+/// A conversation in WebSocket, server side.
+#[derive(Debug)]
+pub struct WebSocketServer {
+    path: Box<str>,
+    rare: Option<Box<Rare>>,
+    /// The number of the next message heard.
+    heard: u32,
+    /// The number of the next answer to leave.
+    due: u32,
+    /// Pings answered since they were asked for.
+    pings: u32,
+    stage: Stage,
+}
+
+#[derive(Debug, Default)]
+struct Rare {
+    /// A request that is not whole.
+    kept: Vec<u8>,
+    head: Head,
+    incoming: Incoming,
+    /// Bytes already read of the frame under way: its mask goes on from there.
+    masked: u64,
+    /// What is owed without an answer.
+    owed: Vec<u8>,
+    /// Answers that wait for their turn.
+    held: BTreeMap<u32, Vec<u8>>,
+}
+
+impl Rare {
+    fn at_rest(&self) -> bool {
+        self.kept.is_empty() && self.incoming.at_rest() && self.owed.is_empty() && self.held.is_empty()
+    }
+}
+
+impl Default for WebSocketServer {
+    fn default() -> Self {
+        WebSocketServer::new()
+    }
+}
+
+impl WebSocketServer {
+    /// A conversation on a fresh connection, which begins with the request of an upgrade.
+    pub fn new() -> WebSocketServer {
+        WebSocketServer { path: Box::default(), rare: None, heard: 0, due: 0, pings: 0, stage: Stage::Opening }
+    }
+
+    /// True where a request's head asks for WebSocket: it is then for [`WebSocketServer::accept`].
+    pub fn is_upgrade(head: &[u8]) -> bool {
+        elements(head, "Upgrade").any(|word| word.eq_ignore_ascii_case(b"websocket"))
+    }
+
+    /// Goes on where another server has heard the request of an upgrade: `head` as in [`Ask::head`], `path` likewise.
+    /// Appends the answer; where that is a refusal, the session is [`ServerSession::over`].
+    pub fn accept(head: &[u8], path: &str, out: &mut Out) -> WebSocketServer {
+        let mut server = WebSocketServer::new();
+        server.upgrade(head, path, out.buffer());
+        server
+    }
+
+    /// Pings answered since the last call.
+    pub fn pings(&mut self) -> u32 {
+        std::mem::take(&mut self.pings)
+    }
+
+    /// Appends a message of the server's own.
+    pub fn push(&mut self, message: &[u8], binary: bool, out: &mut Out) {
+        if self.stage == Stage::Open {
+            put(if binary { BINARY } else { TEXT }, message, out.buffer());
+        }
+    }
+
+    /// Announces a message of `size` bytes in answer to the message `id`, where that one's turn has come: its bytes
+    /// are for the caller to send, before anything else. False: nothing was said.
+    pub fn announce(&mut self, id: u32, size: usize, out: &mut Out) -> bool {
+        let is_due = self.stage == Stage::Open && id >> 1 == self.due && self.heard_ahead() > 0;
+        if is_due {
+            put_head(0x80 | if id & 1 == 1 { BINARY } else { TEXT }, size, false, out.buffer());
+            self.pass(false);
+        }
+        is_due
+    }
+
+    /// Bytes that it holds of messages and answers under way.
+    pub fn held(&self) -> usize {
+        let part = |rare: &Rare| rare.incoming.part.as_ref().map_or(0, |part| part.kept.len());
+        let held = |rare: &Rare| rare.held.values().map(Vec::len).sum::<usize>();
+        self.rare.as_ref().map_or(0, |rare| rare.kept.len() + rare.owed.len() + part(rare) + held(rare))
+    }
+
+    /// Answers the request of an upgrade (RFC 6455 4.2).
+    fn upgrade(&mut self, head: &[u8], path: &str, out: &mut Vec<u8>) {
+        let has = |name, word: &[u8]| elements(head, name).any(|element| element.eq_ignore_ascii_case(word));
+        let key = values(head, "Sec-WebSocket-Key").next().filter(|key| key.len() == 24);
+        let version = values(head, "Sec-WebSocket-Version").next();
+        let Some(key) = key.filter(|_| has("Upgrade", b"websocket") && has("Connection", b"upgrade")) else {
+            self.stage = Stage::Over;
+            out.extend_from_slice(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+            return;
+        };
+        if version != Some(b"13") {
+            self.stage = Stage::Over;
+            out.extend_from_slice(b"HTTP/1.1 426 Upgrade Required\r\nSec-WebSocket-Version: 13\r\n");
+            out.extend_from_slice(b"Connection: close\r\nContent-Length: 0\r\n\r\n");
+            return;
+        }
+        out.extend_from_slice(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n");
+        out.extend_from_slice(b"Sec-WebSocket-Accept: ");
+        out.extend_from_slice(&accept(key));
+        if let Some(first) = elements(head, "Sec-WebSocket-Protocol").next() {
+            out.extend_from_slice(b"\r\nSec-WebSocket-Protocol: ");
+            out.extend_from_slice(first);
+        }
+        out.extend_from_slice(b"\r\n\r\n");
+        (self.stage, self.path) = (Stage::Open, path.into());
+    }
+
+    /// Reads the request of an upgrade; tells how many bytes belong to it.
+    fn opening(&mut self, rare: &mut Rare, bytes: &[u8]) -> Result<usize, Broken> {
+        let before = rare.kept.len();
+        rare.kept.extend_from_slice(&bytes[..bytes.len().min(HEAD_BOUND + 1 - before)]);
+        if !request_head(&rare.kept, &mut rare.head)? {
+            let endless = rare.kept.len() > HEAD_BOUND;
+            let wrong = Broken("endless headers: the request of the upgrade is larger than 256 KiB");
+            return if endless { Err(wrong) } else { Ok(bytes.len()) };
+        }
+        let kept = std::mem::take(&mut rare.kept);
+        let head = &kept[..rare.head.at];
+        let (_, path) = asked(head, &rare.head)?;
+        self.upgrade(head, path, &mut rare.owed);
+        Ok(rare.head.at - before)
+    }
+
+    /// Hears a frame that is there as a whole and a message of its own; None where it is not.
+    #[inline]
+    fn whole(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<Option<usize>, Broken> {
+        let Some(frame) = frame(bytes, Sender::Client, false)? else { return Ok(None) };
+        let size = usize::try_from(frame.size).unwrap_or(usize::MAX);
+        let Some(payload) = bytes[frame.head..].get(..size) else { return Ok(None) };
+        if frame.is_control() || !frame.last || frame.kind == CONTINUATION {
+            return Ok(None);
+        }
+        if size <= SMALL {
+            let mut small = [0; SMALL];
+            small[..size].copy_from_slice(payload);
+            mask(&mut small[..size], frame.key, 0);
+            self.hear(frame.kind, &small[..size], hear)?;
+        } else {
+            let mut plain = payload.to_vec();
+            mask(&mut plain, frame.key, 0);
+            self.hear(frame.kind, &plain, hear)?;
+        }
+        Ok(Some(frame.head + size))
+    }
+
+    /// Tells of a whole message. The lowest bit of its id says whether it is binary.
+    #[inline]
+    fn hear(&mut self, kind: u8, message: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+        if kind == TEXT && std::str::from_utf8(message).is_err() {
+            return Err(NO_TEXT);
+        }
+        let id = self.heard << 1 | u32::from(kind == BINARY);
+        self.heard = self.heard.wrapping_add(1) & (u32::MAX >> 1);
+        let (method, path, body_bytes) = (MESSAGE, &*self.path, message.len() as u64);
+        hear(Ask { id, method, path, head: &[], body_bytes, body: message, extent: Extent::Whole });
+        Ok(())
+    }
+
+    /// Reads on in frames that come in pieces, in fragments, or that control the connection.
+    fn read_on(&mut self, rare: &mut Rare, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<usize, Broken> {
+        let mut at = 0;
+        let Some(frame) = rare.incoming.frame(bytes, &mut at, Sender::Client, false)? else { return Ok(at) };
+        let (piece, over) = rare.incoming.payload(bytes, &mut at);
+        let mut plain = piece.to_vec();
+        mask(&mut plain, frame.key, rare.masked);
+        rare.masked = if over { 0 } else { rare.masked + piece.len() as u64 };
+        if frame.is_control() {
+            rare.incoming.control.extend_from_slice(&plain);
+            if over {
+                let control = std::mem::take(&mut rare.incoming.control);
+                self.control(&frame, &control, &mut rare.owed)?;
+            }
+            return Ok(at);
+        }
+        if let Some(part) = &mut rare.incoming.part {
+            if part.size + plain.len() as u64 > MESSAGE_BOUND {
+                return Err(Broken("a message larger than 4 MiB"));
+            }
+            part.take(&plain, Some(&COMING))?;
+        }
+        if over
+            && frame.last
+            && let Some(part) = rare.incoming.part.take()
+        {
+            part.end()?;
+            self.hear(part.kind(), &part.kept, hear)?;
+        }
+        Ok(at)
+    }
+
+    fn control(&mut self, frame: &Frame, payload: &[u8], owed: &mut Vec<u8>) -> Result<(), Broken> {
+        match frame.kind {
+            PING => {
+                self.pings = self.pings.saturating_add(1);
+                put(PONG, payload, owed);
+            }
+            CLOSE => {
+                close::code(payload)?;
+                put(CLOSE, payload.get(..2).unwrap_or_default(), owed);
+                self.stage = Stage::Over;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Answers whose turn has come.
+    #[cold]
+    fn let_go(&mut self, out: &mut Out) {
+        while let Some(bytes) = self.rare.as_mut().and_then(|rare| rare.held.remove(&self.due)) {
+            let (closes, answer) = bytes.split_last().map_or((false, &bytes[..]), |(&c, rest)| (c == 1, rest));
+            if self.stage == Stage::Over {
+                return;
+            }
+            out.put(answer);
+            self.pass(closes);
+        }
+    }
+
+    fn pass(&mut self, closes: bool) {
+        self.due = self.due.wrapping_add(1) & (u32::MAX >> 1);
+        if closes {
+            self.stage = Stage::Over;
+        }
+    }
+}
+
+impl ServerSession for WebSocketServer {
+    #[inline]
+    fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
+        let mut at = 0;
+        while at < bytes.len() && self.stage != Stage::Over {
+            let rest = &bytes[at..];
+            if self.stage == Stage::Open
+                && self.rare.as_ref().is_none_or(|rare| rare.incoming.at_rest())
+                && let Some(taken) = self.whole(rest, hear)?
+            {
+                at += taken;
+                continue;
+            }
+            let mut rare = self.rare.take().unwrap_or_default();
+            let taken = match self.stage {
+                Stage::Opening => self.opening(&mut rare, rest),
+                _ => self.read_on(&mut rare, rest, hear),
+            };
+            if !rare.at_rest() {
+                self.rare = Some(rare);
+            }
+            at += taken?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn answer(&mut self, id: u32, reply: &Reply<'_>, out: &mut Out) {
+        let number = id >> 1;
+        if self.stage != Stage::Open || number.wrapping_sub(self.due) & (u32::MAX >> 1) >= self.heard_ahead() {
+            return;
+        }
+        let kind = if id & 1 == 1 { BINARY } else { TEXT };
+        if number == self.due {
+            let closes = encode(kind, reply, out.buffer());
+            self.pass(closes);
+            if self.rare.as_ref().is_some_and(|rare| !rare.held.is_empty()) {
+                self.let_go(out);
+            }
+        } else {
+            let mut bytes = Vec::new();
+            let closes = encode(kind, reply, &mut bytes);
+            bytes.push(u8::from(closes));
+            self.rare.get_or_insert_default().held.insert(number, bytes);
+        }
+    }
+
+    #[inline]
+    fn owed(&mut self, out: &mut Out) {
+        if let Some(mut rare) = self.rare.take() {
+            out.put(&std::mem::take(&mut rare.owed));
+            if !rare.at_rest() {
+                self.rare = Some(rare);
+            }
+        }
+    }
+
+    #[inline]
+    fn over(&self) -> bool {
+        self.stage == Stage::Over
+    }
+}
+
+impl WebSocketServer {
+    /// Messages heard and not answered.
+    fn heard_ahead(&self) -> u32 {
+        self.heard.wrapping_sub(self.due) & (u32::MAX >> 1)
+    }
+}
+
+/// Appends a frame as servers send them: without a mask.
+fn put(kind: u8, payload: &[u8], out: &mut Vec<u8>) {
+    put_head(0x80 | kind, payload.len(), false, out);
+    out.extend_from_slice(payload);
+}
+
+/// Appends an answer; true where the conversation ends with it.
+#[inline]
+fn encode(kind: u8, reply: &Reply<'_>, out: &mut Vec<u8>) -> bool {
+    if reply.status >= 400 {
+        put(CLOSE, &close::INTERNAL_ERROR.to_be_bytes(), out);
+        return true;
+    }
+    put(kind, reply.body, out);
+    if reply.close {
+        put(CLOSE, &close::NORMAL.to_be_bytes(), out);
+    }
+    reply.close
+}

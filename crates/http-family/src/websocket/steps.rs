@@ -1,0 +1,347 @@
+//! Steps of a flow on a WebSocket: a message that is said, one that is awaited, or both.
+//!
+//! The connection is its user's, opened by the first step on it with the values the user has by then. What comes while nobody
+//! awaits it is kept for the steps behind, within a bound: who speaks to several servers awaits what one of them says when its turn
+//! comes. What nobody awaited to the end is a push.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use memchr::memmem;
+use url::Url;
+use wire::{
+    Asked, Complaint, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Names, Origin, Out, Sent, Weighted,
+};
+
+use super::content::{self, Content};
+use super::dialogue::{origin, parse_url};
+use super::options::Wishes;
+use super::request::Message;
+use super::session::{EXCERPT_BOUND, WebSocketSession};
+use super::upgrade::Upgrade;
+use crate::awaited::{Await, Like};
+use crate::marks::Marks;
+use values::capture::CAPTURE;
+use values::capture::{self, Answer, Capture};
+use values::kept::Kept;
+use values::template::{Scope, Template};
+use values::{url_overrides, verify};
+
+/// Options that one step may have for itself.
+pub const OF_ONE_URL: &[&str] = &[
+    "header",
+    "user",
+    "bearer",
+    "cookie",
+    "subprotocol",
+    "no-slots",
+    "data",
+    "data-hex",
+    "data-base64",
+    "binary",
+    "escapes",
+    "one-way",
+    "expect-body",
+    "await",
+    CAPTURE,
+];
+/// Those of them that are about the upgrade.
+const OF_UPGRADE: [&str; 6] = ["header", "user", "bearer", "cookie", "subprotocol", "no-slots"];
+/// What messages have.
+const KNOWN: &[&str] = &["json", "regex", "between", "body"];
+/// So many messages of a connection are kept for steps behind, and so many bytes of them.
+const MOST_KEPT: usize = 100;
+const MOST_BYTES: usize = 64 << 10;
+
+/// What a step does.
+#[derive(Debug)]
+pub struct Step {
+    /// It says something.
+    says: bool,
+    one_way: bool,
+    awaits: Await,
+    /// The same as it was written; None: any message.
+    pub awaited: Option<String>,
+    expect: Option<Template>,
+    captures: Vec<(u16, Capture)>,
+}
+
+impl Step {
+    fn read(asked: &Asked, says: bool) -> Result<Step, Complaint> {
+        let one_way = asked.switch("one-way");
+        let awaits = asked.value("await").map(|text| Await::parse(text, &asked.variables)).transpose()?;
+        let captures = capture::wished(asked, ("a WebSocket message", KNOWN))?;
+        if !says && awaits.is_none() {
+            let trouble = "neither sends nor awaits a message; write `data`, `await` or both";
+            return Err(Complaint::new("URL", trouble));
+        }
+        let hears = awaits.is_some() || !captures.is_empty() || asked.value("expect-body").is_some();
+        if one_way && (hears || !says) {
+            let trouble = "awaits no message, so there is nothing to check; leave out one-way";
+            return Err(Complaint::new("--one-way", trouble));
+        }
+        let scope = Scope { variables: &asked.variables, ..Scope::default() };
+        let expect = asked.value("expect-body").filter(|text| !text.is_empty());
+        let expect = expect.map(|text| Template::of_text(text, "--expect-body", content::notation(asked), scope));
+        let awaits = awaits.unwrap_or(Await::Any);
+        let awaited = asked.value("await").filter(|_| !matches!(awaits, Await::Any)).map(|text| text.trim().to_owned());
+        Ok(Step { says, one_way, awaits, awaited, expect: expect.transpose()?, captures })
+    }
+}
+
+/// The steps of a flow, where they are said, and how connections for them are opened.
+#[derive(Debug, Default)]
+pub struct Steps {
+    pub requests: Vec<Weighted<Message>>,
+    pub names: Names,
+    pub origins: Vec<Origin>,
+    pub upgrades: Vec<Upgrade>,
+    /// By the number that a message names.
+    pub each: Vec<Step>,
+    pub end: Option<u64>,
+}
+
+impl Steps {
+    /// Reads the steps: those of one URL are on one connection.
+    ///
+    /// # Errors
+    /// The first mistake, naming the step.
+    pub fn read(asked: &Asked) -> Result<Steps, Complaint> {
+        let (mut steps, mut marks) = (Steps::default(), Marks::new(asked));
+        let urls: Vec<&str> = asked.urls.iter().map(|url| url.url.as_str()).collect();
+        let mut opened: Vec<&str> = Vec::new();
+        for (number, url) in urls.iter().enumerate() {
+            let at = opened.iter().position(|known| known == url);
+            let at = match at {
+                Some(at) => at,
+                None => {
+                    opened.push(url);
+                    let (parsed, upgrade) = upgrade(asked, (&urls, number), &mut marks)?;
+                    let origin = origin(&parsed, opened.len() as u32 - 1);
+                    let nowhere = || Complaint::new("URL", format!("\"{url}\" has no host; write ws://host:port/path"));
+                    steps.origins.push(origin.ok_or_else(nowhere)?);
+                    steps.upgrades.push(upgrade);
+                    opened.len() - 1
+                }
+            };
+            steps.add(asked, number, at)?;
+        }
+        let ends = steps.requests.iter().filter_map(|weighted| weighted.request.end());
+        steps.end = ends.chain(marks.end()).min();
+        Ok(steps)
+    }
+
+    fn add(&mut self, asked: &Asked, number: usize, origin: usize) -> Result<(), Complaint> {
+        let (step, mut request) = match url_overrides::wished(asked, number, OF_ONE_URL, read)? {
+            Some(own) => own,
+            None => read(asked)?,
+        };
+        let path = asked.urls[number].path();
+        let usual = if step.says { format!("SEND {path}") } else { format!("AWAIT {path}") };
+        self.names.add(asked.name(number).unwrap_or(&usual));
+        request.key = self.each.len() as u64;
+        self.each.push(step);
+        self.requests.push(Weighted::new(request, origin, 1.0));
+        Ok(())
+    }
+}
+
+fn read(asked: &Asked) -> Result<(Step, Message), Complaint> {
+    let mut contents = content::contents(asked)?;
+    if contents.len() > 1 {
+        return Err(Complaint::new(
+            "--data",
+            "is given more than once, and a step sends one message; write another \
+            step",
+        ));
+    }
+    let step = Step::read(asked, !contents.is_empty())?;
+    let content = contents.pop().unwrap_or_else(Content::placeholder);
+    let scope = Scope { variables: &asked.variables, ..Scope::default() };
+    let message = Message::new(content.template(scope, None)?, content.binary, 0);
+    content.check(&message.payload(&Fill::default()))?;
+    Ok((step, message))
+}
+
+/// How the connection of a URL is opened: as its first step says, and no other says otherwise.
+fn upgrade(asked: &Asked, (urls, number): (&[&str], usize), marks: &mut Marks) -> Result<(Url, Upgrade), Complaint> {
+    let of_step = |at: usize| {
+        let own = asked.own.get(at).into_iter().flatten();
+        own.filter(|(name, _)| OF_UPGRADE.contains(&name.as_str())).collect::<Vec<_>>()
+    };
+    let first = of_step(number);
+    let others = (number + 1..urls.len()).filter(|at| urls[*at] == urls[number]);
+    for at in others {
+        let own = of_step(at);
+        if let Some((name, _)) = own.first().filter(|_| own != first) {
+            let trouble = "is for opening the connection, which an earlier step does; move it there";
+            return Err(Complaint::new(format!("URL {}, {name}", at + 1), trouble));
+        }
+    }
+    let url = parse_url(urls[number], marks, true)?;
+    let own = url_overrides::wished(asked, number, OF_ONE_URL, |asked| Wishes::read_with(asked, marks))?;
+    let wishes = own.map_or_else(|| Wishes::read_with(asked, marks), Ok)?;
+    let upgrade = Upgrade::new(&url, &wishes).with_slots(marks)?;
+    Ok((url, upgrade))
+}
+
+/// What a connection has for steps: messages that nobody awaited so far, and the step that awaits one.
+#[derive(Debug, Default)]
+pub struct Inbox {
+    kept: VecDeque<Kept>,
+    awaiting: Option<Awaiting>,
+    /// The step that was just begun ends with this one of those kept, or cannot be carried out.
+    there: Option<Result<usize, String>>,
+}
+
+#[derive(Debug)]
+struct Awaiting {
+    id: ExchangeId,
+    step: usize,
+    random: u64,
+    /// What it awaits, where that has slots.
+    like: Option<Like>,
+    /// What it expects, slots filled.
+    expected: Option<Vec<u8>>,
+}
+
+impl Inbox {
+    /// Messages that nobody awaited.
+    pub fn unheard(&self) -> u32 {
+        self.kept.len() as u32
+    }
+
+    /// True where a step awaits a message.
+    pub fn is_awaiting(&self) -> bool {
+        self.awaiting.is_some()
+    }
+
+    /// The step is given up. True: what comes for it later can be told from what others await.
+    pub fn cancel(&mut self, steps: &[Step]) -> bool {
+        let given_up = self.awaiting.take();
+        given_up.is_none_or(|awaiting| !matches!(steps[awaiting.step].awaits, Await::Any))
+    }
+
+    /// The step that awaits a message awaits it in vain.
+    pub fn lost(&mut self) -> Option<ExchangeId> {
+        self.awaiting.take().map(|awaiting| awaiting.id)
+    }
+}
+
+impl Awaiting {
+    fn is_for(&self, steps: &[Step], message: &[u8]) -> bool {
+        match (&self.like, &steps[self.step].awaits) {
+            (Some(like), _) | (None, Await::Like(like)) => like.is(message),
+            (None, _) => true,
+        }
+    }
+
+    /// What the step came to with this message.
+    fn end(self, steps: &[Step], message: &[u8], done: &mut Done) {
+        let step = &steps[self.step];
+        let missing = self.expected.as_deref().filter(|text| memmem::find(message, text).is_none());
+        let (mut fault, mut why) = (None, Cow::Borrowed(""));
+        if let Some(text) = missing {
+            let lacks = verify::lacks("message", text, message, message.len() as u64);
+            (fault, why) = (Some(FaultKind::WrongBody), lacks.into());
+        } else if !step.captures.is_empty() {
+            let answer = Answer { body: message, ..Answer::default() };
+            match capture::take_all(&step.captures, &answer, self.random) {
+                Ok(taken) => done.push(Event::Learnt(self.id, Box::new(taken))),
+                Err(missing) => (fault, why) = (Some(FaultKind::WrongBody), missing.into()),
+            }
+        }
+        let excerpt = fault
+            .filter(|kind| done.wants_example(*kind))
+            .map(|_| Box::from(&message[..message.len().min(EXCERPT_BOUND)]));
+        let (id, payload) = (self.id, message.len() as u64);
+        if let (Some(_), Some(text)) = (fault, &self.expected) {
+            done.failed(id, u32::from(memmem::find(message, text).is_none()));
+        }
+        done.push(Event::Ended(Ended { id, fault, code: 0, payload, excerpt, follow: None, why }));
+    }
+}
+
+impl WebSocketSession {
+    /// Begins a step.
+    pub(super) fn begin_step(
+        &mut self,
+        id: ExchangeId,
+        request: &Message,
+        fill: &Fill<'_>,
+        out: &mut Out,
+    ) -> Result<Sent, Full> {
+        let mask = self.masks.key();
+        let WebSocketSession { rules, own, .. } = self;
+        let (Some(own), number) = (own.as_deref_mut(), request.key as usize) else { return Err(Full) };
+        let step = &rules.steps[number];
+        if step.says {
+            request.say(fill.into(), own.deflate.as_mut(), mask, out.buffer(), |_, _| {});
+        }
+        if step.one_way {
+            return Ok(Sent::OneWay);
+        }
+        let expected = step.expect.as_ref().map(|template| {
+            let mut text = Vec::new();
+            template.fill(fill, &mut text);
+            text
+        });
+        let (like, cannot) = match step.awaits.filled(fill) {
+            None => (None, None),
+            Some(Ok(like)) => (Some(like), None),
+            Some(Err(why)) => (None, Some(why)),
+        };
+        let awaiting = Awaiting { id, step: number, random: fill.random, like, expected };
+        let inbox = &mut own.inbox;
+        inbox.there = match cannot {
+            Some(why) => Some(Err(why)),
+            // What was said before cannot be the answer to what is said now.
+            None if step.says => None,
+            None => inbox.kept.iter().position(|message| awaiting.is_for(&rules.steps, message)).map(Ok),
+        };
+        inbox.awaiting = Some(awaiting);
+        Ok(if inbox.there.is_some() { Sent::There } else { Sent::Asked })
+    }
+
+    /// What ends a step was there before it.
+    #[cold]
+    pub(super) fn tell_step(&mut self, done: &mut Done) {
+        let WebSocketSession { rules, own, .. } = self;
+        let Some(inbox) = own.as_deref_mut().map(|own| &mut own.inbox) else { return };
+        let (Some(there), Some(awaiting)) = (inbox.there.take(), inbox.awaiting.take()) else { return };
+        match there {
+            Ok(at) => {
+                let message = inbox.kept.remove(at).unwrap_or_default();
+                awaiting.end(&rules.steps, &message, done);
+            }
+            Err(why) => {
+                let (id, fault) = (awaiting.id, Some(FaultKind::WrongBody));
+                let why = format!("what is awaited cannot be read: {why}").into();
+                done.push(Event::Ended(Ended { id, fault, code: 0, payload: 0, excerpt: None, follow: None, why }));
+            }
+        }
+    }
+
+    /// A message came: for the step that awaits it, or for one behind.
+    pub(super) fn hear_step(&mut self, size: u64, content: &[u8], done: &mut Done) {
+        let WebSocketSession { rules, own, .. } = self;
+        let Some(inbox) = own.as_deref_mut().map(|own| &mut own.inbox) else { return };
+        if let Some(awaiting) = inbox.awaiting.take_if(|awaiting| awaiting.is_for(&rules.steps, content)) {
+            return awaiting.end(&rules.steps, content, done);
+        }
+        let mut kept = Kept::default();
+        if !kept.add(content, &rules.kept) {
+            return done.push(Event::Unsolicited(u32::try_from(size).unwrap_or(u32::MAX)));
+        }
+        inbox.kept.push_back(kept);
+        let is_full = |kept: &VecDeque<Kept>| {
+            kept.len() > MOST_KEPT
+                || (kept.len() > 1 && kept.iter().map(|message| message.len()).sum::<usize>() > MOST_BYTES)
+        };
+        while is_full(&inbox.kept)
+            && let Some(oldest) = inbox.kept.pop_front()
+        {
+            done.push(Event::Unsolicited(u32::try_from(oldest.len()).unwrap_or(u32::MAX)));
+        }
+    }
+}

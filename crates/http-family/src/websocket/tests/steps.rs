@@ -1,0 +1,134 @@
+//! Steps of a flow: what is said and awaited, what waits for its step, and what is taken out of it.
+
+use std::sync::Arc;
+
+use wire::{Belongs, Event, FaultKind, Memory, Sent, Values};
+
+use super::*;
+use values::capture::Taken;
+
+/// A session of steps, its upgrade agreed to.
+fn steps(options: &[&[&str]]) -> (Arc<dyn Dialogue>, Box<dyn Session>) {
+    let mut asked = asked(&vec!["ws://h:9/chat?t={token}"; options.len()], &[]);
+    asked.steps = true;
+    asked.variables = vec!["token".to_owned(), "mine".to_owned()].into();
+    for options in options {
+        let own = super::asked(&[], options);
+        asked.own.push(own.options);
+    }
+    let dialogue = WebSocket.prepare(&asked).unwrap_or_else(|complaint| panic!("{complaint}"));
+    assert_eq!(dialogue.origins().len(), 1, "steps of one URL are on one connection");
+    assert_eq!(dialogue.belongs(&dialogue.origins()[0]), Belongs::ToUser);
+    let mut session = session(&dialogue);
+    session.receive(&consent(""), &mut Out::default(), &mut Done::default()).expect("consent");
+    (dialogue, session)
+}
+
+/// A whole text message of the server.
+fn said(text: &str) -> Vec<u8> {
+    [&[0x81, text.len() as u8], text.as_bytes()].concat()
+}
+
+/// Begins a step; what it came to where that is known.
+fn begin(dialogue: &Arc<dyn Dialogue>, session: &mut Box<dyn Session>, step: usize) -> (Sent, Vec<String>) {
+    let mut values = Values::default();
+    values.set(0, b"abc");
+    let fill = Fill { values: &values, ..Fill::default() };
+    let sent = session
+        .submit(ExchangeId(step as u32), &dialogue.requests()[step].request, &fill, &mut Out::default())
+        .expect("room");
+    let told = if sent == Sent::There { hear(session, b"") } else { Vec::new() };
+    (sent, told)
+}
+
+/// What bytes of the server come to, in words.
+fn hear(session: &mut Box<dyn Session>, bytes: &[u8]) -> Vec<String> {
+    let mut done = Done::default();
+    session.receive(bytes, &mut Out::default(), &mut done).expect("good bytes");
+    let word = |event: Event| match event {
+        Event::Ended(ended) => match ended.fault {
+            None => format!("{} ends with {}", ended.id.0, ended.payload),
+            Some(kind) => format!("{} fails: {kind:?} {}", ended.id.0, ended.why),
+        },
+        Event::Learnt(id, lesson) => {
+            let Taken(values) = *lesson.downcast::<Taken>().expect("values");
+            format!("{} takes {}", id.0, String::from_utf8_lossy(&values[0].1))
+        }
+        Event::Unsolicited(size) => format!("push of {size}"),
+        other => format!("{other:?}"),
+    };
+    done.events.into_iter().map(word).collect()
+}
+
+#[test]
+fn the_upgrade_holds_what_its_user_knows() {
+    let mut asked = asked(&["ws://h:9/chat?t={token}"], &["header=X-Token: {token}", "data=hello"]);
+    (asked.steps, asked.variables) = (true, vec!["token".to_owned()].into());
+    let dialogue = WebSocket.prepare(&asked).expect("a good plan");
+    let established = Established { seed: SEED, ..Established::default() };
+    let mut memory = Memory::default();
+    memory.values.set(0, b"a b\r\nc");
+    let mut out = Out::default();
+    let fill = Fill { values: &memory.values, ..Fill::default() };
+    dialogue.session(&dialogue.origins()[0], &established).open_with(&fill, &mut out);
+    let text = String::from_utf8_lossy(out.bytes()).into_owned();
+    assert!(text.starts_with("GET /chat?t=a%20b%0D%0Ac HTTP/1.1\r\n"), "{text}");
+    assert!(text.contains("\r\nX-Token: a b"), "{text}");
+    let key = String::from_utf8_lossy(&key(SEED)).into_owned();
+    assert_eq!((text.matches(&key).count(), text.matches("\r\n\r\n").count()), (1, 1), "{text}");
+}
+
+#[test]
+fn a_step_ends_with_the_message_it_awaits_and_the_others_wait_for_theirs() {
+    let (dialogue, mut session) = steps(&[
+        &["data=hi", "await=json $.re == 1", "capture=mine json $.id"],
+        &["await=text news"],
+        &["await=json $.to == \"{token}\"", "expect-body={token}"],
+    ]);
+    assert_eq!(hear(&mut session, &said("{\"re\":1,\"id\":0}")), [""; 0], "what came before is no answer");
+    assert_eq!(begin(&dialogue, &mut session, 0).0, Sent::Asked);
+    assert_eq!(session.room(), 0, "one step at a time");
+    assert_eq!(hear(&mut session, &said("news 1")), [""; 0]);
+    assert_eq!(hear(&mut session, &said("{\"re\":1,\"id\":7}")), ["0 takes 7", "0 ends with 15"]);
+    assert_eq!(begin(&dialogue, &mut session, 1), (Sent::There, vec!["1 ends with 6".to_owned()]));
+    assert_eq!(begin(&dialogue, &mut session, 2).0, Sent::Asked);
+    assert_eq!(hear(&mut session, &said("{\"to\":\"abd\"}")), [""; 0]);
+    assert_eq!(hear(&mut session, &said("{\"to\":\"abc\"}")), ["2 ends with 12"]);
+    assert_eq!(session.unheard(), 2, "the first and the last but one");
+}
+
+#[test]
+fn what_is_missing_in_a_message_fails_its_step_and_says_what_was_there() {
+    let (dialogue, mut session) =
+        steps(&[&["data=hi", "capture=mine json $.id"], &["await=any", "expect-body=abc"], &["data=x", "one-way"]]);
+    begin(&dialogue, &mut session, 0);
+    let told = hear(&mut session, &said("{\"no\":1}"));
+    assert_eq!(told, ["0 fails: WrongBody json $.id found nothing; the body is {\"no\":1}"]);
+    begin(&dialogue, &mut session, 1);
+    assert!(hear(&mut session, &said("xyz"))[0].starts_with("1 fails: WrongBody"));
+    assert_eq!(begin(&dialogue, &mut session, 2).0, Sent::OneWay);
+}
+
+#[test]
+fn a_step_that_is_given_up_leaves_its_connection_only_where_its_message_can_be_told_from_others() {
+    let (dialogue, mut session) = steps(&[&["await=text a"], &["data=x"]]);
+    begin(&dialogue, &mut session, 0);
+    assert!(session.cancel(ExchangeId(0), &mut Out::default()) && session.room() > 0);
+    begin(&dialogue, &mut session, 1);
+    assert!(!session.cancel(ExchangeId(1), &mut Out::default()), "the next message may be its answer");
+}
+
+#[test]
+fn a_close_fails_the_step_that_awaits_a_message() {
+    let (dialogue, mut session) = steps(&[&["await=any"]]);
+    begin(&dialogue, &mut session, 0);
+    let told = hear(&mut session, &[0x88, 2, 0x03, 0xe9]);
+    assert_eq!(told, [format!("0 fails: {:?} ", FaultKind::Closed)]);
+}
+
+#[test]
+fn of_messages_that_nobody_awaits_the_oldest_are_pushes() {
+    let (_dialogue, mut session) = steps(&[&["await=text x"]]);
+    let told: Vec<String> = (0..130).flat_map(|_| hear(&mut session, &said("news"))).collect();
+    assert_eq!((told, session.unheard()), (vec!["push of 4".to_owned(); 30], 100));
+}

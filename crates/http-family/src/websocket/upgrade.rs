@@ -1,0 +1,205 @@
+//! The opening handshake (RFC 6455 4): the request, encoded once for each URL, and the answer, checked as a whole.
+//!
+//! The key of a connection is made from its seed, so that it need not be kept. Left out: redirects and authentication
+//! schemes other than Basic; a status that is not 101 refuses the connection.
+
+use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use url::Url;
+use wire::{Broken, Complaint, Fill};
+
+use super::deflate::{self, Agreement};
+use super::mask::Masks;
+use super::options::Wishes;
+use crate::http1::request::{HeaderWish, Recipe, encode_listed};
+use crate::marks::Marks;
+use values::template::Template;
+
+/// The bytes of a key as sent.
+const KEY: usize = 24;
+/// Stands where the key will be.
+const NO_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAA==";
+
+/// The request that asks for an upgrade.
+#[derive(Debug)]
+pub struct Upgrade {
+    bytes: Box<[u8]>,
+    key_at: usize,
+    /// All of it, where it has slots.
+    slots: Option<Template>,
+}
+
+/// What stands in front of the key, before any line of the user's.
+const KEY_FIELD: &[u8] = b"\r\nSec-WebSocket-Key: ";
+
+impl Upgrade {
+    /// The request for a URL.
+    pub fn new(url: &Url, wishes: &Wishes) -> Upgrade {
+        let set = |name: &str, value: &str| HeaderWish::Set(name.to_owned(), format!(" {value}"));
+        let mut headers = vec![
+            set("Connection", "Upgrade"),
+            set("Upgrade", "websocket"),
+            set("Sec-WebSocket-Version", "13"),
+            set("Sec-WebSocket-Key", NO_KEY),
+        ];
+        if !wishes.subprotocols.is_empty() {
+            headers.push(set("Sec-WebSocket-Protocol", &wishes.subprotocols.join(", ")));
+        }
+        if wishes.compress {
+            headers.push(set("Sec-WebSocket-Extensions", deflate::OFFER));
+        }
+        if !wishes.headers.iter().any(|wish| wish.name().eq_ignore_ascii_case("accept")) {
+            headers.push(HeaderWish::Remove("Accept".to_owned()));
+        }
+        headers.extend(wishes.headers.iter().cloned());
+        let recipe = Recipe {
+            checks: 0,
+            page: 0,
+            url: url.clone(),
+            target: None,
+            method: "GET".to_owned(),
+            headers,
+            content: None,
+            user: wishes.user.clone(),
+            keepalive: true,
+            old: false,
+            expects: false,
+            hops: 0,
+            forwarded: None,
+        };
+        let bytes = encode_listed(&recipe, 0).bytes;
+        let key_at = key_at(&bytes);
+        Upgrade { bytes, key_at, slots: None }
+    }
+
+    /// The same with what stands at the marks of slots filled for each connection.
+    ///
+    /// # Errors
+    /// What is wrong with a slot.
+    pub fn with_slots(mut self, marks: &mut Marks) -> Result<Upgrade, Complaint> {
+        if marks.are_in(&self.bytes) {
+            let pieces = marks.split(&self.bytes);
+            self.slots = Some(marks.template(|building| pieces.iter().try_for_each(|piece| building.piece(piece)))?);
+        }
+        Ok(self)
+    }
+
+    /// Appends it with the key of this seed.
+    pub fn put(&self, seed: u64, fill: &Fill<'_>, out: &mut Vec<u8>) {
+        let from = out.len();
+        let at = match &self.slots {
+            None => {
+                out.extend_from_slice(&self.bytes);
+                self.key_at
+            }
+            Some(template) => {
+                template.fill(fill, out);
+                key_at(&out[from..])
+            }
+        };
+        if let Some(place) = out.get_mut(from + at..from + at + KEY) {
+            place.copy_from_slice(&key(seed));
+        }
+    }
+}
+
+fn key_at(bytes: &[u8]) -> usize {
+    memchr::memmem::find(bytes, KEY_FIELD).unwrap_or_default() + KEY_FIELD.len()
+}
+
+/// The key of a connection with this seed: 16 bytes in base64.
+pub fn key(seed: u64) -> [u8; KEY] {
+    // Not the stream of the masks: a key sent in the clear must not tell them.
+    let mut source = Masks::new(!seed);
+    let nonce = u128::from(source.bits()) << 64 | u128::from(source.bits());
+    let mut key = [0; KEY];
+    // Fits exactly, so that it cannot fail.
+    let _ = STANDARD.encode_slice(nonce.to_le_bytes(), &mut key);
+    key
+}
+
+/// What a server answers to a key (4.2.2, 5.4).
+pub fn accept(key: &[u8]) -> [u8; 28] {
+    let mut hash = Context::new(&SHA1_FOR_LEGACY_USE_ONLY);
+    hash.update(key);
+    hash.update(b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11");
+    let mut accept = [0; 28];
+    // Fits exactly, so that it cannot fail.
+    let _ = STANDARD.encode_slice(hash.finish(), &mut accept);
+    accept
+}
+
+/// The values of a field, line by line, without the white space around them.
+pub fn values<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+    head.split(|&b| b == b'\n').skip(1).filter_map(move |line| {
+        let colon = memchr::memchr(b':', line)?;
+        line[..colon].eq_ignore_ascii_case(name.as_bytes()).then(|| line[colon + 1..].trim_ascii())
+    })
+}
+
+/// The elements of a field that is a list.
+pub fn elements<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+    let parts = values(head, name).flat_map(|value| value.split(|&b| b == b',').map(<[u8]>::trim_ascii));
+    parts.filter(|element| !element.is_empty())
+}
+
+/// Checks an answer of 101 (4.1): what was agreed on.
+///
+/// # Errors
+/// What about it is no consent.
+pub fn agreed(head: &[u8], seed: u64, subprotocols: &[String], compress: bool) -> Result<Option<Agreement>, Broken> {
+    let has = |name, word: &[u8]| elements(head, name).any(|element| element.eq_ignore_ascii_case(word));
+    if !has("Upgrade", b"websocket") {
+        return Err(Broken("the server switches to another protocol than WebSocket (Upgrade)"));
+    }
+    if !has("Connection", b"upgrade") {
+        return Err(Broken("the server's 101 lacks Connection: Upgrade"));
+    }
+    let mut accepts = values(head, "Sec-WebSocket-Accept");
+    if accepts.next() != Some(&accept(&key(seed))) || accepts.next().is_some() {
+        return Err(Broken("the server's Sec-WebSocket-Accept does not match the key"));
+    }
+    let mut chosen = elements(head, "Sec-WebSocket-Protocol");
+    match (chosen.next(), chosen.next()) {
+        (None, _) if subprotocols.is_empty() => {}
+        (None, _) => return Err(Broken("the server chose none of the offered subprotocols")),
+        (Some(name), None) if subprotocols.iter().any(|offered| offered.as_bytes() == name) => {}
+        _ => return Err(Broken("the server chose a subprotocol that was not offered")),
+    }
+    let mut extensions = elements(head, "Sec-WebSocket-Extensions").peekable();
+    if !compress && extensions.peek().is_some() {
+        return Err(Broken("the server responds with an extension that was not offered"));
+    }
+    deflate::agreement(extensions)
+}
+
+/// Why a status is no consent, in a sentence.
+pub fn refusal(status: u16) -> Broken {
+    let known = match status {
+        200 => "the server responded to the upgrade with 200: there is no WebSocket at this URL",
+        400 => "the server refused the upgrade with 400 Bad Request",
+        401 => "the server refused the upgrade with 401 Unauthorized: add --user or an Authorization header",
+        403 => "the server refused the upgrade with 403 Forbidden",
+        404 => "the server refused the upgrade with 404 Not Found",
+        405 => "the server refused the upgrade with 405 Method Not Allowed",
+        426 => "the server refused the upgrade with 426 Upgrade Required",
+        429 => "the server refused the upgrade with 429 Too Many Requests",
+        500 => "the server refused the upgrade with 500 Internal Server Error",
+        502 => "the server refused the upgrade with 502 Bad Gateway",
+        503 => "the server refused the upgrade with 503 Service Unavailable",
+        504 => "the server refused the upgrade with 504 Gateway Timeout",
+        _ => "",
+    };
+    Broken(match status / 100 {
+        _ if !known.is_empty() => known,
+        1 => "the server responded to the upgrade with an interim status other than 101",
+        3 => {
+            "the server responded to the upgrade with a redirect (3xx), which is not followed: use the URL it \
+            points to"
+        }
+        4 => "the server refused the upgrade with a status of 4xx",
+        5 => "the server refused the upgrade with a status of 5xx",
+        _ => "the server did not switch to WebSocket",
+    })
+}

@@ -1,0 +1,314 @@
+//! The options of declared framing, and what they come to, checked before anything is sent.
+
+use base64::Engine as _;
+use memchr::memmem::Finder;
+use wire::{Asked, Complaint, OptionSpec, Takes, Text};
+
+use super::field::{Extras, Field};
+use super::framing::{End, Length};
+use super::request::SCOPE;
+use super::rules::{Checks, Rules};
+use values::beside::{Beside, ON_CONNECT, REPLY};
+use values::file;
+use values::pattern::{Regex, TEXT_BOUND};
+use values::template::{Notation, Template};
+
+/// Most exchanges in flight on a connection.
+const DEEPEST: usize = 4096;
+const UNTILS: [&str; 5] = ["until", "until-bytes", "until-length", "until-regex", "until-close"];
+
+/// The options, in the order the help shows them.
+pub const OPTIONS: &[OptionSpec] = &[
+    many(
+        "send",
+        "TEXT",
+        "Send TEXT: \\r \\n \\xNN and slots such as {counter} or {random 16}; {{ is a brace",
+        "发送文本：支持 \\r \\n \\xNN 与 {counter} 等占位符；{{ 表示花括号",
+    ),
+    many("send-hex", "HEX", "Send bytes written in hexadecimal, slots included", "发送十六进制字节，可含占位符"),
+    many("send-base64", "TEXT", "Send bytes written in base64", "发送 base64 编码的字节"),
+    many("send-file", "FILE", "Send the bytes of FILE as they are", "原样发送文件内容"),
+    switch("template", "The file of --send-file is text with slots", "--send-file 的文件内容含占位符"),
+    one("until", "TEXT", "A response ends with TEXT: --until '\\r\\n'", "响应以该文本结束"),
+    one("until-bytes", "N", "A response is N bytes long", "响应固定为 N 字节"),
+    one(
+        "until-length",
+        "FIELD",
+        "A response contains its length: 'at 2, 2 bytes, big, +4' (number + 4 is the whole), or 'at 1, varint'",
+        "响应自带长度字段",
+    ),
+    one("until-regex", "REGEX", "A response ends with the first match of REGEX", "响应在首次匹配正则处结束"),
+    switch("until-close", "A response ends when its connection is closed", "响应随连接关闭而结束"),
+    switch("no-answer", "No response: a request is complete once it is written", "无响应：写出即完成"),
+    switch("greeting", "The server speaks first, in the same framing", "服务器先发送问候"),
+    ON_CONNECT,
+    REPLY,
+    one(
+        "match",
+        "FIELD",
+        "A field that responses echo, such as 'at 0, 2 bytes' [default: responses come in order]",
+        "响应中重复请求的字段，用于匹配",
+    ),
+    one(
+        "match-answer",
+        "FIELD",
+        "Where that field is in the response, if not at the same place",
+        "该字段在响应中的位置（若不同）",
+    ),
+    one("expect-bytes", "TEXT", "Fail a response unless it contains TEXT", "响应不含该文本则计为失败"),
+    one("expect-regex", "REGEX", "Fail a response unless REGEX matches", "响应不匹配该正则则计为失败"),
+    one(
+        "expect-field",
+        "FIELD",
+        "Fail a response unless a field has one of these values: 'at 0, 1 byte, = 2|5..9'",
+        "响应字段不符则计为失败",
+    ),
+    one("pipeline", "N", "Requests in flight on each connection [default: 1]", "每个连接上的在途请求数（默认 1）"),
+    switch("no-keepalive", "Open a new connection for every request", "每个请求使用新连接"),
+    many("before", "TEXT", "Send TEXT once before the run, not counted", "运行前发送一次，不计入统计"),
+    many("after", "TEXT", "Send TEXT once after the run", "运行后发送一次"),
+];
+
+const fn many(name: &'static str, value: &'static str, en: &'static str, zh: &'static str) -> OptionSpec {
+    OptionSpec { name, short: None, takes: Takes::Many(value), help: Text { en, zh } }
+}
+
+const fn one(name: &'static str, value: &'static str, en: &'static str, zh: &'static str) -> OptionSpec {
+    OptionSpec { name, short: None, takes: Takes::One(value), help: Text { en, zh } }
+}
+
+const fn switch(name: &'static str, en: &'static str, zh: &'static str) -> OptionSpec {
+    OptionSpec { name, short: None, takes: Takes::Nothing, help: Text { en, zh } }
+}
+
+/// What to send, in the order text, hexadecimal, base64, files; at least one.
+///
+/// # Errors
+/// The first mistake.
+pub fn templates(asked: &Asked) -> Result<Vec<Template>, Complaint> {
+    let mut all = Vec::new();
+    for text in asked.values("send") {
+        all.push(Template::parse_in(text, "--send", Notation::Escaped, SCOPE)?);
+    }
+    for text in asked.values("send-hex") {
+        all.push(Template::parse_in(text, "--send-hex", Notation::Hex, SCOPE)?);
+    }
+    for text in asked.values("send-base64") {
+        let bytes = base64::engine::general_purpose::STANDARD.decode(text.trim());
+        let wrong =
+            |error| Complaint::new("--send-base64", format!("is not base64 ({error}); write it with its padding"));
+        all.push(Template::fixed(bytes.map_err(wrong)?));
+    }
+    for path in asked.values("send-file") {
+        all.push(from_file(path, asked.switch("template"))?);
+    }
+    if asked.switch("template") && asked.values("send-file").is_empty() {
+        return Err(Complaint::new("--template", "is for --send-file, and --send has slots anyway; leave it out"));
+    }
+    if all.is_empty() {
+        return Err(Complaint::new("--send", "is missing; write what to send, such as --send 'PING\\r\\n'"));
+    }
+    Ok(all)
+}
+
+fn from_file(path: &str, slots: bool) -> Result<Template, Complaint> {
+    let wrong = |trouble: String| Complaint::new("--send-file", trouble);
+    let bytes = file::bounded(path, file::TEXT_BOUND).map_err(wrong)?;
+    if !slots {
+        return Ok(Template::fixed(bytes));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| wrong(format!("{path} is not UTF-8, as --template needs")))?;
+    Template::parse_in(&text, path, Notation::Plain, SCOPE)
+}
+
+/// What holds for every exchange.
+///
+/// # Errors
+/// The first mistake.
+pub fn rules(asked: &Asked, datagrams: bool) -> Result<Rules, Complaint> {
+    let (end, one_way) = end(asked, datagrams)?;
+    let pipeline = asked.value("pipeline").map_or(Ok(1), pipeline)?;
+    let matched = matched(asked)?;
+    let one_shot = asked.switch("no-keepalive") || matches!(end, End::Close);
+    let clash = |place: &str, trouble: &str| Err(Complaint::new(place, trouble));
+    if pipeline > 1 && one_shot {
+        return clash("--pipeline", "needs keep-alive connections; leave out --until-close and --no-keepalive");
+    }
+    if pipeline > 1 && datagrams && matched.is_none() && !one_way {
+        return clash(
+            "--pipeline",
+            "needs --match on UDP, where responses come in any order; write --match 'at 0, 2 bytes'",
+        );
+    }
+    if matched.is_some() && (one_way || matches!(end, End::Close)) {
+        return clash(
+            "--match",
+            "is for connections with several responses, and here they have one at most; leave it out",
+        );
+    }
+    if asked.switch("greeting") && (datagrams || matches!(end, End::Never | End::Close)) {
+        return clash("--greeting", "needs tcp:// or tls:// and an --until option that marks its end; leave it out");
+    }
+    let checks = checks(asked)?;
+    if one_way && !checks.none() {
+        return clash(
+            "--no-answer",
+            "leaves nothing to check; leave out --expect-bytes, --expect-regex and --expect-field",
+        );
+    }
+    let beside = beside(asked, datagrams, &end)?;
+    Ok(Rules { end, matched, checks, pipeline, one_shot, one_way, beside, datagrams })
+}
+
+/// What connections say beside requests.
+fn beside(asked: &Asked, datagrams: bool, end: &End) -> Result<Beside<Template>, Complaint> {
+    let beside = Beside::read(asked, |text, place, scope| Template::parse_in(text, place, Notation::Escaped, scope))?;
+    let place = if beside.opens() { "--on-connect" } else { "--reply" };
+    if datagrams && (beside.opens() || beside.listens()) {
+        return Err(Complaint::new(place, "is for connections, and UDP has none; leave it out, or write tcp://"));
+    }
+    if (beside.awaits() || beside.listens()) && matches!(end, End::Never | End::Close) {
+        let place = if beside.awaits() { "--on-connect" } else { "--reply" };
+        let trouble = "reads messages, and nothing marks where one ends; write --until, --until-bytes, \
+            --until-length or --until-regex";
+        return Err(Complaint::new(place, trouble));
+    }
+    if !asked.switch("greeting") {
+        return Ok(beside);
+    }
+    beside.greeted().map_err(|trouble| Complaint::new("--greeting", trouble))
+}
+
+/// Where a message ends, and whether nobody answers requests.
+fn end(asked: &Asked, datagrams: bool) -> Result<(End, bool), Complaint> {
+    let one_way = asked.switch("no-answer");
+    let reads = [ON_CONNECT.name, REPLY.name, "greeting"].iter().any(|name| asked.options.contains_key(*name));
+    // Where nobody answers, other messages may still be read.
+    let alone = one_way && !reads;
+    let given: Vec<&str> = UNTILS
+        .into_iter()
+        .chain(alone.then_some("no-answer"))
+        .filter(|name| asked.options.contains_key(*name))
+        .collect();
+    if one_way && (alone || given.is_empty()) && given.len() < 2 {
+        return Ok((End::Never, true));
+    }
+    until(asked, &given, datagrams).map(|end| (end, one_way))
+}
+
+fn until(asked: &Asked, given: &[&str], datagrams: bool) -> Result<End, Complaint> {
+    if let [first, second, ..] = given {
+        return Err(Complaint::new(format!("--{second}"), format!("does not go with --{first}; write one of them")));
+    }
+    let value = |name| asked.value(name).unwrap_or_default();
+    match given.first().copied() {
+        Some(name) if datagrams => {
+            let trouble = "is for streams, and on UDP a datagram is a response; leave it out";
+            Err(Complaint::new(format!("--{name}"), trouble))
+        }
+        None if datagrams => Ok(End::Datagram),
+        None => Err(Complaint::new(
+            "--until",
+            "is missing; write where a response ends: --until '\\r\\n', --until-bytes 8, --until-length 'at 0, 4 \
+                bytes', --until-regex, --until-close, or --no-answer",
+        )),
+        Some("until") => text("until", asked).map(|text| End::Text(Box::new(text))),
+        Some("until-bytes") => {
+            let count = value("until-bytes").parse().ok().filter(|count| *count > 0);
+            let wrong = || {
+                Complaint::new(
+                    "--until-bytes",
+                    format!("\"{}\" is not a size; write for instance 8", value("until-bytes")),
+                )
+            };
+            count.map(End::Bytes).ok_or_else(wrong)
+        }
+        Some("until-length") => until_length(value("until-length")).map(End::Length),
+        Some("until-regex") => until_regex(value("until-regex")).map(|regex| End::Regex(Box::new(regex))),
+        Some(_) => Ok(End::Close),
+    }
+}
+
+fn text(name: &str, asked: &Asked) -> Result<Finder<'static>, Complaint> {
+    let place = format!("--{name}");
+    let bytes = Notation::Escaped.bytes(asked.value(name).unwrap_or_default());
+    let bytes = bytes.map_err(|trouble| Complaint::new(&place, trouble))?;
+    if bytes.is_empty() || bytes.len() > TEXT_BOUND {
+        let trouble = format!("has {} bytes; write 1 to {TEXT_BOUND}, such as '\\r\\n'", bytes.len());
+        return Err(Complaint::new(place, trouble));
+    }
+    Ok(Finder::new(&bytes).into_owned())
+}
+
+fn until_length(text: &str) -> Result<Length, Complaint> {
+    let (field, extras) = field("until-length", text, "at 2, 2 bytes, big, +4")?;
+    if !extras.values.is_empty() {
+        return Err(Complaint::new("--until-length", "has values, but a length can be any; leave out the ="));
+    }
+    Ok(Length { field, add: extras.add })
+}
+
+fn until_regex(text: &str) -> Result<Regex, Complaint> {
+    let place = "--until-regex";
+    let regex = Regex::new(text).map_err(|trouble| Complaint::new(place, trouble))?;
+    if Regex::looks_ahead(text) {
+        let trouble = "looks at what follows the end of a response ($ or \\b), where there is nothing; write the bytes it \
+                ends with";
+        return Err(Complaint::new(place, trouble));
+    }
+    if regex.matches_nothing() {
+        return Err(Complaint::new(
+            place,
+            "matches the empty text; write an expression that matches at least one byte",
+        ));
+    }
+    Ok(regex)
+}
+
+fn field(name: &str, text: &str, right: &str) -> Result<(Field, Extras), Complaint> {
+    Field::parse(text).map_err(|trouble| {
+        Complaint::new(format!("--{name}"), format!("\"{text}\": {trouble}; write for instance '{right}'"))
+    })
+}
+
+fn matched(asked: &Asked) -> Result<Option<(Field, Field)>, Complaint> {
+    let one = |name: &str| {
+        let Some(text) = asked.value(name) else { return Ok(None) };
+        let (field, extras) = field(name, text, "at 0, 2 bytes")?;
+        if extras != Extras::default() {
+            return Err(Complaint::new(format!("--{name}"), "cannot have + or =; write for instance 'at 0, 2 bytes'"));
+        }
+        Ok(Some(field))
+    };
+    match (one("match")?, one("match-answer")?) {
+        (Some(request), answer) => Ok(Some((request, answer.unwrap_or(request)))),
+        (None, None) => Ok(None),
+        (None, Some(_)) => {
+            let trouble = "is where responses echo a field of the request; add --match for its position in the request";
+            Err(Complaint::new("--match-answer", trouble))
+        }
+    }
+}
+
+fn checks(asked: &Asked) -> Result<Checks, Complaint> {
+    let bytes = asked.value("expect-bytes").map(|_| text("expect-bytes", asked)).transpose()?;
+    let regex = asked.value("expect-regex").map(Regex::new).transpose();
+    let regex = regex.map_err(|trouble| Complaint::new("--expect-regex", trouble))?.map(Box::new);
+    let mut expected = None;
+    if let Some(text) = asked.value("expect-field") {
+        let right = "at 0, 1 byte, = 2|5..9";
+        let (field, extras) = field("expect-field", text, right)?;
+        if extras.values.is_empty() || extras.add.is_some() {
+            let trouble = format!("\"{text}\" has no expected values; write for instance '{right}'");
+            return Err(Complaint::new("--expect-field", trouble));
+        }
+        expected = Some((field, extras.values));
+    }
+    Ok(Checks { bytes, regex, field: expected })
+}
+
+fn pipeline(text: &str) -> Result<usize, Complaint> {
+    text.parse().ok().filter(|n| (1..=DEEPEST).contains(n)).ok_or_else(|| {
+        Complaint::new("--pipeline", format!("\"{text}\" is not a number from 1 to {DEEPEST}; write for instance 16"))
+    })
+}

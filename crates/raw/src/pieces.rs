@@ -1,0 +1,79 @@
+//! An answer that comes in pieces: how far it is, its beginning, and how far what is looked for in it was found.
+
+use regex_automata::util::primitives::StateID;
+use wire::Broken;
+
+use super::field::FARTHEST;
+use super::framing::End;
+use super::rules::Rules;
+use values::pattern::Overlap;
+
+/// What is known of an answer so far. Its memory is bounded whatever its length.
+#[derive(Debug, Default)]
+pub struct Pieces {
+    /// Its first bytes: what fields may be in, and examples show.
+    pub kept: Vec<u8>,
+    /// Bytes so far.
+    pub got: u64,
+    delimiter: Overlap,
+    end: Option<StateID>,
+    watch: Overlap,
+    regex: Option<StateID>,
+    has_bytes: bool,
+    has_regex: bool,
+}
+
+impl Pieces {
+    /// The beginning of a message that came as a whole, to be shown.
+    pub fn of(message: &[u8]) -> Pieces {
+        Pieces { kept: message[..message.len().min(FARTHEST)].to_vec(), ..Pieces::default() }
+    }
+
+    /// Takes a piece: how many of its bytes end the answer, or None where more must come.
+    ///
+    /// # Errors
+    /// What does not follow the declared framing.
+    pub fn feed(&mut self, rules: &Rules, bytes: &[u8]) -> Result<Option<usize>, Broken> {
+        let left = |total: u64, got: u64| {
+            let left = total.saturating_sub(got);
+            usize::try_from(left).ok().filter(|left| *left <= bytes.len())
+        };
+        let ended = match &rules.end {
+            End::Bytes(total) => left(*total, self.got),
+            End::Text(text) => self.delimiter.find(text, bytes),
+            End::Length(length) => match length.total(&self.kept, bytes) {
+                Ok(total) => total.and_then(|total| left(total, self.got)),
+                Err(broken) => {
+                    self.keep(bytes);
+                    return Err(broken);
+                }
+            },
+            End::Regex(regex) => regex.find(self.end.get_or_insert(regex.begin()), bytes),
+            End::Close | End::Datagram | End::Never => None,
+        };
+        let of_it = &bytes[..ended.unwrap_or(bytes.len())];
+        self.keep(of_it);
+        self.got += of_it.len() as u64;
+        if let (Some(text), false) = (&rules.checks.bytes, self.has_bytes) {
+            self.has_bytes = self.watch.find(text, of_it).is_some();
+        }
+        if let (Some(regex), false) = (&rules.checks.regex, self.has_regex) {
+            let state = self.regex.get_or_insert(regex.begin());
+            // A match at the end of a piece is one only where the answer ends there: what follows may forbid it.
+            self.has_regex = regex.find(state, of_it).is_some_and(|at| at < of_it.len());
+        }
+        Ok(ended)
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = FARTHEST - self.kept.len();
+        self.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    /// Whether the whole answer holds what it must.
+    pub fn content(&self, rules: &Rules) -> [bool; 2] {
+        let bytes = rules.checks.bytes.is_none() || self.has_bytes;
+        let ends = |regex: &values::pattern::Regex| regex.ends(self.regex.unwrap_or(regex.begin()));
+        [bytes, rules.checks.regex.as_ref().is_none_or(|regex| self.has_regex || ends(regex))]
+    }
+}

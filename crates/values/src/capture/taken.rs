@@ -1,0 +1,64 @@
+//! What is taken out of a response, and what becomes of it.
+
+use wire::{Asked, Complaint, Memory};
+
+use super::CAPTURE;
+use super::{Answer, Capture};
+
+/// Values that a response taught its user, by the index of their variables: a lesson of protocols that teach nothing else.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Taken(pub Vec<(u16, Vec<u8>)>);
+
+impl Taken {
+    /// The user knows them from now on.
+    pub fn learn(&self, memory: &mut Memory) {
+        self.0.iter().for_each(|(variable, value)| memory.values.set(*variable, value));
+    }
+
+    /// What these take out of a response, too.
+    ///
+    /// # Errors
+    /// What could not be found, in a sentence.
+    pub fn add<'a>(
+        &mut self,
+        captures: impl Iterator<Item = &'a (u16, Capture)>,
+        answer: &Answer<'_>,
+        random: u64,
+    ) -> Result<(), String> {
+        for (variable, capture) in captures {
+            self.0.push((*variable, capture.take(answer, random)?));
+        }
+        Ok(())
+    }
+}
+
+/// What is taken out of a response, each with the index of the variable it becomes.
+///
+/// # Errors
+/// A source that is none, one that responses of this protocol do not have, or a name that no flow has.
+pub fn wished(asked: &Asked, (whose, known): (&str, &[&str])) -> Result<Vec<(u16, Capture)>, Complaint> {
+    let mut all = Vec::new();
+    for text in asked.values(CAPTURE) {
+        let (name, source) = text.split_once(' ').unwrap_or((text, ""));
+        let at = asked.variables.iter().position(|known| known == name);
+        let place = || format!("{CAPTURE} {name}");
+        let at = at.ok_or_else(|| Complaint::new(place(), "only works in a flow; move it to a step of one"))?;
+        let capture = Capture::parse(source).map_err(|trouble| Complaint::new(place(), trouble))?;
+        if !known.contains(&capture.kind()) {
+            let trouble = format!("{whose} has no {}; write one of {}", capture.kind(), known.join(", "));
+            return Err(Complaint::new(place(), trouble));
+        }
+        all.push((at as u16, capture));
+    }
+    Ok(all)
+}
+
+/// Takes all of it out of a response.
+///
+/// # Errors
+/// What could not be found, in a sentence.
+pub fn take_all(captures: &[(u16, Capture)], answer: &Answer<'_>, random: u64) -> Result<Taken, String> {
+    let mut taken = Taken::default();
+    taken.add(captures.iter(), answer, random)?;
+    Ok(taken)
+}

@@ -1,0 +1,321 @@
+//! What an answer must hold beside its status: header lines, places in a JSON body and trailers
+//! (`--expect-header`, `--expect-json`, `--expect-trailer`).
+//!
+//! For every protocol whose answers have such parts. A body is kept only where something is expected of the whole of it,
+//! up to a bound, and decoded by its `Content-Encoding`; all other runs never copy a byte.
+
+pub mod coding;
+mod decimal;
+mod filter;
+pub mod header;
+pub mod json;
+#[cfg(any(test, feature = "oracle"))]
+pub mod oracle;
+pub mod places;
+#[cfg(test)]
+mod tests;
+
+use memchr::memmem::Finder;
+use wire::{Asked, Complaint, Failed, FaultKind, OptionSpec, Takes, Text};
+
+use coding::{Coding, Plain};
+use header::Header;
+use json::Json;
+
+use crate::kept::{Budget, Kept, NO_ROOM};
+use crate::watch::SHOWN;
+
+/// The most of a body that is kept, as it arrives; a longer one cannot be checked and counts as wrong.
+pub const KEPT_BOUND: usize = 1024 * 1024;
+
+/// The options, for protocols that have headers and bodies.
+pub const OPTIONS: [OptionSpec; 3] = [
+    OptionSpec {
+        name: "expect-header",
+        short: None,
+        takes: Takes::Many("NAME: VALUE"),
+        help: Text {
+            en: "Fail a response unless it has this header; * in VALUE is any text, NAME alone any value",
+            zh: "响应缺少该头则计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
+        },
+    },
+    OptionSpec {
+        name: "expect-json",
+        short: None,
+        takes: Takes::Many("RULE"),
+        help: Text {
+            en: "Fail a response unless its JSON body matches the rule: '$.code == 200', '$.items[0].id'",
+            zh: "JSON 响应体不符合规则则计为失败：'$.code == 200'、'$.items[0].id'",
+        },
+    },
+    OptionSpec {
+        name: "expect-trailer",
+        short: None,
+        takes: Takes::Many("NAME: VALUE"),
+        help: Text {
+            en: "Fail a response unless it has this trailer; * in VALUE is any text, NAME alone any value",
+            zh: "响应体之后缺少该 trailer 则计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
+        },
+    },
+];
+
+/// What is expected of every answer of a run.
+#[derive(Debug)]
+pub struct Expectations {
+    headers: Vec<Header>,
+    json: Vec<Json>,
+    /// What comes behind the body; told apart behind all else.
+    pub trailers: Vec<Header>,
+}
+
+impl Expectations {
+    /// True where the body is looked into.
+    pub fn look_at_body(&self) -> bool {
+        !self.json.is_empty()
+    }
+
+    /// Reads the options; None where nothing is expected.
+    ///
+    /// # Errors
+    /// A rule that is none.
+    pub fn read(asked: &Asked) -> Result<Option<Expectations>, Complaint> {
+        let complain = |option: &'static str| move |trouble: String| Complaint::new(option, trouble);
+        let json = asked.values("expect-json").iter().map(|text| Json::parse(text)).collect::<Result<Vec<_>, _>>();
+        let (headers, json) = (lines(asked, "expect-header")?, json.map_err(complain("--expect-json"))?);
+        let trailers = lines(asked, "expect-trailer")?;
+        let any = !headers.is_empty() || !json.is_empty() || !trailers.is_empty();
+        Ok(any.then_some(Expectations { headers, json, trailers }))
+    }
+
+    /// True where nothing but the whole body decides.
+    fn needs_body(&self) -> bool {
+        !self.json.is_empty()
+    }
+}
+
+/// The lines that an option expects.
+///
+/// # Errors
+/// One that is none.
+pub fn lines(asked: &Asked, option: &str) -> Result<Vec<Header>, Complaint> {
+    let all = asked.values(option).iter().map(|text| Header::parse(text)).collect::<Result<_, _>>();
+    all.map_err(|trouble| Complaint::new(format!("--{option}"), trouble))
+}
+
+/// What was seen of one answer.
+#[derive(Debug)]
+pub struct Seen {
+    wrong_header: bool,
+    /// Which of the header lines that are expected are not there.
+    headers: Failed,
+    /// None: nothing is expected of the whole body.
+    body: Option<Kept>,
+    coding: Coding,
+    /// The most bytes of the body that are kept.
+    most: usize,
+    missed: Option<Missed>,
+}
+
+/// Why a body is not kept as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Missed {
+    /// Than this.
+    TooLong(usize),
+    NoRoom,
+}
+
+impl Missed {
+    fn why(self) -> String {
+        match self {
+            Missed::TooLong(most) => {
+                let bound = measure::format_bytes(most as u64);
+                format!("the body is longer than {bound}, the limit for checks")
+            }
+            Missed::NoRoom => format!("the body was not checked: {NO_ROOM}"),
+        }
+    }
+}
+
+impl Seen {
+    /// The head is there, in the notation of HTTP/1. `text`: the body must hold a text, which a coded body hides.
+    /// None: nothing about this answer needs a closer look.
+    /// `whole`: something is taken out of the whole body.
+    pub fn head(expected: Option<&Expectations>, (text, whole): (bool, bool), head: &[u8]) -> Option<Box<Seen>> {
+        let coding = Coding::of(header::values(head, "content-encoding"));
+        let body = whole || expected.is_some_and(Expectations::needs_body) || (text && coding != Coding::None);
+        let wrong = expected.into_iter().flat_map(|e| &e.headers).map(|header| !header.holds(head));
+        let headers = Failed::default().all(wrong);
+        let wrong_header = headers.any();
+        (body || wrong_header).then(|| {
+            Box::new(Seen {
+                wrong_header,
+                headers,
+                body: body.then(Kept::default),
+                coding,
+                most: KEPT_BOUND,
+                missed: None,
+            })
+        })
+    }
+
+    /// So many bytes of the body are kept.
+    pub fn keep_up_to(&mut self, most: usize) {
+        self.most = most;
+    }
+
+    /// True where the whole body is kept, so that it need not be searched as it comes.
+    pub fn keeps_body(&self) -> bool {
+        self.body.is_some()
+    }
+
+    /// A piece of the body, as it arrives.
+    pub fn feed(&mut self, piece: &[u8], budget: &Budget) {
+        let Some(body) = self.body.as_mut().filter(|_| self.missed.is_none()) else { return };
+        if body.len() + piece.len() > self.most {
+            self.missed = Some(Missed::TooLong(self.most));
+        } else if !body.add(piece, budget) {
+            self.missed = Some(Missed::NoRoom);
+        }
+        if self.missed.is_some() {
+            // It will not be looked into: others may have the room.
+            *body = Kept::default();
+        }
+    }
+
+    /// What is wrong with the answer, once its body is whole.
+    pub fn verdict(
+        &self,
+        expected: Option<&Expectations>,
+        text: Option<&Finder<'static>>,
+        budget: &Budget,
+    ) -> Option<FaultKind> {
+        if self.wrong_header {
+            return Some(FaultKind::WrongHeader);
+        }
+        let body = self.body.as_ref()?;
+        let good = || {
+            let plain = self.coding.decode(body, budget).ok()?;
+            if text.is_some_and(|text| text.find(&plain).is_none()) {
+                return None;
+            }
+            let rules = expected.map_or(&[][..], |e| &e.json);
+            if rules.is_empty() {
+                return Some(());
+            }
+            let read = places::whole(&plain)?;
+            rules.iter().all(|rule| rule.holds(read)).then_some(())
+        };
+        (self.missed.is_some() || good().is_none()).then_some(FaultKind::WrongBody)
+    }
+
+    /// Of an answer that is wrong: which of the checks failed, behind `failed` of those in front of them. `text`: whether its body held the
+    /// text it must, where that was looked for as it came.
+    #[cold]
+    pub fn failed(
+        seen: Option<&Seen>,
+        expected: Option<&Expectations>,
+        (text, streamed): (Option<&Finder<'static>>, bool),
+        budget: &Budget,
+        failed: Failed,
+    ) -> Failed {
+        let of = expected.map_or((0, &[][..]), |expected| (expected.headers.len(), &expected.json));
+        let mut failed = match seen {
+            Some(seen) => failed.and(seen.headers, of.0),
+            None => failed.all(std::iter::repeat_n(false, of.0)),
+        };
+        let kept = seen.filter(|seen| seen.keeps_body());
+        let plain = kept.map(|seen| match (seen.missed, &seen.body) {
+            (None, Some(body)) => seen.coding.decode(body, budget).ok(),
+            _ => None,
+        });
+        if let Some(text) = text {
+            failed.next(match &plain {
+                Some(plain) => plain.as_ref().is_none_or(|plain| text.find(plain).is_none()),
+                None => !streamed,
+            });
+        }
+        let read = plain.flatten();
+        let read = read.as_ref().and_then(|plain| places::whole(plain));
+        failed.all(of.1.iter().map(|rule| read.is_none_or(|read| !rule.holds(read))))
+    }
+
+    /// The whole body as it was before its coding.
+    ///
+    /// # Errors
+    /// Why there is none, in a sentence.
+    pub fn whole(&self, budget: &Budget) -> Result<Plain<'_>, String> {
+        match self.missed {
+            Some(missed) => Err(missed.why()),
+            None => {
+                let body = self.body.as_deref().unwrap_or_default();
+                self.coding.decode(body, budget).map_err(|undecoded| undecoded.why(body.len()))
+            }
+        }
+    }
+
+    /// What was expected of the body and what was found instead, where [`Seen::verdict`] says that it is wrong.
+    pub fn why(&self, expected: Option<&Expectations>, text: Option<&Finder<'static>>, budget: &Budget) -> String {
+        if let Some(missed) = self.missed {
+            return missed.why();
+        }
+        let body = self.body.as_deref().unwrap_or_default();
+        let plain = match self.coding.decode(body, budget) {
+            Ok(plain) => plain,
+            Err(undecoded) => return undecoded.why(body.len()),
+        };
+        let size = plain.len() as u64;
+        if let Some(text) = text.filter(|text| text.find(&plain).is_none()) {
+            return lacks("body", text.needle(), &plain, size);
+        }
+        let Some(read) = places::whole(&plain) else { return format!("expected JSON, found {}", found(&plain, size)) };
+        let broken = expected.and_then(|e| e.json.iter().find(|rule| !rule.holds(read)));
+        broken.map(|rule| rule.why(read)).unwrap_or_default()
+    }
+}
+
+/// A text was expected in `what` (a body, an answer) and is not there: what begins it instead, and how long it is.
+pub fn lacks(what: &str, text: &[u8], beginning: &[u8], size: u64) -> String {
+    format!("expected {what} to contain {}, found {}", quoted(text, false), found(beginning, size))
+}
+
+/// As [`lacks`], of an answer that is not as an option wants it.
+pub fn unlike(what: &str, option: &str, beginning: &[u8], size: u64) -> String {
+    format!("expected {what} to match {option}, found {}", found(beginning, size))
+}
+
+fn found(beginning: &[u8], size: u64) -> String {
+    match size {
+        0 => "nothing (0 B)".into(),
+        _ => format!("{} ({})", quoted(beginning, size > beginning.len() as u64), measure::format_bytes(size)),
+    }
+}
+
+/// A rule or a value of JSON on one line, shortened.
+fn plain(text: &str) -> String {
+    let cut = text.floor_char_boundary(2 * SHOWN);
+    let line = measure::plain::line(&text[..cut]).into_owned();
+    if cut < text.len() { line + "…" } else { line }
+}
+
+/// Bytes between quotes on one line, shortened; `goes_on`: they are a beginning.
+fn quoted(bytes: &[u8], goes_on: bool) -> String {
+    let goes_on = goes_on || bytes.len() > SHOWN;
+    let mut shown = &bytes[..bytes.len().min(SHOWN)];
+    // A character that is cut by our own end is none that was wrong.
+    if let Some(last) = shown.utf8_chunks().last().filter(|_| goes_on) {
+        shown = &shown[..shown.len() - last.invalid().len()];
+    }
+    let text = measure::plain::bytes(shown);
+    format!("\"{}{}", measure::plain::line(&text), if goes_on { "…\"" } else { "\"" })
+}
+
+/// The body of an answer with this head as it was before its `Content-Encoding`, and what that was. None: it was not coded,
+/// or cannot be decoded.
+pub fn decoded(head: &[u8], body: &[u8]) -> Option<(String, Vec<u8>)> {
+    let coding = Coding::of(header::values(head, "content-encoding"));
+    let named: Vec<_> = header::values(head, "content-encoding").map(String::from_utf8_lossy).collect();
+    match coding {
+        Coding::By(_) => Some((named.join(", "), coding.decode(body, &Budget::default()).ok()?.to_vec())),
+        Coding::None | Coding::Unknown => None,
+    }
+}
