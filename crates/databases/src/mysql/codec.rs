@@ -219,7 +219,7 @@ pub fn refusal(packet: &[u8]) -> Result<Refusal<'_>, Broken> {
     Ok(Refusal { code, state, message: fields.0 })
 }
 
-/// The server's error number and its message, out of what sessions keep of a refusal ([`Refusal::shown`]); None where it is none.
+/// The server's error number and its message, out of what sessions keep of a refusal (`Refusal::shown`); None where it is none.
 pub fn refusal_shown(shown: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = shown.strip_prefix(b"ERROR ")?;
     let (head, message) = rest.split_at(memchr::memmem::find(rest, b": ")?);

@@ -106,7 +106,7 @@ pub fn refusal(body: &[u8]) -> Refusal<'_> {
     refusal
 }
 
-/// The code and the message, out of what sessions keep of a refusal ([`Refusal::shown`]); None where it is none.
+/// The code and the message, out of what sessions keep of a refusal (`Refusal::shown`); None where it is none.
 pub fn refusal_shown(shown: &[u8]) -> Option<(&[u8], &[u8])> {
     let (head, message) = shown.split_at(memchr::memmem::find(shown, b": ")?);
     Some((head.rsplit(|byte| *byte == b' ').next()?, message[2..].split(|byte| *byte == b'\n').next()?))

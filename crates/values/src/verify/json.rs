@@ -1,9 +1,9 @@
 //! `--expect-json '$.code == 200'`: a place in a JSON body and what must stand there.
 //!
 //! JSONPath (RFC 9535) but for slices, unions and functions: names, indices (negative ones from the end), `*`, `..` and filters
-//! ([`Filter`]); then nothing (the place must
+//! (`Filter`); then nothing (the place must
 //! exist), a comparison, or `contains`. Where a path leads to several places, one that keeps the rule is enough; `!=`
-//! must hold at all of them. Numbers are compared by all of their digits ([`decimal`]), and a body is looked into where it
+//! must hold at all of them. Numbers are compared by all of their digits (`decimal`), and a body is looked into where it
 //! lies ([`places`]).
 
 use std::cmp::Ordering;

@@ -1,0 +1,335 @@
+//! What holds of every protocol of the list, whatever a server does: one conversation of each, cut at every position and byte by byte, closed
+//! too early, followed by garbage, and never ended. A protocol without an example here fails.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Arc;
+
+use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
+use base64::Engine as _;
+use measure::Rng;
+use protocols::http2::frames;
+use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Protocol, Session};
+
+/// Counts what this thread holds.
+struct Counting;
+
+thread_local! {
+    static HELD: Cell<isize> = const { Cell::new(0) };
+}
+
+// SAFETY: passes everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = HELD.try_with(|held| held.set(held.get() + layout.size() as isize));
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        let _ = HELD.try_with(|held| held.set(held.get() - layout.size() as isize));
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// One turn of a server: what it says to all that the client has said by then.
+type Turn = fn(&[u8]) -> Vec<u8>;
+
+/// A conversation with one exchange, which succeeds.
+struct Example {
+    url: &'static str,
+    options: &'static [(&'static str, &'static str)],
+    /// The last of them is the response.
+    turns: &'static [Turn],
+    /// Where a response does not end, its beginning and what follows again and again.
+    endless: (Turn, Turn),
+}
+
+/// The example of a protocol, by its name.
+fn example(name: &str) -> Option<Example> {
+    Some(match name {
+        "http" | "mixed" => Example {
+            url: "http://h/",
+            options: &[],
+            turns: &[|_| b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX: y\r\n\r\nhi".to_vec()],
+            endless: (|_| b"HTTP/1.1 200 OK\r\nX: ".to_vec(), |_| vec![b'y'; PIECE]),
+        },
+        "websocket" => Example {
+            url: "ws://h/",
+            options: &[("data", "hello")],
+            turns: &[consent, |_| b"\x81\x05hello".to_vec()],
+            endless: (|_| [&[0x02, 127][..], &(1_u64 << 40).to_be_bytes()].concat(), |_| vec![b'y'; PIECE]),
+        },
+        "grpc" => Example {
+            url: "grpc://h/grpc.health.v1.Health/Check",
+            options: &[],
+            turns: &[settings, status],
+            endless: (
+                |_| {
+                    let mut bytes = Vec::new();
+                    frames::put(frames::HEADERS, 0, 1, &[0x88], &mut bytes);
+                    bytes
+                },
+                |_| {
+                    let mut bytes = Vec::new();
+                    frames::put(frames::CONTINUATION, 0, 1, &[b'y'; PIECE], &mut bytes);
+                    bytes
+                },
+            ),
+        },
+        "redis" => Example {
+            url: "redis://h",
+            options: &[],
+            turns: &[|_| b"+PONG\r\n".to_vec()],
+            endless: (|_| b"$999999999999\r\n".to_vec(), |_| vec![b'y'; PIECE]),
+        },
+        "mysql" => Example {
+            url: "mysql://user@h/db",
+            options: &[("sql", "DO 1")],
+            turns: &[greeting, |_| packet(2, OK), |_| packet(1, OK)],
+            endless: (|_| packet(1, &[1]), |_| [&[0xff, 0xff, 0xff, 2][..], &[b'y'; PIECE][..]].concat()),
+        },
+        "postgres" => Example {
+            url: "postgres://me@h/db",
+            options: &[],
+            turns: &[
+                |_| b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I".to_vec(),
+                |_| b"C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I".to_vec(),
+            ],
+            endless: (|_| b"D\x7f\xff\xff\xff".to_vec(), |_| vec![b'y'; PIECE]),
+        },
+        "raw" => Example {
+            url: "tcp://h:1",
+            options: &[("send", "hi\\n"), ("until", "\\n"), ("expect-bytes", "ho")],
+            turns: &[|_| b"ho\n".to_vec()],
+            endless: (|_| Vec::new(), |_| vec![b'y'; PIECE]),
+        },
+        _ => return None,
+    })
+}
+
+const PIECE: usize = 16 * 1024;
+/// What of an endless response is sent, and what a session may hold of it: as much as it keeps of responses that are looked into.
+const ENDLESS: usize = 96 << 20;
+const MOST: isize = 24 << 20;
+
+/// An OK packet of MySQL.
+const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+
+fn packet(number: u8, payload: &[u8]) -> Vec<u8> {
+    [&(payload.len() as u32).to_le_bytes()[..3], &[number], payload].concat()
+}
+
+fn greeting(_: &[u8]) -> Vec<u8> {
+    let capabilities = 0x0109_820f_u32.to_le_bytes();
+    let text = b"\x0a8.0.36\0\x07\0\0\0abcdefgh\0";
+    let middle = [&capabilities[..2], b"\x2d\x02\0", &capabilities[2..], b"\x15\0\0\0\0\0\0\0\0\0\0"].concat();
+    packet(0, &[&text[..], &middle, b"ijklmnopqrst\0mysql_native_password\0"].concat())
+}
+
+fn consent(upgrade: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(upgrade);
+    let key = text.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Key: ")).expect("a key").trim();
+    let digest = digest(&SHA1_FOR_LEGACY_USE_ONLY, format!("{key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11").as_bytes());
+    let accept = base64::engine::general_purpose::STANDARD.encode(digest);
+    format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {accept}\r\n\r\n"
+    )
+    .into_bytes()
+}
+
+fn settings(_: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    frames::put_settings(&[], &mut bytes);
+    bytes
+}
+
+/// An empty message, and that all is well.
+fn status(_: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let head = [b"\x88\x5f\x10application/grpc".as_slice()].concat();
+    frames::put(frames::HEADERS, 4, 1, &head, &mut bytes);
+    frames::put(frames::DATA, 0, 1, &[0; 5], &mut bytes);
+    frames::put(frames::HEADERS, 5, 1, b"\x40\x0bgrpc-status\x010", &mut bytes);
+    bytes
+}
+
+/// A conversation under way.
+struct Talk {
+    session: Box<dyn Session>,
+    dialogue: Arc<dyn Dialogue>,
+    out: Out,
+    done: Done,
+    submitted: bool,
+    broken: Option<Broken>,
+}
+
+impl Talk {
+    fn of(protocol: &dyn Protocol, example: &Example) -> Talk {
+        let mut asked = Asked { steps: protocol.name() == "mixed", ..Asked::default() };
+        asked.urls.push(AskedUrl { url: example.url.to_owned(), weight: 1.0 });
+        for (name, value) in example.options {
+            asked.options.entry((*name).to_owned()).or_default().push((*value).to_owned());
+        }
+        let dialogue = protocol.prepare(&asked).expect("a good plan");
+        let origin = dialogue.origins()[0].clone();
+        let established = Established { bound: origin.bound, ..Established::default() };
+        let (session, out) = (dialogue.session(&origin, &established), Out::default());
+        let mut talk = Talk { session, dialogue, out, done: Done::default(), submitted: false, broken: None };
+        talk.session.open(&mut talk.out);
+        talk.asks();
+        talk
+    }
+
+    /// Asks as soon as it may.
+    fn asks(&mut self) {
+        if !self.submitted && !self.session.opening() && self.session.room() > 0 {
+            let request = &self.dialogue.requests()[0].request;
+            self.session.submit(ExchangeId(1), request, &Fill::default(), &mut self.out).expect("room");
+            self.submitted = true;
+        }
+    }
+
+    fn hears(&mut self, piece: &[u8]) {
+        if self.broken.is_none() {
+            self.broken = self.session.receive(piece, &mut self.out, &mut self.done).err();
+            self.asks();
+        }
+    }
+
+    /// All turns but the response.
+    fn opens(&mut self, example: &Example) {
+        for turn in &example.turns[..example.turns.len() - 1] {
+            let said = turn(self.out.bytes());
+            self.hears(&said);
+        }
+        assert!(self.submitted && self.broken.is_none(), "{}: the conversation does not open", example.url);
+    }
+
+    /// How often the exchange ended, and how often as a success.
+    fn ends(&self) -> (usize, usize) {
+        let ended = self.done.events.iter().filter_map(|event| match event {
+            Event::Ended(ended) => Some(ended.fault.is_none()),
+            Event::Refused(_) => Some(false),
+            _ => None,
+        });
+        let ended: Vec<bool> = ended.collect();
+        (ended.len(), ended.iter().filter(|succeeded| **succeeded).count())
+    }
+
+    /// All that is told, but for first bytes, which depend on the pieces, and what is said in return.
+    fn outcome(&self) -> (Vec<String>, Option<Broken>, Vec<u8>) {
+        let told = self.done.events.iter().filter(|event| !matches!(event, Event::FirstByte(_)));
+        let told = told.map(|event| match event {
+            Event::Learnt(id, _) => format!("{id:?} taught"),
+            event => format!("{event:?}"),
+        });
+        (told.collect(), self.broken.clone(), self.out.bytes().to_vec())
+    }
+}
+
+/// Plays the example, each turn in pieces of this length; at `cut` bytes from the beginning of all turns one more cut is made.
+fn played(protocol: &dyn Protocol, example: &Example, (length, cut): (usize, usize)) -> Talk {
+    let mut talk = Talk::of(protocol, example);
+    let mut before = 0;
+    for turn in example.turns {
+        let said = turn(talk.out.bytes());
+        let (first, second) = said.split_at(cut.saturating_sub(before).min(said.len()));
+        before += said.len();
+        [first, second].iter().flat_map(|part| part.chunks(length)).for_each(|piece| talk.hears(piece));
+    }
+    talk
+}
+
+/// The bytes of all turns.
+fn length(protocol: &dyn Protocol, example: &Example) -> usize {
+    let mut talk = Talk::of(protocol, example);
+    let each = example.turns.iter().map(|turn| {
+        let said = turn(talk.out.bytes());
+        talk.hears(&said);
+        said.len()
+    });
+    each.sum()
+}
+
+fn each(test: impl Fn(&dyn Protocol, &Example)) {
+    for protocol in protocols::all() {
+        let example = example(protocol.name());
+        let example = example.unwrap_or_else(|| panic!("{} has no example: write one", protocol.name()));
+        test(&*protocol, &example);
+    }
+}
+
+#[test]
+fn a_response_is_the_same_wherever_it_is_cut_and_however_slowly_it_comes() {
+    each(|protocol, example| {
+        let whole = played(protocol, example, (usize::MAX, 0));
+        assert_eq!((whole.ends(), &whole.broken), ((1, 1), &None), "{}: {:?}", protocol.name(), whole.outcome());
+        for cut in 1..length(protocol, example) {
+            let parted = played(protocol, example, (usize::MAX, cut));
+            assert_eq!(parted.outcome(), whole.outcome(), "{} cut at {cut}", protocol.name());
+        }
+        assert_eq!(played(protocol, example, (1, 0)).outcome(), whole.outcome(), "{} byte by byte", protocol.name());
+    });
+}
+
+#[test]
+fn a_connection_that_closes_early_is_never_a_success() {
+    each(|protocol, example| {
+        for until in 0..length(protocol, example) {
+            let mut talk = Talk::of(protocol, example);
+            let mut left = until;
+            for turn in example.turns {
+                let said = turn(talk.out.bytes());
+                talk.hears(&said[..left.min(said.len())]);
+                left = left.saturating_sub(said.len());
+            }
+            talk.session.closed(&mut talk.done);
+            let (ends, succeeded) = talk.ends();
+            assert!(ends <= 1 && succeeded == 0, "{} closed after {until}: {:?}", protocol.name(), talk.outcome());
+        }
+    });
+}
+
+#[test]
+fn garbage_ends_an_exchange_once_at_most() {
+    each(|protocol, example| {
+        for seed in 0..200 {
+            let mut rng = Rng::new(seed);
+            let mut talk = Talk::of(protocol, example);
+            talk.opens(example);
+            let mut response = example.turns[example.turns.len() - 1](talk.out.bytes());
+            // Some are good up to a point.
+            response.truncate(rng.below(response.len() as u64 + 1) as usize * usize::from(seed % 2 == 0));
+            response.extend((0..4096).map(|_| rng.next_u64() as u8));
+            for piece in response.chunks(1 + rng.below(700) as usize) {
+                talk.hears(piece);
+            }
+            talk.session.closed(&mut talk.done);
+            assert!(talk.ends().0 <= 1, "{} seed {seed}: {:?}", protocol.name(), talk.outcome());
+        }
+    });
+}
+
+#[test]
+fn an_endless_response_is_held_within_a_bound() {
+    each(|protocol, example| {
+        let before = HELD.get();
+        let mut talk = Talk::of(protocol, example);
+        talk.opens(example);
+        let (start, more) = example.endless;
+        talk.hears(&start(&[]));
+        let piece = more(&[]);
+        let mut fed = 0;
+        while fed < ENDLESS && talk.broken.is_none() {
+            talk.hears(&piece);
+            fed += piece.len();
+            let held = HELD.get() - before;
+            assert!(held < MOST, "{} holds {held} bytes after {fed}", protocol.name());
+        }
+        assert_eq!(talk.ends().1, 0, "{}: {:?}", protocol.name(), talk.outcome());
+    });
+}
