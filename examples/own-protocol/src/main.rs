@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use wire::{
-    Asked, Broken, Complaint, Dialogue, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full, OptionSpec,
-    Origin, Out, Protocol, Request, Requests, Sent, Session, Takes, Text, Weighted,
+    Asked, Broken, Complaint, Dialogue, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full, Names,
+    OptionSpec, Origin, Out, Protocol, Request, Requests, Sent, Session, Takes, Text, Weighted,
 };
 
 /// The longest answer that is taken: nothing from the network may grow without a bound.
@@ -36,11 +36,12 @@ impl Protocol for Lines {
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
         let line = asked.value("line").unwrap_or("hello");
         let expected = asked.value("expect-line").map(|line| line.as_bytes().into());
-        let mut said = Said { requests: Vec::new(), origins: Vec::new(), expected };
-        for url in &asked.urls {
+        let mut said = Said { requests: Vec::new(), origins: Vec::new(), names: Names::default(), expected };
+        for (at, url) in asked.urls.iter().enumerate() {
             let host = url.url.trim_start_matches("lines://").trim_end_matches('/');
             let (host, port) = host.rsplit_once(':').unwrap_or((host, "7"));
             let port = port.parse().map_err(|_| Complaint::new("URL", "has no port; write lines://host:7"))?;
+            said.names.add(asked.name(at).unwrap_or(line));
             said.requests.push(Weighted::new(format!("{line}\n"), said.origins.len(), url.weight));
             said.origins.push(Origin::tcp(host, port, false));
         }
@@ -52,6 +53,7 @@ impl Protocol for Lines {
 struct Said {
     requests: Vec<Weighted<String>>,
     origins: Vec<Origin>,
+    names: Names,
     expected: Option<Box<[u8]>>,
 }
 
@@ -61,6 +63,9 @@ impl Dialogue for Said {
     }
     fn origins(&self) -> &[Origin] {
         &self.origins
+    }
+    fn names(&self) -> &Names {
+        &self.names
     }
     fn sent(&self, request: &Request) -> Vec<u8> {
         request.of::<String>().clone().into_bytes()

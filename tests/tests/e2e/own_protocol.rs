@@ -65,8 +65,8 @@ fn a_protocol_from_outside_stands_in_a_flow_beside_http_and_both_servers_count_t
     let plan = home.path().join("flow.yaml");
     let page = &target.address;
     let text = format!(
-        "users: 3\niterations: 30\nflow:\n- {{url: '{page}', name: page}}\n\
-         - {{url: 'lines://127.0.0.1:{port}', name: line, line: abc, expect-line: ABC}}\n"
+        "users: 3\niterations: 30\nline: abc\nexpect-line: ABC\nflow:\n- {{url: '{page}', name: page}}\n\
+         - {{url: 'lines://127.0.0.1:{port}', name: line}}\n"
     );
     std::fs::write(&plan, text).expect("written");
     let said = ended(home.path(), &["--format", "json", &plan.display().to_string()]).with_code(0).out;
