@@ -61,5 +61,4 @@ fn prepare(words: &str, protocols: &[Arc<dyn Protocol>], host: &Host) -> Result<
 }
 
 #[cfg(test)]
-#[path = "share_tests.rs"]
 mod tests;

@@ -12,7 +12,7 @@ use wire::{Complaint, Protocol};
 
 use crate::driven;
 
-/// What a file of the console's is where it is read as anything but a plan.
+/// The complaint about a file that is read as anything but a plan.
 const NO_PLAN: &str = "is no plan";
 
 /// Reads plans with these protocols.

@@ -25,10 +25,10 @@ pub trait Plans: Send + Sync {
 
 /// The longest that a plan is read: it may name files that never end.
 const LONGEST: Duration = Duration::from_secs(20);
-/// So many are read at once.
+/// Plans that are read at once, at most.
 const AT_ONCE: usize = 16;
 
-/// Somebody who reads plans, each on a thread of its own that nobody waits for longer than is bearable.
+/// A reader of plans: each on a thread of its own, which nobody waits for longer than is bearable.
 #[derive(Clone)]
 pub struct Reader {
     plans: Arc<dyn Plans>,
@@ -36,12 +36,12 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// By these.
+    /// A reader that has plans read by these.
     pub fn new(plans: Arc<dyn Plans>) -> Reader {
         Reader { plans, reading: Arc::default() }
     }
 
-    /// What `ask` finds out.
+    /// Asks on a thread of its own.
     ///
     /// # Errors
     /// It takes too long, or too many others do.
@@ -54,20 +54,38 @@ impl Reader {
         longest: Duration,
         ask: impl FnOnce(&dyn Plans) -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        if self.reading.fetch_add(1, Ordering::Relaxed) >= AT_ONCE {
-            self.reading.fetch_sub(1, Ordering::Relaxed);
+        let place = Place::take(&self.reading);
+        if place.taken_before >= AT_ONCE {
             return Err(Problem::unfit("time", "too many plans are being read; try again in a moment"));
         }
         let (tell, told) = channel();
-        let (plans, reading) = (Arc::clone(&self.plans), Arc::clone(&self.reading));
+        let plans = Arc::clone(&self.plans);
         let thread = std::thread::Builder::new().name("plan".into()).spawn(move || {
+            let _place = place;
             // Whoever asked may have gone.
             let _ = tell.send(ask(&*plans));
-            reading.fetch_sub(1, Ordering::Relaxed);
         });
         thread.map_err(Problem::machine)?;
         let late = "this took too long; does the plan name a file that never ends?";
         told.recv_timeout(longest).map_err(|_| Problem::unfit("time", late))
+    }
+}
+
+/// A place among those that are read, given back however the reading ends.
+struct Place {
+    reading: Arc<AtomicUsize>,
+    taken_before: usize,
+}
+
+impl Place {
+    fn take(reading: &Arc<AtomicUsize>) -> Place {
+        Place { taken_before: reading.fetch_add(1, Ordering::Relaxed), reading: Arc::clone(reading) }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.reading.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

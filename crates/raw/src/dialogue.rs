@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Requests, Session,
+    Asked, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, RequestList, Session,
     Weighted,
 };
 
@@ -133,7 +133,7 @@ pub struct RawDialogue {
 }
 
 impl Dialogue for RawDialogue {
-    fn requests(&self) -> &dyn Requests {
+    fn requests(&self) -> &dyn RequestList {
         &self.requests
     }
 

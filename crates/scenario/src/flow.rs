@@ -115,7 +115,7 @@ impl Flow {
         self.spans_of(user).fill(NOT_BEGUN);
     }
 
-    /// Until its user waits, pauses or is done.
+    /// Goes on until the user waits, pauses or is done.
     fn go_on(&mut self, user: u32, at: Nanos, values: &mut Values, acts: &mut Acts) {
         loop {
             let act = self.next(user, at, values);

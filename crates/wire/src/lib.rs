@@ -37,7 +37,7 @@ pub use protocol::{
     Belongs, Broken, ByOrder, Dialogue, Established, ExchangeId, Full, Origin, Protocol, SHOWN, Sent, Session,
 };
 pub use proxy::{Exception, Proxies, Proxy, ProxyKind, bracketed};
-pub use request::{Request, Requests, Weighted};
+pub use request::{Request, RequestList, Weighted};
 pub use secure::{Fed, Handshake, SecureChannel, Security};
 pub use server::{Ask, Extent, Reply, ServerSession, Shape};
 pub use trace::{TRACEPARENT, Trace};

@@ -8,7 +8,7 @@ use measure::Nanos;
 
 use crate::{
     Asked, Complaint, Done, FaultKind, Fill, Found, Lesson, Memory, Names, OptionSpec, Out, Recalled, Request,
-    Requests, Trace,
+    RequestList, Trace,
 };
 
 /// Where connections of a request go: what the pool keys on.
@@ -98,14 +98,14 @@ pub enum ByOrder {
 /// Everything a run will say in a protocol: prepared once, shared read-only by the workers.
 pub trait Dialogue: Send + Sync + 'static {
     /// The requests to choose from; at least one.
-    fn requests(&self) -> &dyn Requests;
+    fn requests(&self) -> &dyn RequestList;
     /// Where they go; at least one.
     fn origins(&self) -> &[Origin];
     /// What the requests are called in figures, in their order. None named: they share one row, which is the whole.
     fn names(&self) -> &Names {
         &crate::names::NONE
     }
-    /// Requests sent once before the run (`--before`), outside of all figures: on one connection to each origin, one after
+    /// RequestList sent once before the run (`--before`), outside of all figures: on one connection to each origin, one after
     /// the other, in this order. One that fails ends the run before it began.
     fn before(&self) -> &[Arc<Request>] {
         &[]

@@ -1,4 +1,4 @@
-//! Requests as the engine sees them: all alike, whatever their protocol made of them.
+//! RequestList as the engine sees them: all alike, whatever their protocol made of them.
 
 use std::any::{Any, type_name};
 use std::fmt;
@@ -80,14 +80,14 @@ impl<T> Weighted<T> {
 
 /// The prepared requests of a dialogue: a million of them are held as their protocol made them, one after the other.
 #[expect(clippy::len_without_is_empty, reason = "a dialogue has at least one")]
-pub trait Requests {
+pub trait RequestList {
     /// How many there are.
     fn len(&self) -> usize;
     /// One of them, by its number.
     fn get(&self, at: usize) -> Option<&Weighted>;
 }
 
-impl<T: Any + Send + Sync> Requests for Vec<Weighted<T>> {
+impl<T: Any + Send + Sync> RequestList for Vec<Weighted<T>> {
     fn len(&self) -> usize {
         self.as_slice().len()
     }
@@ -97,14 +97,14 @@ impl<T: Any + Send + Sync> Requests for Vec<Weighted<T>> {
     }
 }
 
-impl dyn Requests + '_ {
+impl dyn RequestList + '_ {
     /// All of them, in their order.
     pub fn iter(&self) -> impl Iterator<Item = &Weighted> {
         (0..self.len()).map(|at| &self[at])
     }
 }
 
-impl Index<usize> for dyn Requests + '_ {
+impl Index<usize> for dyn RequestList + '_ {
     type Output = Weighted;
     fn index(&self, at: usize) -> &Weighted {
         self.get(at).expect("a dialogue has the requests that its users choose from")

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use wire::{
     Asked, Broken, Complaint, Dialogue, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full, Names,
-    OptionSpec, Origin, Out, Protocol, Request, Requests, Sent, Session, Takes, Text, Weighted,
+    OptionSpec, Origin, Out, Protocol, Request, RequestList, Sent, Session, Takes, Text, Weighted,
 };
 
 /// The longest answer that is taken: nothing from the network may grow without a bound.
@@ -58,7 +58,7 @@ struct Said {
 }
 
 impl Dialogue for Said {
-    fn requests(&self) -> &dyn Requests {
+    fn requests(&self) -> &dyn RequestList {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {

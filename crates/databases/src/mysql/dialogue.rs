@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Belongs, Complaint, Dialogue, Established, Names, OptionSpec, Origin, Protocol, Requests, Session, Weighted,
+    Asked, Belongs, Complaint, Dialogue, Established, Names, OptionSpec, Origin, Protocol, RequestList, Session,
+    Weighted,
 };
 
 use super::dialect::statements;
@@ -110,7 +111,7 @@ pub struct MysqlDialogue {
 }
 
 impl Dialogue for MysqlDialogue {
-    fn requests(&self) -> &dyn Requests {
+    fn requests(&self) -> &dyn RequestList {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Belongs, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Out, Protocol, Requests,
+    Asked, Belongs, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Out, Protocol, RequestList,
     Session, Weighted,
 };
 
@@ -162,7 +162,7 @@ pub struct RedisDialogue {
 }
 
 impl Dialogue for RedisDialogue {
-    fn requests(&self) -> &dyn Requests {
+    fn requests(&self) -> &dyn RequestList {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {

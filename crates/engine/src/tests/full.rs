@@ -6,7 +6,7 @@ use measure::Nanos;
 use net::sim::{Peer, Say};
 use wire::{
     Asked, Broken, Complaint, Dialogue, Done, Established, ExchangeId, Fill, Full, OptionSpec, Origin, Out, Protocol,
-    Request, Requests, Sent, Session, Weighted,
+    Request, RequestList, Sent, Session, Weighted,
 };
 
 use super::harness::{MS, SECOND, Scene};
@@ -36,7 +36,7 @@ struct Said {
 }
 
 impl Dialogue for Said {
-    fn requests(&self) -> &dyn Requests {
+    fn requests(&self) -> &dyn RequestList {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {

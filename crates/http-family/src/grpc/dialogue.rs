@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use prost_reflect::MethodDescriptor;
 use wire::{
-    Asked, Belongs, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Requests, Session,
+    Asked, Belongs, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, RequestList, Session,
     Trace, Weighted,
 };
 
@@ -305,7 +305,7 @@ impl GrpcDialogue {
 }
 
 impl Dialogue for GrpcDialogue {
-    fn requests(&self) -> &dyn Requests {
+    fn requests(&self) -> &dyn RequestList {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {

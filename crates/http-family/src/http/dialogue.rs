@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wire::{
     Asked, Complaint, Dialogue, Established, Fill, Found, Lesson, Memory, Names, OptionSpec, Origin, Protocol,
-    Recalled, Requests, Session, Trace,
+    Recalled, RequestList, Session, Trace,
 };
 
 use super::options::{self, Version};
@@ -108,7 +108,7 @@ impl HttpDialogue {
 }
 
 impl Dialogue for HttpDialogue {
-    fn requests(&self) -> &dyn Requests {
+    fn requests(&self) -> &dyn RequestList {
         self.one.requests()
     }
     fn origins(&self) -> &[Origin] {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use url::Url;
 use wire::{
     Asked, Complaint, Dialogue, Established, Fill, Found, Memory, Names, OptionSpec, Origin, Protocol, Proxies,
-    Recalled, Requests, SHOWN, Session, Trace, Weighted,
+    Recalled, RequestList, SHOWN, Session, Trace, Weighted,
 };
 
 use super::captured::Lesson;
@@ -138,7 +138,7 @@ pub struct Http1Dialogue {
     names: Names,
     pub(crate) origins: Vec<Origin>,
     pub(crate) rules: Arc<Rules>,
-    /// Requests have slots.
+    /// RequestList have slots.
     pub(crate) slots: bool,
     /// Each connection serves one request.
     once: bool,
@@ -193,7 +193,7 @@ impl Http1Dialogue {
 }
 
 impl Dialogue for Http1Dialogue {
-    fn requests(&self) -> &dyn Requests {
+    fn requests(&self) -> &dyn RequestList {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use url::{Host, Url};
 use wire::{
-    Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, Requests,
+    Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, RequestList,
     Session, Weighted,
 };
 
@@ -154,7 +154,7 @@ pub struct WebSocketDialogue {
 }
 
 impl Dialogue for WebSocketDialogue {
-    fn requests(&self) -> &dyn Requests {
+    fn requests(&self) -> &dyn RequestList {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {

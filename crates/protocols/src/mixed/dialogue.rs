@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wire::{
     Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Follow, Found, Lesson, Memory, Names, OptionSpec,
-    Options, Origin, Page, Protocol, Recalled, Requests, Session, Takes, Trace, Weighted,
+    Options, Origin, Page, Protocol, Recalled, RequestList, Session, Takes, Trace, Weighted,
 };
 
 use super::parts::{Made, Request, inner, inner_code, outer, outer_code, part_of_bound};
@@ -310,7 +310,7 @@ pub(super) fn outer_follow(part: usize, next: Follow) -> Follow {
 }
 
 impl Dialogue for MixedDialogue {
-    fn requests(&self) -> &dyn Requests {
+    fn requests(&self) -> &dyn RequestList {
         &self.requests
     }
     fn origins(&self) -> &[Origin] {
