@@ -118,7 +118,7 @@ pub fn conclude(case: &Case) -> Conclusion {
         None if case.here.is_empty() => Seen::Nothing,
         None => Seen::Here,
     };
-    let mut found: Vec<Found> = rules::ALL.iter().filter_map(|rule| rule.find(case, there.as_ref())).collect();
+    let mut found: Vec<Found> = rules::rules().filter_map(|rule| rule.find(case, there.as_ref())).collect();
     if run.generator_doubt.is_some() {
         // What a disturbed generator saw proves nothing about the service; what a kernel counted stands.
         found.retain(|f| f.stage == Stage::Generator || (f.proof == Proof::Proved && f.stage < Stage::Service));

@@ -5,8 +5,6 @@
 use words::text::{Text, text};
 use words::{Lang, Said, show};
 
-use crate::found::plain;
-
 mod service;
 
 pub use service::{examine_service, service_abilities};
@@ -60,12 +58,12 @@ pub struct Advice {
 }
 
 impl Advice {
-    fn new(prospect: Prospect, said: Said) -> Advice {
-        Advice { prospect, said, change: None }
+    fn new(prospect: Prospect, said: impl Into<Said>) -> Advice {
+        Advice { prospect, said: said.into(), change: None }
     }
 
-    fn change(self, change: Said) -> Advice {
-        Advice { change: Some(change), ..self }
+    fn change(self, change: impl Into<Said>) -> Advice {
+        Advice { change: Some(change.into()), ..self }
     }
 
     /// What there is to say, without a full stop.
@@ -154,7 +152,7 @@ fn generator(_: Read<'_>, planned: &Planned) -> Option<Advice> {
     let (rate, most) = (planned.rate_per_s?, planned.most_per_s?);
     (rate > most).then(|| {
         let facts = [("rate", show::rate(rate)), ("most", show::rate(most))];
-        Advice::new(Prospect::Stops, Said::new(TOO_MUCH, facts)).change(plain(MORE_MACHINES))
+        Advice::new(Prospect::Stops, Said::new(TOO_MUCH, facts)).change(MORE_MACHINES)
     })
 }
 
@@ -178,7 +176,7 @@ fn standing_ports(read: Read<'_>, planned: &Planned) -> Option<Advice> {
             ("destinations", show::count(planned.destinations.max(1))),
             ("ports", show::count((ports * planned.sources.max(1) as f64) as u64)),
         ];
-        Advice::new(Prospect::Stops, Said::new(NO_PORTS, facts)).change(plain(WIDEN))
+        Advice::new(Prospect::Stops, Said::new(NO_PORTS, facts)).change(WIDEN)
     })
 }
 
@@ -210,12 +208,12 @@ fn used_ports(read: Read<'_>, planned: &Planned) -> Option<Advice> {
     match planned.rate_per_s {
         Some(rate) if rate > most && ports / rate < lasts.min(wait) => {
             let facts = facts(("rate", show::rate(rate)), show::seconds(ports / rate));
-            Some(Advice::new(Prospect::Stops, Said::new(PORTS_END, facts)).change(plain(KEEP)))
+            Some(Advice::new(Prospect::Stops, Said::new(PORTS_END, facts)).change(KEEP))
         }
         Some(_) => None,
         None if lasts > wait && wait > REUSED_S => {
             let facts = facts(("most", shown(most)), String::new());
-            Some(Advice::new(Prospect::Caution, Said::new(PORTS_BOUND, facts)).change(plain(KEEP)))
+            Some(Advice::new(Prospect::Caution, Said::new(PORTS_BOUND, facts)).change(KEEP))
         }
         None => None,
     }
@@ -275,7 +273,7 @@ fn listen_queue(read: Read<'_>, planned: &Planned) -> Option<Advice> {
         let is_cut = read("setting.somaxconn").is_some_and(|most| (planned.connections as f64) > most);
         let change = match is_cut {
             true => Said::new(LONGER_BOTH, [("wanted", planned.connections.to_string())]),
-            false => plain(LONGER),
+            false => LONGER.into(),
         };
         Advice::new(Prospect::Caution, Said::new(QUEUE, facts)).change(change)
     })
@@ -291,7 +289,7 @@ const APART: Text = text(
 );
 
 fn shared(_: Read<'_>, planned: &Planned) -> Option<Advice> {
-    planned.is_local.then(|| Advice::new(Prospect::Caution, plain(SHARED)).change(plain(APART)))
+    planned.is_local.then(|| Advice::new(Prospect::Caution, SHARED).change(APART))
 }
 
 #[cfg(test)]

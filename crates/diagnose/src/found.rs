@@ -69,36 +69,15 @@ pub struct Found {
     pub is_limit: bool,
     /// The machine whose counters say so, where it is not that of the generator.
     pub host: Option<String>,
-    claim: Said,
-    evidence: Said,
-    remedy: Said,
-    experiment: Said,
+    pub(crate) claim: Said,
+    pub(crate) evidence: Said,
+    pub(crate) remedy: Text,
+    pub(crate) experiment: Said,
 }
 
 const THERE: Text = text("{evidence} (counted on {host})", "{evidence}（{host} 的计数）");
 
 impl Found {
-    /// What is claimed, and the counters that say so.
-    pub(crate) fn new(rule: &'static str, stage: Stage, proof: Proof, claim: Said, evidence: Said) -> Found {
-        let (remedy, experiment) = Default::default();
-        Found { rule, stage, proof, is_limit: true, host: None, claim, evidence, remedy, experiment }
-    }
-
-    /// What to change, and what would refute it.
-    pub(crate) fn then(self, remedy: Said, experiment: Said) -> Found {
-        Found { remedy, experiment, ..self }
-    }
-
-    /// A limit, or only something beside it.
-    pub(crate) fn limiting(self, is_limit: bool) -> Found {
-        Found { is_limit, ..self }
-    }
-
-    /// Judged by the counters of this machine.
-    pub(crate) fn by(self, host: Option<String>) -> Found {
-        Found { host, ..self }
-    }
-
     /// What is claimed, without a full stop.
     pub fn claim(&self, lang: Lang) -> String {
         self.claim.of(lang)
@@ -115,7 +94,7 @@ impl Found {
 
     /// What to change.
     pub fn remedy(&self, lang: Lang) -> String {
-        self.remedy.of(lang)
+        lang.of(self.remedy).to_owned()
     }
 
     /// What would refute it.
@@ -124,7 +103,64 @@ impl Found {
     }
 }
 
-/// A sentence without facts.
-pub(crate) fn plain(text: Text) -> Said {
-    Said::new(text, [])
+/// What a rule says of a case. Where it stands, what to change and what would refute it say the rule itself, unless the verdict says so.
+pub(crate) struct Verdict {
+    pub proof: Proof,
+    pub claim: Said,
+    pub evidence: Said,
+    pub is_limit: bool,
+    pub host: Option<String>,
+    pub stage: Option<Stage>,
+    pub remedy: Option<Text>,
+    pub experiment: Option<Text>,
+    /// The facts of the experiment.
+    pub facts: Vec<(&'static str, String)>,
+}
+
+/// A claim, and the counters that mean nothing else.
+pub(crate) fn proved(claim: impl Into<Said>, evidence: impl Into<Said>) -> Verdict {
+    Verdict::new(Proof::Proved, claim, evidence)
+}
+
+/// A claim, and what the generator saw that looks like it.
+pub(crate) fn consistent(claim: impl Into<Said>, evidence: impl Into<Said>) -> Verdict {
+    Verdict::new(Proof::Consistent, claim, evidence)
+}
+
+impl Verdict {
+    pub fn new(proof: Proof, claim: impl Into<Said>, evidence: impl Into<Said>) -> Verdict {
+        let (claim, evidence, facts) = (claim.into(), evidence.into(), Vec::new());
+        let (host, stage, remedy, experiment) = Default::default();
+        Verdict { proof, claim, evidence, is_limit: true, host, stage, remedy, experiment, facts }
+    }
+
+    /// Another place on a request's way than the rule's.
+    pub fn at(self, stage: Stage) -> Verdict {
+        Verdict { stage: Some(stage), ..self }
+    }
+
+    /// Another change than the rule's.
+    pub fn remedy(self, remedy: Text) -> Verdict {
+        Verdict { remedy: Some(remedy), ..self }
+    }
+
+    /// Another experiment than the rule's.
+    pub fn experiment(self, experiment: Text) -> Verdict {
+        Verdict { experiment: Some(experiment), ..self }
+    }
+
+    /// Facts of the experiment.
+    pub fn experiment_with<const N: usize>(self, facts: [(&'static str, String); N]) -> Verdict {
+        Verdict { facts: facts.into(), ..self }
+    }
+
+    /// A limit, or only something beside it.
+    pub fn limiting(self, is_limit: bool) -> Verdict {
+        Verdict { is_limit, ..self }
+    }
+
+    /// Judged by the counters of this machine.
+    pub fn by(self, host: Option<String>) -> Verdict {
+        Verdict { host, ..self }
+    }
 }

@@ -12,7 +12,6 @@ mod conclusion;
 mod counted;
 pub mod doctor;
 mod found;
-pub mod pages;
 mod rules;
 mod run;
 
@@ -20,4 +19,5 @@ pub use case::{Case, Elsewhere};
 pub use conclusion::{Conclusion, Outcome, Seen, Shared, conclude};
 pub use counted::Counted;
 pub use found::{Found, Proof, Stage};
+pub use rules::{Rule, rules};
 pub use run::{Failures, GeneratorDoubt, Outage, Run, Spread, Times};

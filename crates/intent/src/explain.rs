@@ -1,6 +1,6 @@
 //! `brunt explain [RULE]`: the pages of what can limit a run.
 
-use diagnose::pages::pages;
+use diagnose::rules;
 use report::Lang;
 use wire::Complaint;
 
@@ -14,11 +14,11 @@ pub fn explain(words: &[String]) -> Result<String, Complaint> {
         [] => Ok(list(lang)),
         [word] if word == "all" => Ok(markdown()),
         [word] => {
-            let page = pages().find(|page| page.rule.eq_ignore_ascii_case(word)).ok_or_else(|| {
-                let all: Vec<&str> = pages().map(|page| page.rule).collect();
+            let rule = rules().find(|rule| rule.rule.eq_ignore_ascii_case(word)).ok_or_else(|| {
+                let all: Vec<&str> = rules().map(|rule| rule.rule).collect();
                 Complaint::new(word, format!("is not a rule; write one of {}", all.join(", ")))
             })?;
-            Ok(format!("{}  {}\n\n{}", page.rule, lang.of(page.title), page.paragraphs(lang).join("\n\n")))
+            Ok(format!("{}  {}\n\n{}", rule.rule, lang.of(rule.title), rule.paragraphs(lang).join("\n\n")))
         }
         [_, second, ..] => Err(Complaint::new(second, "is one word too many; write `brunt explain RULE`")),
     }
@@ -38,7 +38,7 @@ fn language(words: &[String]) -> Result<(Lang, &[String]), Complaint> {
 }
 
 fn list(lang: Lang) -> String {
-    pages().map(|page| format!("{:<4} {}\n", page.rule, lang.of(page.title))).collect()
+    rules().map(|rule| format!("{:<4} {}\n", rule.rule, lang.of(rule.title))).collect()
 }
 
 fn markdown() -> String {
@@ -46,9 +46,9 @@ fn markdown() -> String {
         "# What can limit a run\n\nThe rules, in the order of a request's path, as printed by `brunt explain RULE`. \
             Thresholds are in [measurement.md](measurement.md#4-what-limited-the-run).\n",
     );
-    for page in pages() {
-        text.push_str(&format!("\n## {}: {}\n\n", page.rule, page.title.en));
-        page.paragraphs(Lang::En).iter().for_each(|paragraph| text.push_str(&format!("- {paragraph}\n")));
+    for rule in rules() {
+        text.push_str(&format!("\n## {}: {}\n\n", rule.rule, rule.title.en));
+        rule.paragraphs(Lang::En).iter().for_each(|paragraph| text.push_str(&format!("- {paragraph}\n")));
     }
     text
 }
@@ -63,9 +63,9 @@ mod tests {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             explain(&words).map_err(|complaint| complaint.to_string())
         };
-        assert!(said(&["--lang", "en", "n2"]).is_ok_and(|page| page.starts_with("N2  A full accept queue")));
-        assert!(said(&["N2", "--lang", "zh"]).is_ok_and(|page| page.contains("accept 队列已满")));
-        assert!(said(&["all"]).is_ok_and(|page| page.contains("## S4: A pool")));
+        assert!(said(&["--lang", "en", "n2"]).is_ok_and(|rule| rule.starts_with("N2  A full accept queue")));
+        assert!(said(&["N2", "--lang", "zh"]).is_ok_and(|rule| rule.contains("accept 队列已满")));
+        assert!(said(&["all"]).is_ok_and(|rule| rule.contains("## S4: A pool")));
         let wrong = said(&["Z9"]).expect_err("no rule");
         assert!(wrong.starts_with("Z9: is not a rule; write one of ") && wrong.contains(" C1, "), "{wrong}");
         assert!(said(&["N2", "N3"]).is_err() && said(&["--lang", "xx"]).is_err());

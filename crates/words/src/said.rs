@@ -16,12 +16,12 @@ struct Clause {
 
 impl Said {
     /// One clause.
-    pub fn new<const N: usize>(text: Text, facts: [(&'static str, String); N]) -> Said {
+    pub fn new(text: Text, facts: impl Into<Vec<(&'static str, String)>>) -> Said {
         Said::default().and(text, facts)
     }
 
     /// The same, and it goes on.
-    pub fn and<const N: usize>(mut self, text: Text, facts: [(&'static str, String); N]) -> Said {
+    pub fn and(mut self, text: Text, facts: impl Into<Vec<(&'static str, String)>>) -> Said {
         self.clauses.push(Clause { text, facts: facts.into() });
         self
     }
@@ -33,6 +33,13 @@ impl Said {
             lang.fill(*text, &facts)
         };
         self.clauses.iter().map(clause).collect()
+    }
+}
+
+/// A sentence without facts.
+impl From<Text> for Said {
+    fn from(text: Text) -> Said {
+        Said::new(text, [])
     }
 }
 

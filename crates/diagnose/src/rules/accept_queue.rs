@@ -1,11 +1,31 @@
 //! N2: the accept queue of the service was full: connections were made faster than it took them.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "N2",
+    on: On::Service,
+    stage: Stage::ServerKernel,
+    title: text("A full accept queue", "accept 队列已满"),
+    sign: text(
+        "connects take 1, 3 or 7 s, or time out, while the service is not busy",
+        "建连耗时 1、3、7 秒或超时，而服务并不忙",
+    ),
+    remedy: text(
+        "raise the backlog, both in the service's listen() and in net.core.somaxconn (the smaller one applies); accept \
+            faster: more acceptors, SO_REUSEPORT; leave net.ipv4.tcp_abort_on_overflow at 0",
+        "加大 backlog：服务的 listen() 与 net.core.somaxconn（取小者）；加快 accept：更多 acceptor、SO_REUSEPORT；net.ipv4.tcp_abort_on_overflow 保持 0",
+    ),
+    experiment: text(
+        "with no more users than the queue holds, the counter should stay flat: `brunt -c {users} {url}`",
+        "用户数不超过队列长度时，该计数应不再上升：`brunt -c {users} {url}`",
+    ),
+    beware: Some(text(
+        "a backlog of a million only turns refusals into timeouts: size it as accept rate × tolerable wait",
+        "百万级 backlog 只是把拒绝变成超时：长度应为 accept 速率 × 可容忍等待",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text(
     "the accept queue of {listener} overflowed: connections that did not fit were dropped and retried after 1 s, 3 \
@@ -22,39 +42,16 @@ const EVIDENCE: Text = text(
     "TcpExt ListenOverflows +{n}；队列最多 {queue}，上限 {limit}",
 );
 const SYNS: Text = text("TcpExt TCPSynRetrans +{n}", "TcpExt TCPSynRetrans +{n}");
-const REMEDY: Text = text(
-    "raise the backlog, both in the service's listen() and in net.core.somaxconn (the smaller one applies); accept \
-        faster: more acceptors, SO_REUSEPORT; leave net.ipv4.tcp_abort_on_overflow at 0",
-    "加大 backlog：服务的 listen() 与 net.core.somaxconn（取小者）；加快 accept：更多 acceptor、SO_REUSEPORT；net.ipv4.tcp_abort_on_overflow 保持 0",
-);
-const EXPERIMENT: Text = text(
-    "with no more users than the queue holds, the counter should stay flat: `brunt -c {users} {url}`",
-    "用户数不超过队列长度时，该计数应不再上升：`brunt -c {users} {url}`",
-);
 
 /// The share of connections that must have waited for a second SYN where only they tell.
 const SHARE: f64 = 0.01;
 
-pub(super) const PAGE: Page = Page {
-    rule: "N2",
-    title: text("A full accept queue", "accept 队列已满"),
-    sign: text(
-        "connects take 1, 3 or 7 s, or time out, while the service is not busy",
-        "建连耗时 1、3、7 秒或超时，而服务并不忙",
-    ),
-    remedy: REMEDY,
-    beware: Some(text(
-        "a backlog of a million only turns refusals into timeouts: size it as accept rate × tolerable wait",
-        "百万级 backlog 只是把拒绝变成超时：长度应为 accept 速率 × 可容忍等待",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let (run, here) = (&case.run, &case.here);
     let (claim, evidence, proof, users) = match full(case) {
         Some((listener, queue, limit)) => {
             let overflows = here.rise("TcpExt.ListenOverflows").unwrap_or(0.0);
-            let [n, queue, held] = [overflows, queue, limit].map(|n| words::show::count(n as u64));
+            let [n, queue, held] = [overflows, queue, limit].map(whole);
             let claim = Said::new(CLAIM, [("listener", listener.to_owned())]);
             let evidence = Said::new(EVIDENCE, [("n", n), ("queue", queue), ("limit", held)]);
             (claim, evidence, Proof::Proved, (limit as u64).max(1))
@@ -64,13 +61,12 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
             if run.connect.second_or_more < SHARE || run.connect.count == 0 || here.rose("TcpExt.ListenOverflows") {
                 return None;
             }
-            let claim = Said::new(SHAPE, [("share", words::show::share(run.connect.second_or_more))]);
-            let evidence = Said::new(SYNS, [("n", words::show::count(again as u64))]);
+            let claim = Said::new(SHAPE, [("share", show::share(run.connect.second_or_more))]);
+            let evidence = Said::new(SYNS, [("n", whole(again))]);
             (claim, evidence, Proof::Consistent, 4)
         }
     };
-    let experiment = Said::new(EXPERIMENT, [("users", users.to_string()), ("url", run.again())]);
-    Some(Found::new("N2", Stage::ServerKernel, proof, claim, evidence).then(plain(REMEDY), experiment))
+    Some(Verdict::new(proof, claim, evidence).experiment_with([("users", users.to_string())]))
 }
 
 /// The listener of the service whose queue was seen full while the kernel counted overflows, or whose own drops rose.
@@ -90,7 +86,6 @@ fn full(case: &Case) -> Option<(&str, f64, f64)> {
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::Spread;
 
     const HERE: &str = "listener.127.0.0.1:80.limit";
 
@@ -105,19 +100,19 @@ mod tests {
 
     #[test]
     fn a_queue_that_overflows() {
-        assert_eq!(judged(judge, |_| (), queue(6.0, 40.0, 0.0)), Some("proved"));
-        assert_eq!(judged(judge, |_| (), queue(2.0, 40.0, 40.0)), Some("proved"));
-        assert_eq!(judged(judge, |_| (), queue(6.0, 0.0, 0.0)), None, "full for a moment, and nobody was turned away");
-        assert_eq!(judged(judge, |_| (), queue(1.0, 40.0, 0.0)), None, "somebody else's queue");
-        assert_eq!(judged(judge, |_| (), queue(1.0, 0.0, 40.0)), None, "dropped for another reason");
+        assert_eq!(judged(&RULE, |_| (), queue(6.0, 40.0, 0.0)), Some("proved"));
+        assert_eq!(judged(&RULE, |_| (), queue(2.0, 40.0, 40.0)), Some("proved"));
+        assert_eq!(judged(&RULE, |_| (), queue(6.0, 0.0, 0.0)), None, "full for a moment, and nobody was turned away");
+        assert_eq!(judged(&RULE, |_| (), queue(1.0, 40.0, 0.0)), None, "somebody else's queue");
+        assert_eq!(judged(&RULE, |_| (), queue(1.0, 0.0, 40.0)), None, "dropped for another reason");
     }
 
     #[test]
     fn a_target_elsewhere_shows_it_by_its_connects() {
         let syns = |n| counted(&[("TcpExt.TCPSynRetrans", 0.0, n)]);
         let slow = Spread { count: 100, second_or_more: 0.3, ..Spread::default() };
-        assert_eq!(judged(judge, |run| run.connect = slow, syns(30.0)), Some("consistent"));
-        assert_eq!(judged(judge, |run| run.connect = slow, syns(0.0)), None, "slow, but nothing was sent again");
-        assert_eq!(judged(judge, |_| (), syns(30.0)), None, "sent again, but by somebody else");
+        assert_eq!(judged(&RULE, |run| run.connect = slow, syns(30.0)), Some("consistent"));
+        assert_eq!(judged(&RULE, |run| run.connect = slow, syns(0.0)), None, "slow, but nothing was sent again");
+        assert_eq!(judged(&RULE, |_| (), syns(30.0)), None, "sent again, but by somebody else");
     }
 }

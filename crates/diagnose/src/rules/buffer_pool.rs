@@ -1,12 +1,33 @@
 //! D4: what queries read does not fit into the memory of the database, InnoDB's buffer pool or the shared buffers of PostgreSQL.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::counted::Counted;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "D4",
+    on: On::Service,
+    stage: Stage::Service,
+    title: text("A buffer pool that is too small", "缓冲池太小"),
+    sign: text(
+        "queries for different rows are slower than repeated queries for the same rows; needs --watch \
+            mysql=mysql://USER:PASSWORD@HOST:PORT, or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE where \
+            track_io_timing is on",
+        "每次读不同行的查询比反复读相同行的慢；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT，或 postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE（须开启 track_io_timing）",
+    ),
+    remedy: text(
+        "raise innodb_buffer_pool_size until the data this run reads fits (no restart needed), or make queries read \
+            less: an index, fewer columns, fewer rows",
+        "调大 innodb_buffer_pool_size，使本次测试所读的数据放得下（可在线修改），或让查询少读：加索引、少取列、少取行",
+    ),
+    experiment: text(
+        "with requests for few enough rows to fit in the pool, Innodb_buffer_pool_reads should stay flat and latency fall",
+        "若只请求放得进缓冲池的少量行，Innodb_buffer_pool_reads 应不再增加，延迟应下降",
+    ),
+    beware: Some(text(
+        "every pool starts out empty: fill it before measuring (--warmup), and do not mix cold and warm results",
+        "刚启动时缓冲池总是空的：测量前先预热（--warmup），冷、热两种结果不要混在一起",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text(
     "{share} of the pages that queries read miss the buffer pool and come from disk: {reads} pages/s",
@@ -16,15 +37,6 @@ const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS: Innodb_buffer_pool_reads +{missed} for Innodb_buffer_pool_read_requests +{asked}, while \
         the pool grew by {filled} pages",
     "SHOW GLOBAL STATUS：Innodb_buffer_pool_reads +{missed}，Innodb_buffer_pool_read_requests +{asked}，期间缓冲池多容纳 {filled} 页",
-);
-const REMEDY: Text = text(
-    "raise innodb_buffer_pool_size until the data this run reads fits (no restart needed), or make queries read \
-        less: an index, fewer columns, fewer rows",
-    "调大 innodb_buffer_pool_size，使本次测试所读的数据放得下（可在线修改），或让查询少读：加索引、少取列、少取行",
-);
-const EXPERIMENT: Text = text(
-    "with requests for few enough rows to fit in the pool, Innodb_buffer_pool_reads should stay flat and latency fall",
-    "若只请求放得进缓冲池的少量行，Innodb_buffer_pool_reads 应不再增加，延迟应下降",
 );
 
 const WAITING: Text = text(
@@ -54,23 +66,7 @@ const RATE: f64 = 100.0;
 /// Where more of the cores are busy, they are what is waited for.
 const CORES: f64 = 0.8;
 
-pub(super) const PAGE: Page = Page {
-    rule: "D4",
-    title: text("A buffer pool that is too small", "缓冲池太小"),
-    sign: text(
-        "queries for different rows are slower than repeated queries for the same rows; needs --watch \
-            mysql=mysql://USER:PASSWORD@HOST:PORT, or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE where \
-            track_io_timing is on",
-        "每次读不同行的查询比反复读相同行的慢；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT，或 postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE（须开启 track_io_timing）",
-    ),
-    remedy: REMEDY,
-    beware: Some(text(
-        "every pool starts out empty: fill it before measuring (--warmup), and do not mix cold and warm results",
-        "刚启动时缓冲池总是空的：测量前先预热（--warmup），冷、热两种结果不要混在一起",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let full = case.here.busy_cores().is_some_and(|(busy, cores)| busy > CORES * cores);
     if full || !case.run.is_pressed() {
         return None;
@@ -81,7 +77,7 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
 
 /// Much of what PostgreSQL reads is in the system's cache and costs next to nothing: only the time of reading tells, which it keeps where
 /// `track_io_timing` is on.
-fn timed(postgres: &Counted, in_flight: f64) -> Option<Found> {
+fn timed(postgres: &Counted, in_flight: f64) -> Option<Verdict> {
     let database = |name: &str| format!("postgres.database.{name}");
     let (missed, hit) = (postgres.rise(&database("blks_read"))?, postgres.rise(&database("blks_hit"))?);
     // Milliseconds, summed over all sessions: a second of it each second is one that always reads.
@@ -91,17 +87,16 @@ fn timed(postgres: &Counted, in_flight: f64) -> Option<Found> {
     }
     let claim = [("waiting", format!("{:.1}", waiting.min(in_flight))), ("in_flight", format!("{in_flight:.0}"))];
     let facts = [
-        ("missed", words::show::count(missed as u64)),
-        ("share", words::show::share(missed / (missed + hit))),
-        ("time", words::show::seconds(waiting * postgres.span_s())),
-        ("span", words::show::seconds(postgres.span_s())),
+        ("missed", whole(missed)),
+        ("share", show::share(missed / (missed + hit))),
+        ("time", show::seconds(waiting * postgres.span_s())),
+        ("span", show::seconds(postgres.span_s())),
     ];
     let (claim, evidence) = (Said::new(WAITING, claim), Said::new(READ, facts));
-    let found = Found::new("D4", Stage::Service, Proof::Proved, claim, evidence);
-    Some(found.then(plain(MORE), plain(STILL)))
+    Some(proved(claim, evidence).remedy(MORE).experiment(STILL))
 }
 
-fn found(mysql: &Counted) -> Option<Found> {
+fn found(mysql: &Counted) -> Option<Verdict> {
     let pool = |name: &str| format!("mysql.Innodb_buffer_pool_{name}");
     let (missed, asked) = (mysql.rise(&pool("reads"))?, mysql.rise(&pool("read_requests"))?);
     // A pool that is still cold keeps what missed: only misses that took the place of another page tell that it is too small.
@@ -113,12 +108,10 @@ fn found(mysql: &Counted) -> Option<Found> {
     if replaced < SHARE * asked || rate < RATE {
         return None;
     }
-    let shown = |n: f64| words::show::count(n as u64);
-    let claim = [("share", words::show::share((replaced / asked.max(missed)).min(1.0))), ("reads", shown(rate))];
-    let facts = [("missed", shown(missed)), ("asked", shown(asked)), ("filled", shown(filled))];
+    let claim = [("share", show::share((replaced / asked.max(missed)).min(1.0))), ("reads", whole(rate))];
+    let facts = [("missed", whole(missed)), ("asked", whole(asked)), ("filled", whole(filled))];
     let (claim, evidence) = (Said::new(CLAIM, claim), Said::new(EVIDENCE, facts));
-    let found = Found::new("D4", Stage::Service, Proof::Consistent, claim, evidence);
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(consistent(claim, evidence))
 }
 
 #[cfg(test)]
@@ -137,11 +130,11 @@ mod tests {
 
     #[test]
     fn reads_that_miss_a_full_pool() {
-        assert_eq!(judged_told(judge, |_| (), pool(20_000.0, 200_000.0, 3.0)), Some("consistent"));
-        assert_eq!(judged_told(judge, |_| (), pool(1_500.0, 200_000.0, 3.0)), None, "less than one of a hundred");
-        assert_eq!(judged_told(judge, |_| (), pool(300.0, 900.0, 3.0)), None, "too few to matter");
-        assert_eq!(judged_told(judge, |_| (), pool(20_000.0, 200_000.0, 19_500.0)), None, "a cold pool");
-        assert_eq!(judged_told(judge, |run| run.is_open = true, pool(20_000.0, 200_000.0, 3.0)), None, "rate kept");
+        assert_eq!(judged_told(&RULE, |_| (), pool(20_000.0, 200_000.0, 3.0)), Some("consistent"));
+        assert_eq!(judged_told(&RULE, |_| (), pool(1_500.0, 200_000.0, 3.0)), None, "less than one of a hundred");
+        assert_eq!(judged_told(&RULE, |_| (), pool(300.0, 900.0, 3.0)), None, "too few to matter");
+        assert_eq!(judged_told(&RULE, |_| (), pool(20_000.0, 200_000.0, 19_500.0)), None, "a cold pool");
+        assert_eq!(judged_told(&RULE, |run| run.is_open = true, pool(20_000.0, 200_000.0, 3.0)), None, "rate kept");
     }
 
     /// The same of PostgreSQL: blocks read and found, and the milliseconds of reading.
@@ -156,19 +149,19 @@ mod tests {
     #[test]
     fn blocks_of_postgres_that_are_waited_for() {
         let ten = |run: &mut crate::Run| run.in_flight = 10.0;
-        assert_eq!(judged_told(judge, ten, blocks(20_000.0, 200_000.0, 60_000.0)), Some("proved"));
-        assert_eq!(judged_told(judge, ten, blocks(20_000.0, 200_000.0, 0.0)), None, "track_io_timing is off");
-        assert_eq!(judged_told(judge, ten, blocks(20_000.0, 200_000.0, 900.0)), None, "the system's cache had them");
-        assert_eq!(judged_told(judge, ten, blocks(900.0, 200_000.0, 60_000.0)), None, "less than one of a hundred");
+        assert_eq!(judged_told(&RULE, ten, blocks(20_000.0, 200_000.0, 60_000.0)), Some("proved"));
+        assert_eq!(judged_told(&RULE, ten, blocks(20_000.0, 200_000.0, 0.0)), None, "track_io_timing is off");
+        assert_eq!(judged_told(&RULE, ten, blocks(20_000.0, 200_000.0, 900.0)), None, "the system's cache had them");
+        assert_eq!(judged_told(&RULE, ten, blocks(900.0, 200_000.0, 60_000.0)), None, "less than one of a hundred");
         let open = |run: &mut crate::Run| (run.in_flight, run.is_open) = (10.0, true);
-        assert_eq!(judged_told(judge, open, blocks(20_000.0, 200_000.0, 60_000.0)), None, "rate kept");
+        assert_eq!(judged_told(&RULE, open, blocks(20_000.0, 200_000.0, 60_000.0)), None, "rate kept");
     }
 
     #[test]
     fn cores_that_are_full_are_what_is_waited_for() {
         let found = |busy: f64| {
             let told = vec![pool(20_000.0, 200_000.0, 3.0)];
-            judge(&Case { run: run(), here: cores(busy, &[]), told, ..Case::default() }).is_some()
+            RULE.alone(&Case { run: run(), here: cores(busy, &[]), told, ..Case::default() }).is_some()
         };
         assert!(found(0.6));
         assert!(!found(1.9));

@@ -1,11 +1,31 @@
 //! P4: the proxy saw its clients leave before it had answered.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "P4",
+    on: On::Generator,
+    stage: Stage::Service,
+    title: text("499: the client disconnected first", "499：客户端先断开"),
+    sign: text(
+        "status 499 in nginx's log; needs --watch-log on its access log",
+        "nginx 日志中出现 499；需要用 --watch-log 指定其访问日志",
+    ),
+    remedy: text(
+        "find out what the service behind the proxy is waiting for ($upstream_response_time in the log); \
+            proxy_ignore_client_abort only hides the problem",
+        "查明后端在等待什么（日志中的 $upstream_response_time）；proxy_ignore_client_abort 只会掩盖问题",
+    ),
+    experiment: text(
+        "with a longer -t the 499s should be gone, and those responses take as long as the service does",
+        "加大 -t 后 499 应消失，其响应时间即后端的真实耗时",
+    ),
+    beware: Some(text(
+        "proxy_ignore_client_abort on hides the 499s and keeps the slow requests running",
+        "proxy_ignore_client_abort on 只是隐藏 499，慢请求仍在执行",
+    )),
+    judge,
+};
 
 const OURS: Text = text(
     "the proxy's 499s are brunt's own timeouts: {lines} log lines, {timeouts} timed-out requests; the service \
@@ -18,54 +38,29 @@ const OTHERS: Text = text(
     "brunt 与代理之间有设备提前断开：日志中 {lines} 个 499，而 brunt 超时 {timeouts} 个",
 );
 const EVIDENCE: Text = text("access log: {lines} lines with status 499", "访问日志：{lines} 行状态为 499");
-const REMEDY: Text = text(
-    "find out what the service behind the proxy is waiting for ($upstream_response_time in the log); \
-        proxy_ignore_client_abort only hides the problem",
-    "查明后端在等待什么（日志中的 $upstream_response_time）；proxy_ignore_client_abort 只会掩盖问题",
-);
 const BETWEEN: Text =
     text("look for a load balancer or firewall in between, and its timeout", "检查中间的负载均衡或防火墙及其超时");
-const EXPERIMENT: Text = text(
-    "with a longer -t the 499s should be gone, and those responses take as long as the service does",
-    "加大 -t 后 499 应消失，其响应时间即后端的真实耗时",
-);
 
 /// Counts that differ by less than this share are of the same requests: log and run end at different moments.
 const SAME: f64 = 0.2;
 
-pub(super) const PAGE: Page = Page {
-    rule: "P4",
-    title: text("499: the client disconnected first", "499：客户端先断开"),
-    sign: text(
-        "status 499 in nginx's log; needs --watch-log on its access log",
-        "nginx 日志中出现 499；需要用 --watch-log 指定其访问日志",
-    ),
-    remedy: REMEDY,
-    beware: Some(text(
-        "proxy_ignore_client_abort on hides the 499s and keeps the slow requests running",
-        "proxy_ignore_client_abort on 只是隐藏 499，慢请求仍在执行",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     // Requests without a response at the end are given up as well.
     let timeouts = case.run.failed_by("timeout").saturating_add(case.run.unfinished) as f64;
     let lines = case.told("log.").find_map(|log| log.rise("log.client_closed")).filter(|lines| *lines > 0.0)?;
     let ours = (lines - timeouts).abs() <= SAME * lines.max(timeouts);
-    let shown = |n: f64| words::show::count(n as u64);
-    let (text, remedy, stage) = if ours { (OURS, REMEDY, Stage::Service) } else { (OTHERS, BETWEEN, Stage::Network) };
-    let claim = Said::new(text, [("lines", shown(lines)), ("timeouts", shown(timeouts))]);
-    let evidence = Said::new(EVIDENCE, [("lines", shown(lines))]);
+    let (text, remedy, stage) = if ours { (OURS, RULE.remedy, Stage::Service) } else { (OTHERS, BETWEEN, Stage::Network) };
+    let claim = Said::new(text, [("lines", whole(lines)), ("timeouts", whole(timeouts))]);
+    let evidence = Said::new(EVIDENCE, [("lines", whole(lines))]);
     let proof = if ours { Proof::Proved } else { Proof::Consistent };
     (ours || lines > timeouts)
-        .then(|| Found::new("P4", stage, proof, claim, evidence).then(plain(remedy), plain(EXPERIMENT)))
+        .then(|| Verdict::new(proof, claim, evidence).at(stage).remedy(remedy))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged_told};
-    use crate::run::{Failures, Run};
 
     #[test]
     fn whose_timeouts_they_are() {
@@ -75,9 +70,9 @@ mod tests {
             }
         };
         let log = |lines: f64| counted(&[("log.lines", 0.0, 999.0), ("log.client_closed", 3.0, 3.0 + lines)]);
-        assert_eq!(judged_told(judge, timed_out(100), log(95.0)), Some("proved"));
-        assert_eq!(judged_told(judge, timed_out(0), log(95.0)), Some("consistent"), "something between");
-        assert_eq!(judged_told(judge, timed_out(100), log(0.0)), None);
-        assert_eq!(judged_told(judge, timed_out(1000), log(9.0)), None, "most of ours never came to the proxy");
+        assert_eq!(judged_told(&RULE, timed_out(100), log(95.0)), Some("proved"));
+        assert_eq!(judged_told(&RULE, timed_out(0), log(95.0)), Some("consistent"), "something between");
+        assert_eq!(judged_told(&RULE, timed_out(100), log(0.0)), None);
+        assert_eq!(judged_told(&RULE, timed_out(1000), log(9.0)), None, "most of ours never came to the proxy");
     }
 }

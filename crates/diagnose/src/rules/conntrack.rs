@@ -1,11 +1,24 @@
 //! N5: the table of tracked connections was full, so that the kernel dropped packets of new ones.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "N5",
+    on: On::Either,
+    stage: Stage::Network,
+    title: text("Connection tracking table full", "连接跟踪表已满"),
+    sign: text(
+        "connects through NAT, a firewall or a container host time out while everything else is fine",
+        "经过 NAT、防火墙或容器主机时建连超时，其他一切正常",
+    ),
+    remedy: text(
+        "raise net.netfilter.nf_conntrack_max with its hash size, or exempt the path under test (NOTRACK)",
+        "提高 net.netfilter.nf_conntrack_max 及其哈希大小，或对被测路径使用 NOTRACK",
+    ),
+    experiment: text("with keep-alive the table should stay far from full", "使用长连接时，该表应远未填满"),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text = text(
     "this machine's connection tracking table was full, and packets of new connections were dropped",
@@ -15,24 +28,8 @@ const EVIDENCE: Text = text(
     "nf_conntrack: {count} of {max} entries, {dropped} dropped",
     "nf_conntrack：{count}/{max} 条，丢弃 {dropped} 个",
 );
-const REMEDY: Text = text(
-    "raise net.netfilter.nf_conntrack_max with its hash size, or exempt the path under test (NOTRACK)",
-    "提高 net.netfilter.nf_conntrack_max 及其哈希大小，或对被测路径使用 NOTRACK",
-);
-const EXPERIMENT: Text = text("with keep-alive the table should stay far from full", "使用长连接时，该表应远未填满");
 
-pub(super) const PAGE: Page = Page {
-    rule: "N5",
-    title: text("Connection tracking table full", "连接跟踪表已满"),
-    sign: text(
-        "connects through NAT, a firewall or a container host time out while everything else is fine",
-        "经过 NAT、防火墙或容器主机时建连超时，其他一切正常",
-    ),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let here = &case.here;
     let dropped: f64 =
         ["drop", "early_drop", "insert_failed"].iter().filter_map(|way| here.rise(&format!("conntrack.{way}"))).sum();
@@ -41,17 +38,15 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     if dropped <= 0.0 || count < 0.8 * max || !case.run.waited_to_connect() {
         return None;
     }
-    let [count, max, dropped] = [count, max, dropped].map(|n| words::show::count(n as u64));
+    let [count, max, dropped] = [count, max, dropped].map(whole);
     let evidence = Said::new(EVIDENCE, [("count", count), ("max", max), ("dropped", dropped)]);
-    let found = Found::new("N5", Stage::Network, Proof::Proved, plain(CLAIM), evidence);
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(proved(CLAIM, evidence))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::Run;
 
     /// This run has the sign of it.
     fn felt(run: &mut Run) {
@@ -67,9 +62,9 @@ mod tests {
                 ("conntrack.drop", 0.0, dropped),
             ])
         };
-        assert_eq!(judged(judge, felt, table(1000.0, 50.0)), Some("proved"));
-        assert_eq!(judged(judge, |_| (), table(1000.0, 50.0)), None, "somebody else's: nothing of ours shows it");
-        assert_eq!(judged(judge, felt, table(1000.0, 0.0)), None, "full, and nothing was lost by it");
-        assert_eq!(judged(judge, felt, table(100.0, 50.0)), None, "dropped for another reason");
+        assert_eq!(judged(&RULE, felt, table(1000.0, 50.0)), Some("proved"));
+        assert_eq!(judged(&RULE, |_| (), table(1000.0, 50.0)), None, "somebody else's: nothing of ours shows it");
+        assert_eq!(judged(&RULE, felt, table(1000.0, 0.0)), None, "full, and nothing was lost by it");
+        assert_eq!(judged(&RULE, felt, table(100.0, 50.0)), None, "dropped for another reason");
     }
 }

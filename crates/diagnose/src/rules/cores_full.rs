@@ -1,12 +1,27 @@
 //! S1: all cores of the service's machine were busy.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
-use crate::run::Run;
+pub(super) const RULE: Rule = Rule {
+    rule: "S1",
+    on: On::Service,
+    stage: Stage::Service,
+    title: text("All cores busy", "CPU 占满"),
+    sign: text("throughput is flat and latency grows with the number of users", "吞吐量持平，延迟随用户数增长"),
+    remedy: text(
+        "profile the service (a flame graph shows where the time goes), or give it more cores",
+        "对服务做性能剖析（火焰图），或增加核数",
+    ),
+    experiment: text(
+        "doubling the users should raise latency but not throughput: `brunt -c {users} {url}`",
+        "用户数翻倍后吞吐量不应上升，只有延迟上升：`brunt -c {users} {url}`",
+    ),
+    beware: Some(text(
+        "running the load generator on the service's machine measures both",
+        "在服务所在机器上发压，测到的是两者之和",
+    )),
+    judge,
+};
 
 const SERVICE: Text = text(
     "the CPU is the limit: the service used {service} of {cores} cores, with none to spare",
@@ -26,19 +41,11 @@ const EVIDENCE: Text = text(
     "/proc/stat：{cores} 个核中 {busy} 个繁忙；服务进程的 CPU 时间：{service} 个核",
 );
 const COST: Text = text("; {cost} of CPU per request", "；每请求 {cost} CPU");
-const REMEDY: Text = text(
-    "profile the service (a flame graph shows where the time goes), or give it more cores",
-    "对服务做性能剖析（火焰图），或增加核数",
-);
 const APART: Text = text(
     "run brunt on another machine, or pin each to its own cores (taskset)",
     "把 brunt 放到另一台机器，或用 taskset 给两者各自的核",
 );
 const QUIET: Text = text("stop everything else on this machine, or move the service", "停掉本机的其他程序，或迁移服务");
-const EXPERIMENT: Text = text(
-    "doubling the users should raise latency but not throughput: `brunt -c {users} {url}`",
-    "用户数翻倍后吞吐量不应上升，只有延迟上升：`brunt -c {users} {url}`",
-);
 
 const EXPERIMENT_OPEN: Text = text(
     "at twice the rate, no more requests should succeed than now: `brunt -r {rate} {url}`",
@@ -52,18 +59,7 @@ const PART: f64 = 0.5;
 /// A service that waits for a core for less than this, in threads, is not held up by it.
 const WAITED: f64 = 0.5;
 
-pub(super) const PAGE: Page = Page {
-    rule: "S1",
-    title: text("All cores busy", "CPU 占满"),
-    sign: text("throughput is flat and latency grows with the number of users", "吞吐量持平，延迟随用户数增长"),
-    remedy: REMEDY,
-    beware: Some(text(
-        "running the load generator on the service's machine measures both",
-        "在服务所在机器上发压，测到的是两者之和",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let (run, here) = (&case.run, &case.here);
     let (busy, cores) = here.busy_cores()?;
     let service = here.per_s("service.all.cpu")? / 1e9;
@@ -76,10 +72,10 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     let others = (busy - service - own).max(0.0);
     let shown = |cores: f64| format!("{cores:.2}");
     let facts =
-        || [("service", shown(service)), ("own", shown(own)), ("others", shown(others)), ("cores", shown_whole(cores))];
+        [("service", shown(service)), ("own", shown(own)), ("others", shown(others)), ("cores", format!("{cores:.0}"))];
     let wait = here.per_s("service.all.wait").unwrap_or(0.0) / 1e9;
     let (text, remedy) = if service >= PART * busy && own < 0.25 * busy {
-        (SERVICE, REMEDY)
+        (SERVICE, RULE.remedy)
     } else if service + own >= PART * busy {
         (SHARED, APART)
     } else if wait >= service.max(WAITED) {
@@ -89,26 +85,17 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
         return None;
     };
     let mut evidence =
-        Said::new(EVIDENCE, [("busy", shown(busy)), ("cores", shown_whole(cores)), ("service", shown(service))]);
+        Said::new(EVIDENCE, [("busy", shown(busy)), ("cores", format!("{cores:.0}")), ("service", shown(service))]);
     if run.answered_per_s() > 0.0 {
-        evidence = evidence.and(COST, [("cost", words::show::seconds(service / run.answered_per_s()))]);
+        evidence = evidence.and(COST, [("cost", show::seconds(service / run.answered_per_s()))]);
     }
-    let found = Found::new("S1", Stage::Service, Proof::Proved, Said::new(text, facts()), evidence);
-    Some(found.then(plain(remedy), twice(run)))
-}
-
-/// The same with twice the load.
-fn twice(run: &Run) -> Said {
-    let url = ("url", run.again());
-    if run.is_open {
+    let verdict = proved(Said::new(text, facts), evidence).remedy(remedy);
+    Some(if run.is_open {
         let rate = run.rate_for(2.0 * run.scheduled as f64 / run.window_s.max(1.0));
-        return Said::new(EXPERIMENT_OPEN, [("rate", rate), url]);
-    }
-    Said::new(EXPERIMENT, [("users", (2 * u64::from(run.users.max(1))).to_string()), url])
-}
-
-fn shown_whole(cores: f64) -> String {
-    format!("{cores:.0}")
+        verdict.experiment(EXPERIMENT_OPEN).experiment_with([("rate", rate)])
+    } else {
+        verdict.experiment_with([("users", (2 * u64::from(run.users.max(1))).to_string())])
+    })
 }
 
 #[cfg(test)]
@@ -123,18 +110,18 @@ mod tests {
 
     #[test]
     fn full_cores_are_the_limit_where_something_was_pressed() {
-        assert_eq!(judged(judge, |_| (), with(1.99, 1.7)), Some("proved"));
-        assert_eq!(judged(judge, |_| (), with(1.84, 1.7)), Some("proved"), "what is left between two requests");
-        assert_eq!(judged(judge, |_| (), with(1.76, 1.6)), None, "an eighth was free");
-        assert_eq!(judged(judge, |_| (), with(1.2, 1.1)), None, "a core was free");
-        assert_eq!(judged(judge, |run| run.has_pauses = true, with(1.99, 1.7)), None, "users paused");
-        assert_eq!(judged(judge, |_| (), cores(1.99, &[])), None, "nobody knows what the service used");
-        assert_eq!(judged(judge, |_| (), with(1.99, 0.1)), None, "others fill it, and the service wants no core");
+        assert_eq!(judged(&RULE, |_| (), with(1.99, 1.7)), Some("proved"));
+        assert_eq!(judged(&RULE, |_| (), with(1.84, 1.7)), Some("proved"), "what is left between two requests");
+        assert_eq!(judged(&RULE, |_| (), with(1.76, 1.6)), None, "an eighth was free");
+        assert_eq!(judged(&RULE, |_| (), with(1.2, 1.1)), None, "a core was free");
+        assert_eq!(judged(&RULE, |run| run.has_pauses = true, with(1.99, 1.7)), None, "users paused");
+        assert_eq!(judged(&RULE, |_| (), cores(1.99, &[])), None, "nobody knows what the service used");
+        assert_eq!(judged(&RULE, |_| (), with(1.99, 0.1)), None, "others fill it, and the service wants no core");
         let waits = |wait: f64| cores(1.99, &[("service.all.cpu", 0.0, 1e9), ("service.all.wait", 0.0, wait * 1e10)]);
-        assert_eq!(judged(judge, |_| (), waits(0.2)), None, "a little waiting limits nobody");
-        assert_eq!(judged(judge, |_| (), waits(0.9)), Some("proved"));
+        assert_eq!(judged(&RULE, |_| (), waits(0.2)), None, "a little waiting limits nobody");
+        assert_eq!(judged(&RULE, |_| (), waits(0.9)), Some("proved"));
         let polls = |run: &mut Run| (run.generator_cores, run.polled_cores) = (1.1, 1.0);
-        assert_eq!(judged(judge, polls, with(1.99, 0.8)), None, "half of it is only polled away");
+        assert_eq!(judged(&RULE, polls, with(1.99, 0.8)), None, "half of it is only polled away");
     }
 
     #[test]
@@ -142,7 +129,7 @@ mod tests {
         let with = |change: fn(&mut Run)| {
             let mut case = Case { run: run(), here: with(1.99, 1.7), ..Case::default() };
             change(&mut case.run);
-            judge(&case).unwrap().experiment(Lang::En)
+            RULE.alone(&case).unwrap().experiment(Lang::En)
         };
         assert!(with(|_| ()).contains("`brunt -c 100 http://"));
         let open = |run: &mut Run| (run.is_open, run.is_overloaded, run.users) = (true, true, 0);
@@ -155,7 +142,7 @@ mod tests {
             let run = crate::Run { generator_cores: own, ..run() };
             let waited = ("service.all.wait", 0.0, 6e9);
             let here = cores(2.0, &[("service.all.cpu", 0.0, service * 1e10), waited]);
-            judge(&Case { run, here, ..Case::default() }).unwrap().claim(Lang::En)
+            RULE.alone(&Case { run, here, ..Case::default() }).unwrap().claim(Lang::En)
         };
         assert!(said(1.8, 0.1).starts_with("the CPU is the limit"), "{}", said(1.8, 0.1));
         assert!(said(1.0, 0.9).contains("measures both"), "{}", said(1.0, 0.9));

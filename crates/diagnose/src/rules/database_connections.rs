@@ -1,12 +1,26 @@
 //! D1: the database turned connections away, as it had all it takes.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::counted::Counted;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "D1",
+    on: On::Generator,
+    stage: Stage::ServerKernel,
+    title: text("Database out of connections", "数据库连接数已满"),
+    sign: text(
+        "connections fail with «too many connections» (MySQL error 1040, PostgreSQL 53300); --watch mysql=… or postgres=… shows its counters",
+        "连接失败并提示 too many connections（MySQL 错误 1040、PostgreSQL 53300）；--watch mysql=… 或 postgres=… 可显示其计数",
+    ),
+    remedy: text(
+        "limit the applications' pools so that together they stay below max_connections; only a running query needs a \
+            connection, a queued one does not. More connections than the cores can serve cost memory and add no \
+            throughput",
+        "限制各应用的连接池，使总数低于 max_connections；正在执行的查询才需要连接，等待的不需要。连接数超出 CPU 所能处理的部分只占内存，不增加吞吐量",
+    ),
+    experiment: text("with fewer than {max} connections, none should be refused", "连接数少于 {max} 时，不应再有连接被拒绝"),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text =
     text("the database refused connections: it allows {max}", "数据库拒绝了连接：最多接受 {max} 个连接");
@@ -15,14 +29,6 @@ const EVIDENCE: Text = text(
         max_connections {max}",
     "SHOW GLOBAL STATUS：Connection_errors_max_connections 增加 {refused}；Threads_connected 最高 {connected}，max_connections 为 {max}",
 );
-const REMEDY: Text = text(
-    "limit the applications' pools so that together they stay below max_connections; only a running query needs a \
-        connection, a queued one does not. More connections than the cores can serve cost memory and add no \
-        throughput",
-    "限制各应用的连接池，使总数低于 max_connections；正在执行的查询才需要连接，等待的不需要。连接数超出 CPU 所能处理的部分只占内存，不增加吞吐量",
-);
-const EXPERIMENT: Text =
-    text("with fewer than {max} connections, none should be refused", "连接数少于 {max} 时，不应再有连接被拒绝");
 
 /// What databases say of it themselves, without being watched.
 const FULL: Text =
@@ -50,18 +56,7 @@ const SESSIONS: Text = text(
     "pg_stat_activity 中客户端会话最多 {clients} 个；max_connections 为 {max}，其中保留 {reserved} 个",
 );
 
-pub(super) const PAGE: Page = Page {
-    rule: "D1",
-    title: text("Database out of connections", "数据库连接数已满"),
-    sign: text(
-        "connections fail with «too many connections» (MySQL error 1040, PostgreSQL 53300); --watch mysql=… or postgres=… shows its counters",
-        "连接失败并提示 too many connections（MySQL 错误 1040、PostgreSQL 53300）；--watch mysql=… 或 postgres=… 可显示其计数",
-    ),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     // Whoever was turned away may have been somebody else.
     if case.run.failures.is_empty() && case.run.turned_away == 0 {
         return None;
@@ -73,50 +68,45 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
 
 /// What a watched PostgreSQL adds to what it said to those it turned away; where it said that to somebody in front of it, what that looks
 /// like.
-fn full(postgres: &Counted, refused: u64) -> Option<Found> {
+fn full(postgres: &Counted, refused: u64) -> Option<Verdict> {
     let max = postgres.last("postgres.setting.max_connections")?;
     let kept = ["superuser_reserved_connections", "reserved_connections"];
     let reserved = kept.iter().filter_map(|name| postgres.last(&format!("postgres.setting.{name}"))).sum::<f64>();
     let clients = postgres.most("postgres.activity.clients")?;
-    let shown = |n: f64| words::show::count(n as u64);
     let facts = [
-        ("refused", words::show::count(refused)),
-        ("clients", shown(clients)),
-        ("max", shown(max)),
-        ("reserved", shown(reserved)),
+        ("refused", show::count(refused)),
+        ("clients", whole(clients)),
+        ("max", whole(max)),
+        ("reserved", whole(reserved)),
     ];
     let (proof, claim, evidence) = match refused {
         0 if clients < max - reserved => return None,
         0 => (Proof::Consistent, USED_UP, SESSIONS),
         _ => (Proof::Proved, CLAIM, TOLD),
     };
-    let max = [("max", shown(max))];
-    let found = Found::new("D1", Stage::ServerKernel, proof, Said::new(claim, max.clone()), Said::new(evidence, facts));
-    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, max)))
+    let max = [("max", whole(max))];
+    Some(Verdict::new(proof, Said::new(claim, max.clone()), Said::new(evidence, facts)).experiment_with(max))
 }
 
-fn said(refused: u64) -> Option<Found> {
-    let evidence = Said::new(SAID, [("refused", words::show::count(refused))]);
-    let found = Found::new("D1", Stage::ServerKernel, Proof::Proved, plain(FULL), evidence);
-    (refused > 0).then(|| found.then(plain(REMEDY), plain(FEWER)))
+fn said(refused: u64) -> Option<Verdict> {
+    let evidence = Said::new(SAID, [("refused", show::count(refused))]);
+    let found = proved(FULL, evidence);
+    (refused > 0).then(|| found.experiment(FEWER))
 }
 
-fn counted(mysql: &Counted) -> Option<Found> {
+fn counted(mysql: &Counted) -> Option<Verdict> {
     let refused = mysql.rise("mysql.Connection_errors_max_connections").filter(|refused| *refused > 0.0)?;
-    let shown = |n: f64| words::show::count(n as u64);
-    let max = mysql.last("mysql.variable.max_connections").map_or_else(|| "max_connections".to_owned(), shown);
+    let max = mysql.last("mysql.variable.max_connections").map_or_else(|| "max_connections".to_owned(), whole);
     let connected = mysql.most("mysql.Threads_connected").unwrap_or(0.0);
-    let facts = [("refused", shown(refused)), ("connected", shown(connected)), ("max", max.clone())];
+    let facts = [("refused", whole(refused)), ("connected", whole(connected)), ("max", max.clone())];
     let claim = Said::new(CLAIM, [("max", max.clone())]);
-    let found = Found::new("D1", Stage::ServerKernel, Proof::Proved, claim, Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("max", max)])))
+    Some(proved(claim, Said::new(EVIDENCE, facts)).experiment_with([("max", max)]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged, judged_told};
-    use crate::run::Failures;
 
     fn mysql(refused: f64) -> Counted {
         counted(&[
@@ -139,31 +129,31 @@ mod tests {
     fn postgres_says_it_to_those_it_turns_away() {
         let failed = |run: &mut crate::Run| run.failures = vec![Failures::default()];
         assert_eq!(
-            judged_told(judge, |run| run.turned_away = 7, postgres(90.0)),
+            judged_told(&RULE, |run| run.turned_away = 7, postgres(90.0)),
             Some("proved"),
             "between two readings"
         );
         assert_eq!(
-            judged_told(judge, failed, postgres(97.0)),
+            judged_told(&RULE, failed, postgres(97.0)),
             Some("consistent"),
             "it said so to a service in front of it"
         );
-        assert_eq!(judged_told(judge, failed, postgres(96.0)), None, "there was room");
-        assert_eq!(judged_told(judge, |_| (), postgres(97.0)), None, "full, and nobody failed");
+        assert_eq!(judged_told(&RULE, failed, postgres(96.0)), None, "there was room");
+        assert_eq!(judged_told(&RULE, |_| (), postgres(97.0)), None, "full, and nobody failed");
         let unseen = counted(&[("postgres.setting.max_connections", 100.0, 100.0)]);
-        assert_eq!(judged_told(judge, failed, unseen.clone()), None, "sessions that are not observable");
-        assert_eq!(judged_told(judge, |run| run.turned_away = 7, unseen), Some("proved"), "its own word is enough");
+        assert_eq!(judged_told(&RULE, failed, unseen.clone()), None, "sessions that are not observable");
+        assert_eq!(judged_told(&RULE, |run| run.turned_away = 7, unseen), Some("proved"), "its own word is enough");
     }
 
     #[test]
     fn connections_that_were_turned_away() {
         let failed = |run: &mut crate::Run| run.failures = vec![Failures::default()];
-        assert_eq!(judged_told(judge, failed, mysql(7.0)), Some("proved"));
-        assert_eq!(judged_told(judge, failed, mysql(0.0)), None, "those of yesterday");
-        assert_eq!(judged_told(judge, |_| (), mysql(7.0)), None, "none of ours");
+        assert_eq!(judged_told(&RULE, failed, mysql(7.0)), Some("proved"));
+        assert_eq!(judged_told(&RULE, failed, mysql(0.0)), None, "those of yesterday");
+        assert_eq!(judged_told(&RULE, |_| (), mysql(7.0)), None, "none of ours");
         // Under a rate requests wait, and none fails of it.
-        assert_eq!(judged_told(judge, |run| run.turned_away = 7, mysql(7.0)), Some("proved"));
-        assert_eq!(judged(judge, |run| run.turned_away = 7, counted(&[])), Some("proved"), "it says so itself");
-        assert_eq!(judged(judge, failed, counted(&[])), None);
+        assert_eq!(judged_told(&RULE, |run| run.turned_away = 7, mysql(7.0)), Some("proved"));
+        assert_eq!(judged(&RULE, |run| run.turned_away = 7, counted(&[])), Some("proved"), "it says so itself");
+        assert_eq!(judged(&RULE, failed, counted(&[])), None);
     }
 }

@@ -1,11 +1,27 @@
 //! L3: the rest of a response comes 40 ms after its beginning: Nagle's algorithm there waits for a delayed acknowledgement here.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "L3",
+    on: On::Generator,
+    stage: Stage::ServerKernel,
+    title: text("40 ms stall after the first bytes", "首字节后停顿 40 毫秒"),
+    sign: text("a latency plateau at 40 ms while every CPU is idle", "延迟集中在 40 毫秒而 CPU 空闲"),
+    remedy: text(
+        "set TCP_NODELAY on the service's connections, or send each response in one write (headers and body together)",
+        "在服务的连接上设置 TCP_NODELAY，或一次写出整个响应（头与体同一次 write）",
+    ),
+    experiment: text(
+        "with TCP_NODELAY the pause should be gone, and a single user's throughput should be many times higher",
+        "设置 TCP_NODELAY 后停顿应消失，单用户吞吐量应成倍上升",
+    ),
+    beware: Some(text(
+        "where responses wait longer for something else (a pool, the CPU), the pause costs latency but no throughput",
+        "若响应更多时间在等别的东西（资源池、CPU），该停顿只影响延迟，不影响吞吐量",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text(
     "Nagle's algorithm and delayed ACKs wait for each other: {share} of the responses stall for 40 ms after their \
@@ -15,14 +31,6 @@ const CLAIM: Text = text(
 const EVIDENCE: Text = text(
     "first to last byte took 38 to 48 ms in {slow} of {count} responses; TcpExt DelayedACKs +{acks}",
     "{count} 个响应中有 {slow} 个首字节到末字节耗时 38 至 48 毫秒；TcpExt DelayedACKs +{acks}",
-);
-const REMEDY: Text = text(
-    "set TCP_NODELAY on the service's connections, or send each response in one write (headers and body together)",
-    "在服务的连接上设置 TCP_NODELAY，或一次写出整个响应（头与体同一次 write）",
-);
-const EXPERIMENT: Text = text(
-    "with TCP_NODELAY the pause should be gone, and a single user's throughput should be many times higher",
-    "设置 TCP_NODELAY 后停顿应消失，单用户吞吐量应成倍上升",
 );
 
 /// A delayed acknowledgement waits 40 ms (`TCP_DELACK_MIN`), by a timer of some milliseconds.
@@ -38,18 +46,7 @@ const DELAYED: f64 = 0.5;
 const MOST_OF_IT: f64 = 0.5;
 const PAUSE: f64 = 0.04;
 
-pub(super) const PAGE: Page = Page {
-    rule: "L3",
-    title: text("40 ms stall after the first bytes", "首字节后停顿 40 毫秒"),
-    sign: text("a latency plateau at 40 ms while every CPU is idle", "延迟集中在 40 毫秒而 CPU 空闲"),
-    remedy: REMEDY,
-    beware: Some(text(
-        "where responses wait longer for something else (a pool, the CPU), the pause costs latency but no throughput",
-        "若响应更多时间在等别的东西（资源池、CPU），该停顿只影响延迟，不影响吞吐量",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let transfers = &case.run.transfers;
     let slow = transfers.within(FROM, TO);
     let acks = case.here.rise("TcpExt.DelayedACKs")?;
@@ -57,13 +54,12 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
         return None;
     }
     let facts = [
-        ("slow", words::show::count(slow)),
-        ("count", words::show::count(transfers.count())),
-        ("acks", words::show::count(acks as u64)),
+        ("slow", show::count(slow)),
+        ("count", show::count(transfers.count())),
+        ("acks", whole(acks)),
     ];
-    let claim = Said::new(CLAIM, [("share", words::show::percent(slow, transfers.count()))]);
-    let found = Found::new("L3", Stage::ServerKernel, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
-    Some(found.limiting(holds_up(case, slow)).then(plain(REMEDY), plain(EXPERIMENT)))
+    let claim = Said::new(CLAIM, [("share", show::percent(slow, transfers.count()))]);
+    Some(consistent(claim, Said::new(EVIDENCE, facts)).limiting(holds_up(case, slow)))
 }
 
 /// True where the pauses are what keeps users from asking again, or connections from serving the next arrival.
@@ -76,16 +72,15 @@ fn holds_up(case: &Case, slow: u64) -> bool {
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged, run};
-    use crate::run::{Run, Times};
 
     #[test]
     fn a_pause_within_responses() {
         let transfers = |at: f64, n: u64| move |run: &mut Run| run.transfers = Times::of([(0.0, 100), (at, n)]);
         let acks = |n: f64| counted(&[("TcpExt.DelayedACKs", 3.0, 3.0 + n)]);
-        assert_eq!(judged(judge, transfers(0.0405, 900), acks(900.0)), Some("consistent"));
-        assert_eq!(judged(judge, transfers(0.0405, 900), acks(3.0)), None, "nobody delayed anything");
-        assert_eq!(judged(judge, transfers(0.070, 900), acks(900.0)), None, "a slow body");
-        assert_eq!(judged(judge, transfers(0.0405, 10), acks(900.0)), None, "few of them");
+        assert_eq!(judged(&RULE, transfers(0.0405, 900), acks(900.0)), Some("consistent"));
+        assert_eq!(judged(&RULE, transfers(0.0405, 900), acks(3.0)), None, "nobody delayed anything");
+        assert_eq!(judged(&RULE, transfers(0.070, 900), acks(900.0)), None, "a slow body");
+        assert_eq!(judged(&RULE, transfers(0.0405, 10), acks(900.0)), None, "few of them");
     }
 
     #[test]
@@ -95,7 +90,7 @@ mod tests {
             run.service.mean = mean;
             change(&mut run);
             let here = counted(&[("TcpExt.DelayedACKs", 0.0, 900.0)]);
-            judge(&Case { run, here, ..Case::default() }).unwrap().is_limit
+            RULE.alone(&Case { run, here, ..Case::default() }).unwrap().is_limit
         };
         assert!(limits(0.041, |_| ()), "nothing else");
         assert!(limits(0.062, |_| ()), "and 20 ms of work");

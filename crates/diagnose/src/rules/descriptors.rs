@@ -1,11 +1,28 @@
 //! C4: this machine gave the generator no more file descriptors.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "C4",
+    on: On::Generator,
+    stage: Stage::ClientKernel,
+    title: text("Load generator out of file descriptors", "发压端描述符耗尽"),
+    sign: text(
+        "connections fail at a round number (1,000, 4,000, 20,000) with EMFILE",
+        "连接在某个整数（1000、4000、20000）处以 EMFILE 失败",
+    ),
+    remedy: text(
+        "raise `ulimit -n` (LimitNOFILE= in a systemd unit); its ceiling is fs.nr_open",
+        "提高 `ulimit -n`（systemd 单元用 LimitNOFILE=）；上限由 fs.nr_open 决定",
+    ),
+    experiment: text("with fewer connections than descriptors, no request should fail", "连接数少于描述符上限时，不应再有请求失败"),
+    beware: Some(text(
+        "the ceiling of `ulimit -n` is fs.nr_open, not fs.file-max; a value above fs.nr_open in limits.conf locks \
+            users out",
+        "`ulimit -n` 的上限是 fs.nr_open 而非 fs.file-max；limits.conf 超过 fs.nr_open 会导致无法登录",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text(
     "the load generator ran out of file descriptors: {n} {n|request|requests} failed because none was left",
@@ -13,39 +30,18 @@ const CLAIM: Text = text(
 );
 const EVIDENCE: Text = text("EMFILE {n} times", "系统返回 EMFILE {n} 次");
 const LIMIT: Text = text("; the limit is {limit}", "；上限为 {limit}");
-const REMEDY: Text = text(
-    "raise `ulimit -n` (LimitNOFILE= in a systemd unit); its ceiling is fs.nr_open",
-    "提高 `ulimit -n`（systemd 单元用 LimitNOFILE=）；上限由 fs.nr_open 决定",
-);
-const EXPERIMENT: Text =
-    text("with fewer connections than descriptors, no request should fail", "连接数少于描述符上限时，不应再有请求失败");
 
-pub(super) const PAGE: Page = Page {
-    rule: "C4",
-    title: text("Load generator out of file descriptors", "发压端描述符耗尽"),
-    sign: text(
-        "connections fail at a round number (1,000, 4,000, 20,000) with EMFILE",
-        "连接在某个整数（1000、4000、20000）处以 EMFILE 失败",
-    ),
-    remedy: REMEDY,
-    beware: Some(text(
-        "the ceiling of `ulimit -n` is fs.nr_open, not fs.file-max; a value above fs.nr_open in limits.conf locks \
-            users out",
-        "`ulimit -n` 的上限是 fs.nr_open 而非 fs.file-max；limits.conf 超过 fs.nr_open 会导致无法登录",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let failed = case.run.failed_by("no_descriptors");
-    let n = words::show::count(failed);
+    let n = show::count(failed);
     let evidence = Said::new(EVIDENCE, [("n", n.clone())]);
     let evidence = match case.here.last("self.fd_limit") {
-        Some(limit) => evidence.and(LIMIT, [("limit", words::show::count(limit as u64))]),
+        Some(limit) => evidence.and(LIMIT, [("limit", whole(limit))]),
         None => evidence,
     };
     (failed > 0).then(|| {
         let claim = Said::new(CLAIM, [("n", n)]);
-        Found::new("C4", Stage::ClientKernel, Proof::Proved, claim, evidence).then(plain(REMEDY), plain(EXPERIMENT))
+        proved(claim, evidence)
     })
 }
 
@@ -53,13 +49,12 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::Failures;
 
     #[test]
     fn descriptors_of_the_generator_and_of_nobody_else() {
         let failing = |kind: &str| vec![Failures { kind: kind.into(), phase: "connect".into(), count: 3 }];
         let limit = || counted(&[("self.fd_limit", 64.0, 64.0)]);
-        assert_eq!(judged(judge, |run| run.failures = failing("no_descriptors"), limit()), Some("proved"));
-        assert_eq!(judged(judge, |run| run.failures = failing("closed"), limit()), None, "those of the service");
+        assert_eq!(judged(&RULE, |run| run.failures = failing("no_descriptors"), limit()), Some("proved"));
+        assert_eq!(judged(&RULE, |run| run.failures = failing("closed"), limit()), None, "those of the service");
     }
 }

@@ -1,12 +1,28 @@
 //! C1: the generator itself was at its limit; throughput is a lower bound, and nothing behind it can be judged.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
-use crate::run::GeneratorDoubt;
+pub(super) const RULE: Rule = Rule {
+    rule: "C1",
+    on: On::Generator,
+    stage: Stage::Generator,
+    title: text("Load generator at its limit", "发压端是瓶颈"),
+    sign: text(
+        "throughput stops growing while the service is not busy; responses wait to be read",
+        "吞吐量不再增长而服务空闲；响应等待读取",
+    ),
+    remedy: text(
+        "give it more workers (-w), dedicated cores or more machines; fewer response checks also cost less",
+        "增加工作线程（-w）、独占的核或机器；减少对响应的检查",
+    ),
+    experiment: text(
+        "at half the load, latency should fall but throughput should not: if throughput halves too, the service had \
+            headroom",
+        "负载减半后延迟应下降而吞吐量不变；若吞吐量也减半，则服务仍有余量",
+    ),
+    beware: None,
+    judge,
+};
 
 const FULL: Text = text(
     "the load generator was the limit: its busiest worker used {share} of a core",
@@ -24,52 +40,28 @@ const ABSENT: Text = text(
     "其线程有一段时间没有读取套接字（见可信度）",
 );
 const LATE: Text = text("it sent requests late (see Trust)", "其发送请求有延迟（见可信度）");
-const REMEDY: Text = text(
-    "give it more workers (-w), dedicated cores or more machines; fewer response checks also cost less",
-    "增加工作线程（-w）、独占的核或机器；减少对响应的检查",
-);
 const APART: Text = text(
     "give it dedicated cores (taskset) or its own machine, and stop everything else there",
     "用 taskset 给它独占的核，或换到独立的机器，并停掉其他程序",
 );
 const QUOTA: Text = text("raise the CPU quota of its cgroup", "提高其 cgroup 的 CPU 配额");
-const EXPERIMENT: Text = text(
-    "at half the load, latency should fall but throughput should not: if throughput halves too, the service had \
-        headroom",
-    "负载减半后延迟应下降而吞吐量不变；若吞吐量也减半，则服务仍有余量",
-);
 const AGAIN: Text =
     text("the same run on a quiet machine should be trusted", "在空闲的机器上重跑同样的测试，结果应可信");
 
-pub(super) const PAGE: Page = Page {
-    rule: "C1",
-    title: text("Load generator at its limit", "发压端是瓶颈"),
-    sign: text(
-        "throughput stops growing while the service is not busy; responses wait to be read",
-        "吞吐量不再增长而服务空闲；响应等待读取",
-    ),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let run = &case.run;
     let (evidence, remedy) = match run.generator_doubt? {
         GeneratorDoubt::Busy => {
-            let claim = Said::new(FULL, [("share", words::show::share(run.busiest_worker.min(1.0)))]);
+            let claim = Said::new(FULL, [("share", show::share(run.busiest_worker.min(1.0)))]);
             let evidence = Said::new(CPU, [("cores", format!("{:.2}", run.generator_cores))]);
-            return Some(found(claim, evidence).then(plain(REMEDY), plain(EXPERIMENT)));
+            return Some(proved(claim, evidence));
         }
         GeneratorDoubt::Starved => (STARVED, APART),
         GeneratorDoubt::Throttled => (THROTTLED, QUOTA),
         GeneratorDoubt::Absent => (ABSENT, APART),
         GeneratorDoubt::Late => (LATE, APART),
     };
-    Some(found(plain(DISTURBED), plain(evidence)).then(plain(remedy), plain(AGAIN)))
-}
-
-fn found(claim: Said, evidence: Said) -> Found {
-    Found::new("C1", Stage::Generator, Proof::Proved, claim, evidence)
+    Some(proved(DISTURBED, evidence).remedy(remedy).experiment(AGAIN))
 }
 
 #[cfg(test)]
@@ -79,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_full_worker_is_the_limit_and_a_well_one_is_not() {
-        let found = |doubt| judged(judge, |run| run.generator_doubt = doubt, counted(&[]));
+        let found = |doubt| judged(&RULE, |run| run.generator_doubt = doubt, counted(&[]));
         assert_eq!(found(Some(GeneratorDoubt::Busy)), Some("proved"));
         use GeneratorDoubt::{Absent, Late, Starved, Throttled};
         for doubt in [Starved, Throttled, Absent, Late] {

@@ -1,12 +1,32 @@
 //! N11: nobody listened at the service's address for a while, or from then on.
 
-use words::Said;
-use words::text::{Text, text};
-
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+use super::*;
 use crate::rules::stood_still::outage;
+
+pub(super) const RULE: Rule = Rule {
+    rule: "N11",
+    on: On::Generator,
+    stage: Stage::ServerKernel,
+    title: text("Nothing listening", "无人监听"),
+    sign: text(
+        "connects start being refused, for a while or for good, after earlier ones succeeded",
+        "原本成功的建连自某一刻起或在一段时间内被拒绝",
+    ),
+    remedy: text(
+        "find out why the service exited or restarted at that moment: its log, `journalctl -u`, `dmesg` (OOM killer); \
+            if several instances share the address, why some are down",
+        "查明服务当时退出或重启的原因：其日志、`journalctl -u`、`dmesg` 中的 OOM killer；若同一地址后有多个实例，查明为何并非都在运行",
+    ),
+    experiment: text(
+        "while the service is up, a second client should always be able to connect: `brunt -c 1 {url}`",
+        "压测期间另一进程应随时可以连接：`brunt -c 1 {url}`",
+    ),
+    beware: Some(text(
+        "the few requests in flight fail with closed or reset: that is not an idle timeout",
+        "当时在途的少数请求会以 closed 或 reset 失败：这不是空闲超时",
+    )),
+    judge,
+};
 
 const GONE: Text = text(
     "the service was down from {from} on: nothing was listening, and no request succeeded",
@@ -22,37 +42,14 @@ const EVIDENCE: Text = text(
     "{refused} of {scheduled} scheduled requests failed with a refused connect (ECONNREFUSED)",
     "{refused} 个失败为建连被拒绝（ECONNREFUSED）；共安排 {scheduled} 个请求",
 );
-const REMEDY: Text = text(
-    "find out why the service exited or restarted at that moment: its log, `journalctl -u`, `dmesg` (OOM killer); \
-        if several instances share the address, why some are down",
-    "查明服务当时退出或重启的原因：其日志、`journalctl -u`、`dmesg` 中的 OOM killer；若同一地址后有多个实例，查明为何并非都在运行",
-);
-const EXPERIMENT: Text = text(
-    "while the service is up, a second client should always be able to connect: `brunt -c 1 {url}`",
-    "压测期间另一进程应随时可以连接：`brunt -c 1 {url}`",
-);
 
 /// Without an outage so large a share of the requests, or some of several servers were restarted.
 const SHARE: f64 = 0.01;
 
-pub(super) const PAGE: Page = Page {
-    rule: "N11",
-    title: text("Nothing listening", "无人监听"),
-    sign: text(
-        "connects start being refused, for a while or for good, after earlier ones succeeded",
-        "原本成功的建连自某一刻起或在一段时间内被拒绝",
-    ),
-    remedy: REMEDY,
-    beware: Some(text(
-        "the few requests in flight fail with closed or reset: that is not an idle timeout",
-        "当时在途的少数请求会以 closed 或 reset 失败：这不是空闲超时",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let run = &case.run;
     let refused = refused(case);
-    let count = words::show::count;
+    let count = show::count;
     let claim = match run.outage {
         _ if refused == 0 => return None,
         Some(out) if out.to_the_end => outage(GONE, out),
@@ -61,8 +58,7 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
         None => Said::new(REFUSED, [("refused", count(refused))]),
     };
     let evidence = Said::new(EVIDENCE, [("refused", count(refused)), ("scheduled", count(run.scheduled))]);
-    let found = Found::new("N11", Stage::ServerKernel, Proof::Proved, claim, evidence);
-    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("url", run.again())])))
+    Some(proved(claim, evidence))
 }
 
 /// Connects that somebody refused.
@@ -74,7 +70,6 @@ pub(super) fn refused(case: &Case) -> u64 {
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged, run};
-    use crate::run::{Failures, Outage, Run};
     use words::Lang;
 
     /// Connects refused, and whether a second and more went by without a success.
@@ -88,11 +83,11 @@ mod tests {
     #[test]
     fn a_service_that_is_gone_refuses_connects() {
         let out = Outage { from_s: 1.8, to_s: 3.0, to_the_end: true, more: 0 };
-        assert_eq!(judged(judge, refused(123, Some(out)), counted(&[])), Some("proved"));
-        assert_eq!(judged(judge, refused(123, None), counted(&[])), Some("proved"), "one of several");
-        assert_eq!(judged(judge, refused(5, None), counted(&[])), None, "a few of 10,000");
+        assert_eq!(judged(&RULE, refused(123, Some(out)), counted(&[])), Some("proved"));
+        assert_eq!(judged(&RULE, refused(123, None), counted(&[])), Some("proved"), "one of several");
+        assert_eq!(judged(&RULE, refused(5, None), counted(&[])), None, "a few of 10,000");
         let stopped = move |run: &mut Run| run.outage = Some(out);
-        assert_eq!(judged(judge, stopped, counted(&[])), None, "it listened, and did not answer");
+        assert_eq!(judged(&RULE, stopped, counted(&[])), None, "it listened, and did not answer");
     }
 
     #[test]
@@ -100,7 +95,7 @@ mod tests {
         let said = |to_the_end| {
             let mut case = Case { run: run(), ..Case::default() };
             refused(9, Some(Outage { from_s: 1.8, to_s: 3.0, to_the_end, more: 0 }))(&mut case.run);
-            judge(&case).unwrap().claim(Lang::En)
+            RULE.alone(&case).unwrap().claim(Lang::En)
         };
         assert!(said(true).contains("from 1.8 s on"), "{}", said(true));
         assert!(said(false).contains("from 1.8 s to 3.0 s"), "{}", said(false));

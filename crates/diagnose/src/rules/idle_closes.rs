@@ -1,11 +1,28 @@
 //! N10: connections that lay idle were closed by the other side just as they were used again.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "N10",
+    on: On::Generator,
+    stage: Stage::ServerKernel,
+    title: text("Idle connections closed on reuse", "空闲连接被关闭"),
+    sign: text(
+        "a few requests fail with closed or reset, only when connections sit idle between requests",
+        "少量请求以 closed 或 reset 失败，且只在连接有空闲时出现",
+    ),
+    remedy: text(
+        "let the client side close idle connections before the server side does: an idle timeout below the keep-alive \
+            timeout of the server and of every proxy in between",
+        "让发送方先于接收方关闭空闲连接：其空闲超时应小于服务器以及沿途每个代理的 keep-alive 超时",
+    ),
+    experiment: text(
+        "with --no-keepalive, or without pauses, these failures should be gone",
+        "使用 --no-keepalive 或不停顿时，不应再有此类失败",
+    ),
+    beware: Some(text("retrying such requests is safe only if they are idempotent", "只有幂等请求才可安全重试")),
+    judge,
+};
 
 const CLAIM: Text = text(
     "idle connections were closed just as they were reused: {failed} requests failed on connections that had worked \
@@ -16,15 +33,6 @@ const EVIDENCE: Text = text(
     "closed or reset before the first byte on reused connections: {failed} of {scheduled} requests",
     "复用连接上首字节前的 closed 或 reset 失败：{scheduled} 个请求中有 {failed} 个",
 );
-const REMEDY: Text = text(
-    "let the client side close idle connections before the server side does: an idle timeout below the keep-alive \
-        timeout of the server and of every proxy in between",
-    "让发送方先于接收方关闭空闲连接：其空闲超时应小于服务器以及沿途每个代理的 keep-alive 超时",
-);
-const EXPERIMENT: Text = text(
-    "with --no-keepalive, or without pauses, these failures should be gone",
-    "使用 --no-keepalive 或不停顿时，不应再有此类失败",
-);
 
 /// More than this share of the requests is no race but a service that goes away.
 const RACE: f64 = 0.05;
@@ -34,18 +42,7 @@ const AT_ONCE: f64 = 0.9;
 /// In a run so short, in seconds, all of it is a moment.
 const MOMENT: f64 = 4.0;
 
-pub(super) const PAGE: Page = Page {
-    rule: "N10",
-    title: text("Idle connections closed on reuse", "空闲连接被关闭"),
-    sign: text(
-        "a few requests fail with closed or reset, only when connections sit idle between requests",
-        "少量请求以 closed 或 reset 失败，且只在连接有空闲时出现",
-    ),
-    remedy: REMEDY,
-    beware: Some(text("retrying such requests is safe only if they are idempotent", "只有幂等请求才可安全重试")),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let run = &case.run;
     let rested = run.has_pauses || (run.is_open && !run.is_overloaded);
     let failed = run.closed_when_reused;
@@ -55,26 +52,24 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     if !rested || away || at_once || failed == 0 || failed as f64 > RACE * run.scheduled as f64 {
         return None;
     }
-    let failed = words::show::count(failed);
-    let facts = [("failed", failed.clone()), ("scheduled", words::show::count(run.scheduled))];
+    let failed = show::count(failed);
+    let facts = [("failed", failed.clone()), ("scheduled", show::count(run.scheduled))];
     let claim = Said::new(CLAIM, [("failed", failed)]);
-    let found = Found::new("N10", Stage::ServerKernel, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(consistent(claim, Said::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::{Failures, Outage, Run};
 
     #[test]
     fn connections_that_rested() {
         let failed = |n: u64, pauses: bool| move |run: &mut Run| (run.closed_when_reused, run.has_pauses) = (n, pauses);
-        assert_eq!(judged(judge, failed(7, true), counted(&[])), Some("consistent"));
-        assert_eq!(judged(judge, failed(7, false), counted(&[])), None, "they never rested");
-        assert_eq!(judged(judge, failed(4_000, true), counted(&[])), None, "the service went away");
-        assert_eq!(judged(judge, failed(0, true), counted(&[])), None);
+        assert_eq!(judged(&RULE, failed(7, true), counted(&[])), Some("consistent"));
+        assert_eq!(judged(&RULE, failed(7, false), counted(&[])), None, "they never rested");
+        assert_eq!(judged(&RULE, failed(4_000, true), counted(&[])), None, "the service went away");
+        assert_eq!(judged(&RULE, failed(0, true), counted(&[])), None);
     }
 
     #[test]
@@ -84,7 +79,7 @@ mod tests {
                 (run.closed_when_reused, run.has_pauses) = (4, true);
                 change(run);
             };
-            judged(judge, also, counted(&[]))
+            judged(&RULE, also, counted(&[]))
         };
         assert_eq!(dies(|_| ()), Some("consistent"));
         let refused = |run: &mut Run| {

@@ -1,11 +1,24 @@
 //! S7: the service opens descriptors with its requests and does not close them.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "S7",
+    on: On::Service,
+    stage: Stage::Service,
+    title: text("A leak", "资源泄漏"),
+    sign: text("a service gets slower or dies after hours", "服务运行数小时后变慢或崩溃"),
+    remedy: text(
+        "close everything a request opens (files, sockets to other services) on every code path, errors included",
+        "在每条路径（含出错时）关闭请求打开的文件与套接字",
+    ),
+    experiment: text(
+        "an hour at a low rate should show the same steady rise: `brunt -r 10/s -d 1h {url}`",
+        "低速率压一小时，应看到同样的上升：`brunt -r 10/s -d 1h {url}`",
+    ),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text = text(
     "the service leaks file descriptors: process {pid} opened {rise} that its connections do not explain",
@@ -17,29 +30,13 @@ const EVIDENCE: Text = text(
 );
 const LEFT: Text =
     text("; at this pace it hits its limit of {limit} after {time}", "；照此速度，{time} 后达到上限 {limit}");
-const REMEDY: Text = text(
-    "close everything a request opens (files, sockets to other services) on every code path, errors included",
-    "在每条路径（含出错时）关闭请求打开的文件与套接字",
-);
-const EXPERIMENT: Text = text(
-    "an hour at a low rate should show the same steady rise: `brunt -r 10/s -d 1h {url}`",
-    "低速率压一小时，应看到同样的上升：`brunt -r 10/s -d 1h {url}`",
-);
 
 /// So many more at least.
 const LEAST: f64 = 100.0;
 /// Of the requests, the share that leaves one behind.
 const SHARE: f64 = 0.01;
 
-pub(super) const PAGE: Page = Page {
-    rule: "S7",
-    title: text("A leak", "资源泄漏"),
-    sign: text("a service gets slower or dies after hours", "服务运行数小时后变慢或崩溃"),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let (run, here) = (&case.run, &case.here);
     let connections = here.last("service.connections")? - here.least("service.connections")?;
     let succeeded = run.succeeded_per_s * run.window_s;
@@ -54,29 +51,26 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     if rise < LEAST || rise < SHARE * succeeded {
         return None;
     }
-    let shown = |n: f64| words::show::count(n as u64);
-    let claim = Said::new(CLAIM, [("pid", pid.to_owned()), ("rise", shown(rise))]);
+    let claim = Said::new(CLAIM, [("pid", pid.to_owned()), ("rise", whole(rise))]);
     let facts = [
         ("pid", pid.to_owned()),
-        ("fds", shown(fds)),
+        ("fds", whole(fds)),
         ("span", format!("{:.0}", here.span_s())),
-        ("connections", shown(connections)),
+        ("connections", whole(connections)),
     ];
     let mut evidence = Said::new(EVIDENCE, facts);
     let limit = here.last(&format!("service.{pid}.fd_limit"));
     if let (Some(limit), Some(open)) = (limit, here.last(&format!("service.{pid}.fds"))) {
-        let time = words::show::seconds((limit - open).max(0.0) / (fds / here.span_s()));
-        evidence = evidence.and(LEFT, [("limit", shown(limit)), ("time", time)]);
+        let time = show::seconds((limit - open).max(0.0) / (fds / here.span_s()));
+        evidence = evidence.and(LEFT, [("limit", whole(limit)), ("time", time)]);
     }
-    let found = Found::new("S7", Stage::Service, Proof::Consistent, claim, evidence);
-    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("url", run.again())])))
+    Some(consistent(claim, evidence))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::Run;
 
     #[test]
     fn descriptors_that_no_connection_explains() {
@@ -87,19 +81,19 @@ mod tests {
                 ("service.connections", 50.0, 50.0 + connections),
             ])
         };
-        assert_eq!(judged(judge, |_| (), of(5_000.0, 0.0)), Some("consistent"));
-        assert_eq!(judged(judge, |_| (), of(5_000.0, 5_000.0)), None, "each is a connection");
-        assert_eq!(judged(judge, |_| (), of(60.0, 0.0)), None);
+        assert_eq!(judged(&RULE, |_| (), of(5_000.0, 0.0)), Some("consistent"));
+        assert_eq!(judged(&RULE, |_| (), of(5_000.0, 5_000.0)), None, "each is a connection");
+        assert_eq!(judged(&RULE, |_| (), of(60.0, 0.0)), None);
         let (users, arrivals) = (
             |run: &mut Run| run.connections = 1000,
             |opened: u64| {
                 move |run: &mut Run| (run.is_open, run.connections, run.opened, run.users) = (true, 1000, opened, 0)
             },
         );
-        assert_eq!(judged(judge, users, of(900.0, 0.0)), Some("consistent"), "the bound is that of open load");
-        assert_eq!(judged(judge, arrivals(20), of(900.0, 0.0)), Some("consistent"), "few were opened");
-        assert_eq!(judged(judge, arrivals(5_000), of(900.0, 0.0)), None, "they may be ours");
+        assert_eq!(judged(&RULE, users, of(900.0, 0.0)), Some("consistent"), "the bound is that of open load");
+        assert_eq!(judged(&RULE, arrivals(20), of(900.0, 0.0)), Some("consistent"), "few were opened");
+        assert_eq!(judged(&RULE, arrivals(5_000), of(900.0, 0.0)), None, "they may be ours");
         let all = counted(&[("service.all.fds", 10.0, 5_010.0), ("service.connections", 50.0, 50.0)]);
-        assert_eq!(judged(judge, |_| (), all), None, "no process of them leaks alone");
+        assert_eq!(judged(&RULE, |_| (), all), None, "no process of them leaks alone");
     }
 }

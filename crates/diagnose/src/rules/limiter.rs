@@ -1,11 +1,27 @@
 //! P7: somebody counts requests and turns the rest away.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "P7",
+    on: On::Generator,
+    stage: Stage::Proxy,
+    title: text("A rate limiter", "限流"),
+    sign: text(
+        "a fixed rate succeeds, and the rest immediately gets 429 or 503",
+        "成功速率固定，其余立即返回 429 或 503",
+    ),
+    remedy: text(
+        "exempt the test from the limit (nginx: limit_req, limit_conn), or report it as the limit",
+        "让压测流量豁免限流（nginx：limit_req、limit_conn），或如实报告该限额",
+    ),
+    experiment: text(
+        "at {half} no request should be rejected: `brunt -r {half} {url}`",
+        "速率为 {half} 时不应再被拒绝：`brunt -r {half} {url}`",
+    ),
+    beware: None,
+    judge,
+};
 
 const LIMITED: Text = text(
     "a rate limiter rejected requests: {n} {n|response was|responses were} 429, and {kept}/s succeeded",
@@ -16,32 +32,13 @@ const UNAVAILABLE: Text = text(
     "服务或其前面的限流器拒绝了请求：{n} 个响应为 503，成功 {kept}/s",
 );
 const EVIDENCE: Text = text("{share} of the responses", "占响应的 {share}");
-const REMEDY: Text = text(
-    "exempt the test from the limit (nginx: limit_req, limit_conn), or report it as the limit",
-    "让压测流量豁免限流（nginx：limit_req、limit_conn），或如实报告该限额",
-);
-const EXPERIMENT: Text = text(
-    "at {half} no request should be rejected: `brunt -r {half} {url}`",
-    "速率为 {half} 时不应再被拒绝：`brunt -r {half} {url}`",
-);
 const EXPERIMENT_SCENARIOS: Text =
     text("at half the load of each scenario no request must be turned away", "各场景负载减半时不应再被拒绝");
 
 /// The share of the responses from which on it shapes the run.
 const SHARE: f64 = 0.01;
 
-pub(super) const PAGE: Page = Page {
-    rule: "P7",
-    title: text("A rate limiter", "限流"),
-    sign: text(
-        "a fixed rate succeeds, and the rest immediately gets 429 or 503",
-        "成功速率固定，其余立即返回 429 或 503",
-    ),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let run = &case.run;
     let all: u64 = run.status.values().sum();
     let told = |code: &str| Some(run.answered(&[code])).filter(|n| *n > 0 && *n as f64 >= SHARE * all as f64);
@@ -51,35 +48,34 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
         (None, Some(n)) => (n, UNAVAILABLE, Proof::Consistent),
         (None, None) => return None,
     };
-    let claim = Said::new(text, [("n", words::show::count(n)), ("kept", words::show::rate(run.succeeded_per_s))]);
-    let evidence = Said::new(EVIDENCE, [("share", words::show::percent(n, all))]);
-    let experiment = match run.has_scenarios {
-        true => plain(EXPERIMENT_SCENARIOS),
-        false => Said::new(EXPERIMENT, [("half", run.rate_for(run.succeeded_per_s / 2.0)), ("url", run.again())]),
-    };
-    Some(Found::new("P7", Stage::Proxy, proof, claim, evidence).then(plain(REMEDY), experiment))
+    let claim = Said::new(text, [("n", show::count(n)), ("kept", show::rate(run.succeeded_per_s))]);
+    let evidence = Said::new(EVIDENCE, [("share", show::percent(n, all))]);
+    let verdict = Verdict::new(proof, claim, evidence);
+    Some(match run.has_scenarios {
+        true => verdict.experiment(EXPERIMENT_SCENARIOS),
+        false => verdict.experiment_with([("half", run.rate_for(run.succeeded_per_s / 2.0))]),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::Run;
 
     #[test]
     fn who_turns_away_says_so_itself() {
         let answered = |code: &'static str, n: u64| {
             move |run: &mut Run| run.status = [("200".to_owned(), 1000), (code.to_owned(), n)].into()
         };
-        assert_eq!(judged(judge, answered("429", 500), counted(&[])), Some("proved"));
-        assert_eq!(judged(judge, answered("503", 500), counted(&[])), Some("consistent"));
-        assert_eq!(judged(judge, answered("500", 500), counted(&[])), None);
-        assert_eq!(judged(judge, answered("503", 5), counted(&[])), None);
+        assert_eq!(judged(&RULE, answered("429", 500), counted(&[])), Some("proved"));
+        assert_eq!(judged(&RULE, answered("503", 500), counted(&[])), Some("consistent"));
+        assert_eq!(judged(&RULE, answered("500", 500), counted(&[])), None);
+        assert_eq!(judged(&RULE, answered("503", 5), counted(&[])), None);
         let expected = |run: &mut Run| {
             answered("503", 500)(run);
             run.expects_status = true;
         };
-        assert_eq!(judged(judge, expected, counted(&[])), None);
+        assert_eq!(judged(&RULE, expected, counted(&[])), None);
     }
 
     #[test]
@@ -88,7 +84,7 @@ mod tests {
             let mut run = Run { succeeded_per_s: 984.0, url: "p7.yaml".into(), ..Run::default() };
             run.status = [("200".to_owned(), 10), ("503".to_owned(), 1)].into();
             change(&mut run);
-            let found = judge(&Case { run, ..Case::default() }).expect("a limiter");
+            let found = RULE.alone(&Case { run, ..Case::default() }).expect("a limiter");
             (found.claim(words::Lang::En), found.experiment(words::Lang::En))
         };
         let (claim, experiment) = said(|_| ());

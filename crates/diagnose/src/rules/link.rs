@@ -1,11 +1,18 @@
 //! C7: a network interface carried all that it can.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "C7",
+    on: On::Either,
+    stage: Stage::Network,
+    title: text("A full link", "链路已满"),
+    sign: text("throughput × response size is constant, whatever the size", "吞吐量×响应大小 与响应大小无关，恒定不变"),
+    remedy: text("smaller or compressed responses, or a faster path", "减小或压缩响应，或换用更快的链路"),
+    experiment: text("with bodies half the size, throughput should double", "响应体减半后，吞吐量应翻倍"),
+    beware: Some(text("100 Mb/s is 12.5 MB/s, headers included", "100 Mb/s 只有 12.5 MB/s，含协议头")),
+    judge,
+};
 
 const CLAIM: Text = text(
     "the link {link} was full: {used} MB/s of the {most} MB/s it carries",
@@ -21,8 +28,6 @@ const SEEN: Text = text(
     "responses of {size} each fill {share} of {nominal} Mb/s, not counting TCP, IP and Ethernet headers",
     "每个响应 {size}，其字节占 {nominal} Mb/s 的 {share}，未计 TCP、IP 与以太网首部",
 );
-const REMEDY: Text = text("smaller or compressed responses, or a faster path", "减小或压缩响应，或换用更快的链路");
-const EXPERIMENT: Text = text("with bodies half the size, throughput should double", "响应体减半后，吞吐量应翻倍");
 
 /// The share of its speed at which a link is full (V17).
 const FULL: f64 = 0.9;
@@ -53,32 +58,23 @@ pub(super) fn shaped(case: &Case) -> Option<f64> {
 }
 
 /// What looks like a full link whose speed no interface tells: a shaper, or a hop in between.
-fn seems_full(case: &Case) -> Option<Found> {
+fn seems_full(case: &Case) -> Option<Verdict> {
     let nominal = shaped(case)?;
     let run = &case.run;
-    let facts = [("nominal", format!("{nominal:.0}")), ("used", words::show::megabytes_per_s(run.received_per_s))];
+    let facts = [("nominal", format!("{nominal:.0}")), ("used", show::megabytes_per_s(run.received_per_s))];
     let seen = [
-        ("share", words::show::share(run.received_per_s * 8e-6 / nominal)),
+        ("share", show::share(run.received_per_s * 8e-6 / nominal)),
         ("nominal", format!("{nominal:.0}")),
-        ("size", words::show::bytes((run.received_per_s / run.ended_per_s) as u64)),
+        ("size", show::bytes((run.received_per_s / run.ended_per_s) as u64)),
     ];
-    let found = Found::new("C7", Stage::Network, Proof::Consistent, Said::new(SHAPED, facts), Said::new(SEEN, seen));
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(consistent(Said::new(SHAPED, facts), Said::new(SEEN, seen)))
 }
 
-pub(super) const PAGE: Page = Page {
-    rule: "C7",
-    title: text("A full link", "链路已满"),
-    sign: text("throughput × response size is constant, whatever the size", "吞吐量×响应大小 与响应大小无关，恒定不变"),
-    remedy: REMEDY,
-    beware: Some(text("100 Mb/s is 12.5 MB/s, headers included", "100 Mb/s 只有 12.5 MB/s，含协议头")),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     is_full(case).or_else(|| seems_full(case))
 }
 
-fn is_full(case: &Case) -> Option<Found> {
+fn is_full(case: &Case) -> Option<Verdict> {
     let here = &case.here;
     let full = here.between("net.", ".speed_mbps").filter(|link| *link != "lo").find_map(|link| {
         let speed = here.last(&format!("net.{link}.speed_mbps")).filter(|speed| *speed > 0.0)?;
@@ -89,23 +85,21 @@ fn is_full(case: &Case) -> Option<Found> {
     let (link, bytes, speed) = full.filter(|_| case.run.is_pressed())?;
     let facts = [
         ("link", link.to_owned()),
-        ("used", words::show::megabytes_per_s(bytes / here.span_s())),
-        ("most", words::show::megabytes_per_s(speed * 1e6 / 8.0)),
+        ("used", show::megabytes_per_s(bytes / here.span_s())),
+        ("most", show::megabytes_per_s(speed * 1e6 / 8.0)),
     ];
     let counts = [
-        ("bytes", words::show::bytes(bytes as u64)),
+        ("bytes", show::bytes(bytes as u64)),
         ("span", format!("{:.0}", here.span_s())),
         ("speed", format!("{speed:.0}")),
     ];
-    let found = Found::new("C7", Stage::Network, Proof::Proved, Said::new(CLAIM, facts), Said::new(EVIDENCE, counts));
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(proved(Said::new(CLAIM, facts), Said::new(EVIDENCE, counts)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::{Run, Times};
 
     #[test]
     fn responses_as_fast_as_a_link_carries_them_look_like_one() {
@@ -116,20 +110,20 @@ mod tests {
                 run.transfers = Times::of([(transfer, 700)]);
             }
         };
-        assert_eq!(judged(judge, run(11.75e6, 0.050), counted(&[])), Some("consistent"));
-        assert_eq!(judged(judge, run(117.5e6, 0.050), counted(&[])), Some("consistent"));
-        assert_eq!(judged(judge, run(9.0e6, 0.050), counted(&[])), None, "no such link");
-        assert_eq!(judged(judge, run(11.75e6, 0.001), counted(&[])), None, "a slow service");
+        assert_eq!(judged(&RULE, run(11.75e6, 0.050), counted(&[])), Some("consistent"));
+        assert_eq!(judged(&RULE, run(117.5e6, 0.050), counted(&[])), Some("consistent"));
+        assert_eq!(judged(&RULE, run(9.0e6, 0.050), counted(&[])), None, "no such link");
+        assert_eq!(judged(&RULE, run(11.75e6, 0.001), counted(&[])), None, "a slow service");
         let copying = |change: &mut Run| {
             run(1175e6, 0.05)(change);
             change.busiest_worker = 0.8;
         };
-        assert_eq!(judged(judge, copying, counted(&[])), None, "bytes copied within a machine");
+        assert_eq!(judged(&RULE, copying, counted(&[])), None, "bytes copied within a machine");
         let small = |change: &mut Run| {
             run(11.75e6, 0.05)(change);
             change.ended_per_s = 11_750.0;
         };
-        assert_eq!(judged(judge, small, counted(&[])), None, "small responses");
+        assert_eq!(judged(&RULE, small, counted(&[])), None, "small responses");
     }
 
     #[test]
@@ -138,9 +132,9 @@ mod tests {
             let names = ["rx_bytes", "tx_bytes", "speed_mbps"].map(|what| format!("net.{name}.{what}"));
             counted(&[(&*names[0], 0.0, bytes), (&*names[1], 0.0, 1.0), (&*names[2], speed, speed)])
         };
-        assert_eq!(judged(judge, |_| (), link("eth0", 12e7, 100.0)), Some("proved"));
-        assert_eq!(judged(judge, |_| (), link("eth0", 12e7, 1000.0)), None);
-        assert_eq!(judged(judge, |_| (), link("lo", 12e7, 100.0)), None);
-        assert_eq!(judged(judge, |run| run.has_pauses = true, link("eth0", 12e7, 100.0)), None);
+        assert_eq!(judged(&RULE, |_| (), link("eth0", 12e7, 100.0)), Some("proved"));
+        assert_eq!(judged(&RULE, |_| (), link("eth0", 12e7, 1000.0)), None);
+        assert_eq!(judged(&RULE, |_| (), link("lo", 12e7, 100.0)), None);
+        assert_eq!(judged(&RULE, |run| run.has_pauses = true, link("eth0", 12e7, 100.0)), None);
     }
 }

@@ -1,9 +1,6 @@
 //! What the rules about a proxy's log share: how many lines said something, and the evidence of it.
 
-use words::Said;
-use words::text::{Text, text};
-
-use crate::case::Case;
+use super::*;
 
 const EVIDENCE: Text = text("log: {n} lines with «{text}»", "日志：{n} 行包含 {text}");
 
@@ -12,25 +9,30 @@ pub fn lines(case: &Case, name: &str) -> Option<f64> {
     if case.run.failures.is_empty() {
         return None;
     }
-    let rise = |counted: &crate::Counted| counted.rise(&format!("log.{name}"));
+    let rise = |counted: &Counted| counted.rise(&format!("log.{name}"));
     case.told("log.").filter_map(rise).find(|rise| *rise > 0.0)
 }
 
 /// So many lines hold a text.
 pub fn evidence(lines: f64, text: &'static str) -> Said {
-    Said::new(EVIDENCE, [("n", words::show::count(lines as u64)), ("text", text.to_owned())])
+    Said::new(EVIDENCE, [("n", whole(lines)), ("text", text.to_owned())])
+}
+
+/// The first of these counts that rose, each with what stands in the log.
+pub fn found(case: &Case, claim: Text, signs: &[(&str, &'static str)]) -> Option<Verdict> {
+    let (lines, text) = signs.iter().find_map(|(name, text)| Some((lines(case, name)?, *text)))?;
+    Some(proved(claim, evidence(lines, text)))
 }
 
 /// A rule that finds something in so many lines of one sort, and nothing in a log of anything else or in a run without failures.
 #[cfg(test)]
-pub fn tried(judge: fn(&Case) -> Option<crate::Found>, name: &str) {
+pub fn tried(rule: &Rule, name: &str) {
     use super::made_up::{counted, judged_told};
-    use crate::run::Failures;
 
-    let failed = |run: &mut crate::Run| run.failures = vec![Failures::default()];
+    let failed = |run: &mut Run| run.failures = vec![Failures::default()];
     let log = |name: &str, to: f64| counted(&[("log.lines", 0.0, 99.0), (&format!("log.{name}"), 4.0, to)]);
-    assert_eq!(judged_told(judge, failed, log(name, 9.0)), Some("proved"));
-    assert_eq!(judged_told(judge, failed, log(name, 4.0)), None, "lines from before the run");
-    assert_eq!(judged_told(judge, failed, log("another", 9.0)), None);
-    assert_eq!(judged_told(judge, |_| (), log(name, 9.0)), None, "none of ours failed");
+    assert_eq!(judged_told(rule, failed, log(name, 9.0)), Some("proved"));
+    assert_eq!(judged_told(rule, failed, log(name, 4.0)), None, "lines from before the run");
+    assert_eq!(judged_told(rule, failed, log("another", 9.0)), None);
+    assert_eq!(judged_told(rule, |_| (), log(name, 9.0)), None, "none of ours failed");
 }

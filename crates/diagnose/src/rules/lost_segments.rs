@@ -1,11 +1,25 @@
 //! L2: responses that took 200 ms more than the others: the shortest wait before a segment is sent again.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "L2",
+    on: On::Generator,
+    stage: Stage::Network,
+    title: text("Responses 200 ms late", "响应多出 200 毫秒"),
+    sign: text(
+        "a second latency peak 200 ms after the first; the service's machine is not monitored",
+        "延迟分布在主峰之后 200 毫秒处有第二个峰；服务所在机器未被统计",
+    ),
+    remedy: text(
+        "monitor the service's machine too, with `brunt probe` (its RetransSegs cover the response direction); then \
+            look for loss in between (link errors, a full buffer, a policer)",
+        "同时统计服务所在机器（其 RetransSegs 反映响应方向）：`brunt probe`；再排查沿途丢包（链路错误、缓冲区满、限速）",
+    ),
+    experiment: text("from a machine next to the service they should be gone", "在服务旁边的机器上压测时应消失"),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text = text(
     "segments were lost in the network: {lost} responses took 200 ms longer than the others, the time of one \
@@ -16,13 +30,6 @@ const EVIDENCE: Text = text(
     "{lost} responses between {from} and {to}, {around} others above {bulk}; median {median}",
     "{lost} 个响应在 {from} 与 {to} 之间，其他高于 {bulk} 的有 {around} 个；中位数 {median}",
 );
-const REMEDY: Text = text(
-    "monitor the service's machine too, with `brunt probe` (its RetransSegs cover the response direction); then \
-        look for loss in between (link errors, a full buffer, a policer)",
-    "同时统计服务所在机器（其 RetransSegs 反映响应方向）：`brunt probe`；再排查沿途丢包（链路错误、缓冲区满、限速）",
-);
-const EXPERIMENT: Text =
-    text("from a machine next to the service they should be gone", "在服务旁边的机器上压测时应消失");
 
 /// `TCP_RTO_MIN`, and how far a response may lie behind it.
 const AGAIN: f64 = 0.2;
@@ -31,18 +38,7 @@ const WIDE: f64 = 0.02;
 const LEAST: u64 = 5;
 const PEAK: u64 = 5;
 
-pub(super) const PAGE: Page = Page {
-    rule: "L2",
-    title: text("Responses 200 ms late", "响应多出 200 毫秒"),
-    sign: text(
-        "a second latency peak 200 ms after the first; the service's machine is not monitored",
-        "延迟分布在主峰之后 200 毫秒处有第二个峰；服务所在机器未被统计",
-    ),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let times = &case.run.times;
     let median = times.median();
     let counted = case.here.between("listener.", "").next().is_some() || case.elsewhere.is_some();
@@ -56,33 +52,31 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
         return None;
     }
     let facts = [
-        ("lost", words::show::count(lost)),
-        ("around", words::show::count(around)),
-        ("from", words::show::seconds(from)),
-        ("to", words::show::seconds(to)),
-        ("bulk", words::show::seconds(bulk)),
-        ("median", words::show::seconds(median)),
+        ("lost", show::count(lost)),
+        ("around", show::count(around)),
+        ("from", show::seconds(from)),
+        ("to", show::seconds(to)),
+        ("bulk", show::seconds(bulk)),
+        ("median", show::seconds(median)),
     ];
-    let claim = Said::new(CLAIM, [("lost", words::show::count(lost))]);
-    let found = Found::new("L2", Stage::Network, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    let claim = Said::new(CLAIM, [("lost", show::count(lost))]);
+    Some(consistent(claim, Said::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::{Run, Times};
 
     #[test]
     fn responses_that_were_sent_again() {
         let times = |slow: &'static [(f64, u64)]| {
             move |run: &mut Run| run.times = Times::of([(0.002, 5_000)].into_iter().chain(slow.iter().copied()))
         };
-        assert_eq!(judged(judge, times(&[(0.203, 40)]), counted(&[])), Some("consistent"));
-        assert_eq!(judged(judge, times(&[(0.203, 40), (0.15, 30), (0.3, 30)]), counted(&[])), None, "slow in any way");
-        assert_eq!(judged(judge, times(&[(0.203, 5_000)]), counted(&[])), None, "half of its work is that slow");
+        assert_eq!(judged(&RULE, times(&[(0.203, 40)]), counted(&[])), Some("consistent"));
+        assert_eq!(judged(&RULE, times(&[(0.203, 40), (0.15, 30), (0.3, 30)]), counted(&[])), None, "slow in any way");
+        assert_eq!(judged(&RULE, times(&[(0.203, 5_000)]), counted(&[])), None, "half of its work is that slow");
         let local = counted(&[("listener.127.0.0.1:80.queue", 0.0, 0.0)]);
-        assert_eq!(judged(judge, times(&[(0.203, 40)]), local), None, "its counters say what it is");
+        assert_eq!(judged(&RULE, times(&[(0.203, 40)]), local), None, "its counters say what it is");
     }
 }

@@ -1,12 +1,27 @@
 //! D6: each connection to the database costs it a new thread.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::counted::Counted;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "D6",
+    on: On::Generator,
+    stage: Stage::Service,
+    title: text("Database connections not reused", "数据库连接频繁重建"),
+    sign: text(
+        "connecting takes much of the time; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
+        "建连占用大量时间；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
+    ),
+    remedy: text(
+        "use a connection pool; until then a larger thread_cache_size avoids creating threads",
+        "使用连接池保持连接；在此之前可加大 thread_cache_size 以复用线程",
+    ),
+    experiment: text(
+        "with persistent connections, throughput should rise and Threads_created stay flat",
+        "保持连接后吞吐量应上升，Threads_created 应不再增加",
+    ),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text = text(
     "the application keeps reconnecting to the database: {connections} connections for {questions} queries, and \
@@ -17,14 +32,6 @@ const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS: Connections +{connections}, Threads_created +{threads}, Questions +{questions}",
     "SHOW GLOBAL STATUS：Connections 增加 {connections}，Threads_created 增加 {threads}，Questions 增加 {questions}",
 );
-const REMEDY: Text = text(
-    "use a connection pool; until then a larger thread_cache_size avoids creating threads",
-    "使用连接池保持连接；在此之前可加大 thread_cache_size 以复用线程",
-);
-const EXPERIMENT: Text = text(
-    "with persistent connections, throughput should rise and Threads_created stay flat",
-    "保持连接后吞吐量应上升，Threads_created 应不再增加",
-);
 
 /// A connection for fewer questions than this is churn.
 const QUESTIONS: f64 = 20.0;
@@ -33,35 +40,22 @@ const THREADS: f64 = 0.05;
 /// So many connections at least.
 const LEAST: f64 = 100.0;
 
-pub(super) const PAGE: Page = Page {
-    rule: "D6",
-    title: text("Database connections not reused", "数据库连接频繁重建"),
-    sign: text(
-        "connecting takes much of the time; needs --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
-        "建连占用大量时间；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT",
-    ),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     if !case.run.is_pressed() {
         return None;
     }
     case.told("mysql.").find_map(found)
 }
 
-fn found(mysql: &Counted) -> Option<Found> {
+fn found(mysql: &Counted) -> Option<Verdict> {
     let rise = |name: &str| mysql.rise(&format!("mysql.{name}"));
     let (connections, threads, questions) = (rise("Connections")?, rise("Threads_created")?, rise("Questions")?);
     if connections < LEAST || questions > QUESTIONS * connections || threads < THREADS * connections {
         return None;
     }
-    let shown = |n: f64| words::show::count(n as u64);
-    let facts = || [("connections", shown(connections)), ("threads", shown(threads)), ("questions", shown(questions))];
+    let facts = || [("connections", whole(connections)), ("threads", whole(threads)), ("questions", whole(questions))];
     let (claim, evidence) = (Said::new(CLAIM, facts()), Said::new(EVIDENCE, facts()));
-    let found = Found::new("D6", Stage::Service, Proof::Consistent, claim, evidence);
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(consistent(claim, evidence))
 }
 
 #[cfg(test)]
@@ -78,9 +72,9 @@ mod tests {
                 ("mysql.Questions", 100.0, 10_100.0),
             ])
         };
-        assert_eq!(judged_told(judge, |_| (), mysql(5_000.0, 4_000.0)), Some("consistent"));
-        assert_eq!(judged_told(judge, |_| (), mysql(50.0, 50.0)), None, "the connections of a pool");
-        assert_eq!(judged_told(judge, |_| (), mysql(5_000.0, 40.0)), None, "the cache of threads holds");
-        assert_eq!(judged_told(judge, |run| run.is_open = true, mysql(5_000.0, 4_000.0)), None, "the rate was kept");
+        assert_eq!(judged_told(&RULE, |_| (), mysql(5_000.0, 4_000.0)), Some("consistent"));
+        assert_eq!(judged_told(&RULE, |_| (), mysql(50.0, 50.0)), None, "the connections of a pool");
+        assert_eq!(judged_told(&RULE, |_| (), mysql(5_000.0, 40.0)), None, "the cache of threads holds");
+        assert_eq!(judged_told(&RULE, |run| run.is_open = true, mysql(5_000.0, 4_000.0)), None, "the rate was kept");
     }
 }

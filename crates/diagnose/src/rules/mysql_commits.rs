@@ -1,12 +1,30 @@
 //! D3: each commit waits until the disk has its log.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::counted::Counted;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "D3",
+    on: On::Service,
+    stage: Stage::Service,
+    title: text("Commits wait for the disk", "提交等待磁盘"),
+    sign: text(
+        "a write takes a multiple of the disk's fsync time; needs --watch mysql=… and the database on a monitored \
+            machine",
+        "写入耗时是磁盘 fsync 的整数倍；需要 --watch mysql=…，且数据库所在机器可被统计",
+    ),
+    remedy: text(
+        "change more rows per transaction, let commits batch up (group commit needs concurrent writers), or use a disk \
+            with faster fsync; innodb_flush_log_at_trx_commit=2 and sync_binlog=0 lose the last second in a power cut, \
+            so say so if you use them",
+        "一个事务修改更多行，让提交合并（组提交需要并发写入），或换用 fsync 更快的磁盘；innodb_flush_log_at_trx_commit=2 与 sync_binlog=0 断电会丢失最后一秒，设置时须说明",
+    ),
+    experiment: text(
+        "with ten times the rows per transaction, nearly ten times as many rows should be written",
+        "每个事务的行数增加十倍后，写入行数应接近十倍",
+    ),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text = text(
     "commits wait for the disk: the database syncs its log {fsyncs} times/s, for {writes} commits/s",
@@ -16,16 +34,6 @@ const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS: Innodb_os_log_fsyncs +{all}; PSI io some for {io} of the time, {busy} of {cores} cores busy",
     "SHOW GLOBAL STATUS：Innodb_os_log_fsyncs +{all}；PSI io some {io} 的时间，{cores} 个核中 {busy} 个繁忙",
 );
-const REMEDY: Text = text(
-    "change more rows per transaction, let commits batch up (group commit needs concurrent writers), or use a disk \
-        with faster fsync; innodb_flush_log_at_trx_commit=2 and sync_binlog=0 lose the last second in a power cut, \
-        so say so if you use them",
-    "一个事务修改更多行，让提交合并（组提交需要并发写入），或换用 fsync 更快的磁盘；innodb_flush_log_at_trx_commit=2 与 sync_binlog=0 断电会丢失最后一秒，设置时须说明",
-);
-const EXPERIMENT: Text = text(
-    "with ten times the rows per transaction, nearly ten times as many rows should be written",
-    "每个事务的行数增加十倍后，写入行数应接近十倍",
-);
 
 /// Somebody waited for a disk at least this share of the time, and the cores were not full.
 const WAITED: f64 = 0.25;
@@ -34,19 +42,7 @@ const CORES: f64 = 0.8;
 const FSYNCS: f64 = 20.0;
 const EACH: f64 = 0.02;
 
-pub(super) const PAGE: Page = Page {
-    rule: "D3",
-    title: text("Commits wait for the disk", "提交等待磁盘"),
-    sign: text(
-        "a write takes a multiple of the disk's fsync time; needs --watch mysql=… and the database on a monitored \
-            machine",
-        "写入耗时是磁盘 fsync 的整数倍；需要 --watch mysql=…，且数据库所在机器可被统计",
-    ),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let here = &case.here;
     let (busy, cores) = here.busy_cores()?;
     let waited = here.per_s("psi.io.some")? / 1e9;
@@ -54,15 +50,14 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
         return None;
     }
     let (fsyncs, all, writes) = case.told("mysql.").find_map(synchronized)?;
-    let claim = Said::new(CLAIM, [("fsyncs", words::show::rate(fsyncs)), ("writes", words::show::rate(writes))]);
+    let claim = Said::new(CLAIM, [("fsyncs", show::rate(fsyncs)), ("writes", show::rate(writes))]);
     let facts = [
-        ("all", words::show::count(all as u64)),
-        ("io", words::show::share(waited.min(1.0))),
+        ("all", whole(all)),
+        ("io", show::share(waited.min(1.0))),
         ("busy", format!("{busy:.2}")),
         ("cores", format!("{cores:.0}")),
     ];
-    let found = Found::new("D3", Stage::Service, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(consistent(claim, Said::new(EVIDENCE, facts)))
 }
 
 /// Log synchronizations a second and in all, and what was written a second, where they are many for what was written.
@@ -84,7 +79,7 @@ mod tests {
         let found = |fsyncs: f64, io: f64, busy: f64| {
             let here = cores(busy, &[("psi.io.some", 0.0, io * 1e10)]);
             let mysql = [("mysql.Innodb_os_log_fsyncs", 0.0, fsyncs * 10.0), ("mysql.Com_update", 0.0, 9_000.0)];
-            judge(&Case { run: run(), here, told: vec![counted(&mysql)], ..Case::default() }).map(|found| found.proof)
+            RULE.alone(&Case { run: run(), here, told: vec![counted(&mysql)], ..Case::default() }).map(|found| found.proof)
         };
         assert_eq!(found(300.0, 0.9, 0.5), Some(Proof::Consistent));
         assert_eq!(found(1.0, 0.9, 0.5), None, "something else writes");

@@ -1,11 +1,31 @@
 //! D7: more queries run at once than the machine has cores for.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "D7",
+    on: On::Service,
+    stage: Stage::Service,
+    title: text("More queries than cores", "并发查询多于 CPU 核"),
+    sign: text(
+        "latency grows with users, throughput falls; needs --watch mysql=… and the database on a monitored machine",
+        "延迟随用户数增长，吞吐量下降；需要 --watch mysql=…，且数据库所在机器的 CPU 可被统计",
+    ),
+    remedy: text(
+        "let fewer queries run at once (a smaller pool, a queue in front): each finishes sooner, and throughput does \
+            not drop",
+        "减少并发查询（更小的连接池、前置队列）：每个查询更快完成，吞吐量不会下降",
+    ),
+    experiment: text(
+        "with {users} users, throughput should be the same and latency lower: `brunt -c {users} {url}`",
+        "{users} 个用户时吞吐量应相同而延迟更低：`brunt -c {users} {url}`",
+    ),
+    beware: Some(text(
+        "a larger pool makes it worse: work is done by cores, not connections",
+        "加大连接池只会更糟：真正干活的是 CPU 核，而不是连接",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text(
     "the database runs {running} queries at once on {cores} cores, all busy: more queries only take turns",
@@ -15,36 +35,13 @@ const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS: Threads_running {running} on average; /proc/stat: {busy} of {cores} cores busy",
     "SHOW GLOBAL STATUS：Threads_running 平均 {running}；/proc/stat：{cores} 个核中 {busy} 个繁忙",
 );
-const REMEDY: Text = text(
-    "let fewer queries run at once (a smaller pool, a queue in front): each finishes sooner, and throughput does \
-        not drop",
-    "减少并发查询（更小的连接池、前置队列）：每个查询更快完成，吞吐量不会下降",
-);
-const EXPERIMENT: Text = text(
-    "with {users} users, throughput should be the same and latency lower: `brunt -c {users} {url}`",
-    "{users} 个用户时吞吐量应相同而延迟更低：`brunt -c {users} {url}`",
-);
 
 /// So many queries for each core.
 const CROWD: f64 = 2.0;
 /// The share of the cores at which they are full.
 const FULL: f64 = 0.93;
 
-pub(super) const PAGE: Page = Page {
-    rule: "D7",
-    title: text("More queries than cores", "并发查询多于 CPU 核"),
-    sign: text(
-        "latency grows with users, throughput falls; needs --watch mysql=… and the database on a monitored machine",
-        "延迟随用户数增长，吞吐量下降；需要 --watch mysql=…，且数据库所在机器的 CPU 可被统计",
-    ),
-    remedy: REMEDY,
-    beware: Some(text(
-        "a larger pool makes it worse: work is done by cores, not connections",
-        "加大连接池只会更糟：真正干活的是 CPU 核，而不是连接",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let (run, here) = (&case.run, &case.here);
     let (busy, cores) = here.busy_cores()?;
     let busy = busy - run.polled_cores;
@@ -58,9 +55,9 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     let [running, shown] = [running, cores].map(|n| format!("{n:.0}"));
     let claim = Said::new(CLAIM, [("running", running.clone()), ("cores", shown.clone())]);
     let facts = [("running", running), ("busy", format!("{busy:.2}")), ("cores", shown.clone())];
-    let found = Found::new("D7", Stage::Service, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
+    let found = consistent(claim, Said::new(EVIDENCE, facts));
     let users = format!("{:.0}", CROWD * cores);
-    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("users", users), ("url", run.again())])))
+    Some(found.experiment_with([("users", users)]))
 }
 
 #[cfg(test)]
@@ -73,7 +70,7 @@ mod tests {
         let found = |running: f64, busy: f64, service: f64| {
             let here = cores(busy, &[("service.all.cpu", 0.0, service * 1e10)]);
             let told = vec![counted(&[("mysql.Threads_running", running, running)])];
-            judge(&Case { run: run(), here, told, ..Case::default() }).map(|found| found.proof)
+            RULE.alone(&Case { run: run(), here, told, ..Case::default() }).map(|found| found.proof)
         };
         assert_eq!(found(20.0, 1.99, 1.7), Some(Proof::Consistent));
         assert_eq!(found(3.0, 1.99, 1.7), None, "as many as cores");

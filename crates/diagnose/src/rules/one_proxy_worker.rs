@@ -1,11 +1,27 @@
 //! P9: one worker process of nginx had all the work.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "P9",
+    on: On::Service,
+    stage: Stage::Proxy,
+    title: text("One nginx worker does all the work", "nginx 单个工作进程占满"),
+    sign: text("throughput is flat, with one nginx process at 100%", "吞吐量持平，一个 nginx 进程 100 %"),
+    remedy: text(
+        "listen … reuseport gives each worker its own queue; if there are few long-lived connections, use more of them",
+        "listen … reuseport 让每个工作进程有自己的队列；长连接较少时增加连接数",
+    ),
+    experiment: text(
+        "with more connections, or a new one per request, the work should spread: `brunt --no-keepalive {url}`",
+        "增加连接或每请求新建连接后，负载应分散：`brunt --no-keepalive {url}`",
+    ),
+    beware: Some(text(
+        "accept_mutex has been off since nginx 1.11.3: turning it back on causes this",
+        "accept_mutex 自 nginx 1.11.3 起默认关闭：重新打开会导致此问题",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text(
     "one of nginx's {workers} worker processes was saturated, the others nearly idle",
@@ -15,30 +31,11 @@ const EVIDENCE: Text = text(
     "/proc/{pid}/stat: {share} of a core; the next busiest {next}",
     "/proc/{pid}/stat：占用一个核的 {share}；次忙的 {next}",
 );
-const REMEDY: Text = text(
-    "listen … reuseport gives each worker its own queue; if there are few long-lived connections, use more of them",
-    "listen … reuseport 让每个工作进程有自己的队列；长连接较少时增加连接数",
-);
-const EXPERIMENT: Text = text(
-    "with more connections, or a new one per request, the work should spread: `brunt --no-keepalive {url}`",
-    "增加连接或每请求新建连接后，负载应分散：`brunt --no-keepalive {url}`",
-);
 
 const FULL: f64 = 0.9;
 const IDLE: f64 = 0.2;
 
-pub(super) const PAGE: Page = Page {
-    rule: "P9",
-    title: text("One nginx worker does all the work", "nginx 单个工作进程占满"),
-    sign: text("throughput is flat, with one nginx process at 100%", "吞吐量持平，一个 nginx 进程 100 %"),
-    remedy: REMEDY,
-    beware: Some(text(
-        "accept_mutex has been off since nginx 1.11.3: turning it back on causes this",
-        "accept_mutex 自 nginx 1.11.3 起默认关闭：重新打开会导致此问题",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let here = &case.here;
     let is_nginx = here.called("service.all.busiest.comm") == Some("nginx");
     let share = |pid: &str| here.per_s(&format!("service.{pid}.cpu")).map(|ns| ns / 1e9);
@@ -53,11 +50,10 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     if !is_nginx || !case.run.is_pressed() || most < FULL || next > IDLE {
         return None;
     }
-    let shown = |share: f64| words::show::share(share.min(1.0));
+    let shown = |share: f64| show::share(share.min(1.0));
     let claim = Said::new(CLAIM, [("workers", (workers.len() - 1).to_string())]);
     let evidence = Said::new(EVIDENCE, [("pid", pid.to_owned()), ("share", shown(most)), ("next", shown(next))]);
-    let found = Found::new("P9", Stage::Proxy, Proof::Proved, claim, evidence);
-    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("url", case.run.again())])))
+    Some(proved(claim, evidence))
 }
 
 #[cfg(test)]
@@ -74,9 +70,9 @@ mod tests {
             counted.call([("service.all.busiest.comm", name)]);
             counted
         };
-        assert_eq!(judged(judge, |_| (), nginx([0.0, 0.97, 0.02], "nginx")), Some("proved"));
-        assert_eq!(judged(judge, |_| (), nginx([0.0, 0.97, 0.9], "nginx")), None, "both are full");
-        assert_eq!(judged(judge, |_| (), nginx([0.0, 0.97, 0.02], "node")), None, "another rule's");
-        assert_eq!(judged(judge, |run| run.has_pauses = true, nginx([0.0, 0.97, 0.02], "nginx")), None);
+        assert_eq!(judged(&RULE, |_| (), nginx([0.0, 0.97, 0.02], "nginx")), Some("proved"));
+        assert_eq!(judged(&RULE, |_| (), nginx([0.0, 0.97, 0.9], "nginx")), None, "both are full");
+        assert_eq!(judged(&RULE, |_| (), nginx([0.0, 0.97, 0.02], "node")), None, "another rule's");
+        assert_eq!(judged(&RULE, |run| run.has_pauses = true, nginx([0.0, 0.97, 0.02], "nginx")), None);
     }
 }

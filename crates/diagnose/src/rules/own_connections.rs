@@ -1,11 +1,29 @@
 //! C6: arrivals waited for one of the connections that the run may have.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "C6",
+    on: On::Generator,
+    stage: Stage::Generator,
+    title: text("All connections in use", "压测连接数用尽"),
+    sign: text(
+        "a rate is not sustained, arrivals wait for a connection, and service times are normal",
+        "速率未能维持，请求在等连接，而服务响应时间正常",
+    ),
+    remedy: text(
+        "raise --max-connections if real clients open more; otherwise this is what the service does with this many \
+            connections",
+        "若真实客户端有更多连接，请提高 --max-connections；否则这就是服务在这些连接下的表现",
+    ),
+    experiment: text(
+        "with --max-connections {double}, either throughput rises, or service time does, and then the service is the \
+            limit",
+        "用 --max-connections {double} 再测：若吞吐量上升，瓶颈在连接数；若服务时间上升，瓶颈在服务",
+    ),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text = text(
     "every connection of this run ({limit}) was in use: at {service} per request, they carry {most}/s at most",
@@ -22,61 +40,39 @@ const OPENING_REMEDY: Text = text(
 );
 const EVIDENCE: Text =
     text("{waited} of {scheduled} requests waited for a connection", "{scheduled} 个请求中有 {waited} 个等待连接");
-const REMEDY: Text = text(
-    "raise --max-connections if real clients open more; otherwise this is what the service does with this many \
-        connections",
-    "若真实客户端有更多连接，请提高 --max-connections；否则这就是服务在这些连接下的表现",
-);
-const EXPERIMENT: Text = text(
-    "with --max-connections {double}, either throughput rises, or service time does, and then the service is the \
-        limit",
-    "用 --max-connections {double} 再测：若吞吐量上升，瓶颈在连接数；若服务时间上升，瓶颈在服务",
-);
 
 /// Connections with less than this share of what they could carry in flight were not in use by requests.
 const IN_USE: f64 = 0.75;
 /// The share of arrivals that must have waited.
 const SHARE: f64 = 0.01;
 
-pub(super) const PAGE: Page = Page {
-    rule: "C6",
-    title: text("All connections in use", "压测连接数用尽"),
-    sign: text(
-        "a rate is not sustained, arrivals wait for a connection, and service times are normal",
-        "速率未能维持，请求在等连接，而服务响应时间正常",
-    ),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let run = &case.run;
     let waited = run.waited_for_connection as f64 > SHARE * run.scheduled as f64;
     if !(run.is_open && run.is_overloaded && waited && run.connections > 0) {
         return None;
     }
-    let limit = ("limit", words::show::count(u64::from(run.connections)));
+    let limit = ("limit", show::count(u64::from(run.connections)));
     let places = f64::from(run.connections) * f64::from(run.per_connection.max(1));
     // By Little's law how long one was held, whether it succeeded or not.
     let held = if run.ended_per_s > 0.0 { run.in_flight / run.ended_per_s } else { 0.0 };
     let (claim, remedy) = if run.in_flight >= IN_USE * places && held > 0.0 {
-        let facts = [limit, ("service", words::show::seconds(held)), ("most", words::show::rate(places / held))];
-        (Said::new(CLAIM, facts), REMEDY)
+        let facts = [limit, ("service", show::seconds(held)), ("most", show::rate(places / held))];
+        (Said::new(CLAIM, facts), RULE.remedy)
     } else {
         (Said::new(OPENING, [limit, ("in_flight", format!("{:.0}", run.in_flight))]), OPENING_REMEDY)
     };
     let counts =
-        [("waited", words::show::count(run.waited_for_connection)), ("scheduled", words::show::count(run.scheduled))];
-    let found = Found::new("C6", Stage::Generator, Proof::Consistent, claim, Said::new(EVIDENCE, counts));
-    let double = words::show::count(2 * u64::from(run.connections)).replace(',', "");
-    Some(found.then(plain(remedy), Said::new(EXPERIMENT, [("double", double)])))
+        [("waited", show::count(run.waited_for_connection)), ("scheduled", show::count(run.scheduled))];
+    let found = consistent(claim, Said::new(EVIDENCE, counts));
+    let double = show::count(2 * u64::from(run.connections)).replace(',', "");
+    Some(found.remedy(remedy).experiment_with([("double", double)]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::Run;
 
     #[test]
     fn a_full_pool_of_ours_is_told_where_the_rate_was_not_kept() {
@@ -86,9 +82,9 @@ mod tests {
                 run.waited_for_connection = waited;
             }
         };
-        assert_eq!(judged(judge, open(5_000, true), counted(&[])), Some("consistent"));
-        assert_eq!(judged(judge, open(5_000, false), counted(&[])), None, "the rate was kept");
-        assert_eq!(judged(judge, open(5, true), counted(&[])), None, "hardly anybody waited");
+        assert_eq!(judged(&RULE, open(5_000, true), counted(&[])), Some("consistent"));
+        assert_eq!(judged(&RULE, open(5_000, false), counted(&[])), None, "the rate was kept");
+        assert_eq!(judged(&RULE, open(5, true), counted(&[])), None, "hardly anybody waited");
     }
 
     #[test]
@@ -97,7 +93,7 @@ mod tests {
             let mut run = Run { is_open: true, is_overloaded: true, connections: 8, ..crate::rules::made_up::run() };
             (run.waited_for_connection, run.in_flight, run.ended_per_s) = (5_000, 8.0, 100.0);
             change(&mut run);
-            judge(&Case { run, ..Case::default() }).unwrap().claim(words::Lang::En)
+            RULE.alone(&Case { run, ..Case::default() }).unwrap().claim(words::Lang::En)
         };
         // Eight for 80 ms each, whatever the mean of those that succeeded.
         assert!(claim(|_| ()).ends_with("at 80.0 ms per request, they carry 100/s at most"), "{}", claim(|_| ()));

@@ -1,11 +1,28 @@
 //! C8: brunt's own memory grows with a queue of arrivals that nobody bounds in time.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "C8",
+    on: On::Generator,
+    stage: Stage::Generator,
+    title: text("Memory use of brunt", "brunt 自身的内存"),
+    sign: text(
+        "a rate is not sustained, and the load generator uses more memory every second",
+        "速率未能维持，发压端占用的内存每秒都在增加",
+    ),
+    remedy: text(
+        "use a rate the service can sustain, or more connections (--max-connections) if it has room for them: a run \
+            queues up to a million arrivals",
+        "降到服务能承受的速率；若服务仍有余量，可增加连接数（--max-connections）：一次压测最多保留一百万个等待的请求",
+    ),
+    experiment: text("at a sustainable rate, brunt's memory should stay flat", "在能维持的速率下，brunt 的内存应保持平稳"),
+    beware: Some(text(
+        "more memory only delays the end: the queue grows as long as requests arrive faster than they are served",
+        "增加内存只是推迟：只要到达多于应答，队列就会一直增长",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text(
     "brunt's own memory grows with the queue of waiting arrivals: by {rise} MB, {share} of this machine's free memory",
@@ -16,13 +33,6 @@ const EVIDENCE: Text = text(
         through the window, {last} at its end",
     "{span} 秒内 self.rss +{rise} MB，mem.available 为 {free} MB；等待连接的请求在窗口中点为 {middle} 个，结束时为 {last} 个",
 );
-const REMEDY: Text = text(
-    "use a rate the service can sustain, or more connections (--max-connections) if it has room for them: a run \
-        queues up to a million arrivals",
-    "降到服务能承受的速率；若服务仍有余量，可增加连接数（--max-connections）：一次压测最多保留一百万个等待的请求",
-);
-const EXPERIMENT: Text =
-    text("at a sustainable rate, brunt's memory should stay flat", "在能维持的速率下，brunt 的内存应保持平稳");
 
 /// It rose by so much at least, in bytes, and by this share of what was free.
 const RISE: f64 = 64e6;
@@ -31,21 +41,7 @@ const SHARE: f64 = 0.1;
 const WAITING: f64 = 1000.0;
 const GROWN: f64 = 1.5;
 
-pub(super) const PAGE: Page = Page {
-    rule: "C8",
-    title: text("Memory use of brunt", "brunt 自身的内存"),
-    sign: text(
-        "a rate is not sustained, and the load generator uses more memory every second",
-        "速率未能维持，发压端占用的内存每秒都在增加",
-    ),
-    remedy: REMEDY,
-    beware: Some(text(
-        "more memory only delays the end: the queue grows as long as requests arrive faster than they are served",
-        "增加内存只是推迟：只要到达多于应答，队列就会一直增长",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let (run, here) = (&case.run, &case.here);
     let (middle, last) = queue(&run.waiting_each_second)?;
     let (rise, free) = (here.rise("self.rss")?, here.most("mem.available")?);
@@ -53,18 +49,17 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     if !queued || rise < RISE || rise < SHARE * free {
         return None;
     }
-    let megabytes = |bytes: f64| words::show::count((bytes / 1e6) as u64);
-    let share = words::show::share((rise / free).min(1.0));
+    let megabytes = |bytes: f64| show::count((bytes / 1e6) as u64);
+    let share = show::share((rise / free).min(1.0));
     let facts = [
         ("rise", megabytes(rise)),
         ("span", format!("{:.0}", here.span_s())),
         ("free", megabytes(free)),
-        ("middle", words::show::count(middle as u64)),
-        ("last", words::show::count(last as u64)),
+        ("middle", whole(middle)),
+        ("last", whole(last)),
     ];
     let claim = Said::new(CLAIM, [("rise", megabytes(rise)), ("share", share)]);
-    let found = Found::new("C8", Stage::Generator, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(consistent(claim, Said::new(EVIDENCE, facts)))
 }
 
 /// How many waited at the middle of the window and at its end; None where it is too short to have grown.
@@ -77,7 +72,6 @@ fn queue(waiting: &[f64]) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::Run;
 
     /// So many wait after each of ten seconds.
     fn open(waiting: fn(u32) -> f64, overloaded: bool) -> impl FnOnce(&mut Run) {
@@ -92,14 +86,14 @@ mod tests {
         let memory =
             |rise: f64, free: f64| counted(&[("self.rss", 2e7, 2e7 + rise), ("mem.available", free, free - rise)]);
         let grows = |second| 50_000.0 * f64::from(second);
-        assert_eq!(judged(judge, open(grows, true), memory(3e8, 1e9)), Some("consistent"));
-        assert_eq!(judged(judge, open(grows, true), memory(3e8, 6e10)), None, "the machine has room for it");
-        assert_eq!(judged(judge, open(grows, true), memory(1e7, 5e7)), None, "ten megabytes are no matter");
-        assert_eq!(judged(judge, open(grows, true), memory(-1e6, 1e9)), None, "it became less");
-        assert_eq!(judged(judge, open(grows, false), memory(3e8, 1e9)), None, "the rate was kept");
-        assert_eq!(judged(judge, open(|_| 50_000.0, true), memory(3e8, 1e9)), None, "the queue is level");
-        assert_eq!(judged(judge, open(f64::from, true), memory(3e8, 1e9)), None, "hardly anybody waits");
+        assert_eq!(judged(&RULE, open(grows, true), memory(3e8, 1e9)), Some("consistent"));
+        assert_eq!(judged(&RULE, open(grows, true), memory(3e8, 6e10)), None, "the machine has room for it");
+        assert_eq!(judged(&RULE, open(grows, true), memory(1e7, 5e7)), None, "ten megabytes are no matter");
+        assert_eq!(judged(&RULE, open(grows, true), memory(-1e6, 1e9)), None, "it became less");
+        assert_eq!(judged(&RULE, open(grows, false), memory(3e8, 1e9)), None, "the rate was kept");
+        assert_eq!(judged(&RULE, open(|_| 50_000.0, true), memory(3e8, 1e9)), None, "the queue is level");
+        assert_eq!(judged(&RULE, open(f64::from, true), memory(3e8, 1e9)), None, "hardly anybody waits");
         let closed = |run: &mut Run| run.is_overloaded = true;
-        assert_eq!(judged(judge, closed, memory(3e8, 1e9)), None, "users of closed load never queue up");
+        assert_eq!(judged(&RULE, closed, memory(3e8, 1e9)), None, "users of closed load never queue up");
     }
 }

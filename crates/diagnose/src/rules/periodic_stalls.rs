@@ -1,11 +1,28 @@
 //! S6: the service stands still again and again, at equal distances.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "S6",
+    on: On::Generator,
+    stage: Stage::Service,
+    title: text("Stalls at regular intervals", "周期性停顿"),
+    sign: text("a comb of slow seconds over the time of the run", "慢响应按固定周期出现"),
+    remedy: text(
+        "look for what happens at that interval: garbage collection (GC log), a database checkpoint, an AOF rewrite, a \
+            cron job",
+        "查找同周期的事件：垃圾回收（GC 日志）、数据库 checkpoint、AOF 重写、定时任务",
+    ),
+    experiment: text(
+        "at twice the load, a garbage collector pauses twice as often; anything on a timer does not",
+        "负载翻倍时，垃圾回收会加倍频繁，而定时任务不会",
+    ),
+    beware: Some(text(
+        "averages hide stalls, and so does the p99 of a closed load: look at p99.9 at a fixed rate",
+        "平均值会掩盖停顿，闭环压测的 p99 也会：请看固定速率下的 p99.9",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text(
     "the service stalls every {period}: {n} times in this run, for up to {longest}",
@@ -14,15 +31,6 @@ const CLAIM: Text = text(
 const EVIDENCE: Text = text(
     "slow responses in seconds {at} of the window; a normal second has none above {usual}",
     "窗口的第 {at} 秒出现慢响应；平常每秒不超过 {usual}",
-);
-const REMEDY: Text = text(
-    "look for what happens at that interval: garbage collection (GC log), a database checkpoint, an AOF rewrite, a \
-        cron job",
-    "查找同周期的事件：垃圾回收（GC 日志）、数据库 checkpoint、AOF 重写、定时任务",
-);
-const EXPERIMENT: Text = text(
-    "at twice the load, a garbage collector pauses twice as often; anything on a timer does not",
-    "负载翻倍时，垃圾回收会加倍频繁，而定时任务不会",
 );
 
 /// A second is slow where its slow responses took this long, in seconds, and so many times the usual.
@@ -41,18 +49,7 @@ const SHORT_PER_S: f64 = 20.0;
 const OFF: f64 = 0.7;
 const OFF_SHARE: f64 = 0.15;
 
-pub(super) const PAGE: Page = Page {
-    rule: "S6",
-    title: text("Stalls at regular intervals", "周期性停顿"),
-    sign: text("a comb of slow seconds over the time of the run", "慢响应按固定周期出现"),
-    remedy: REMEDY,
-    beware: Some(text(
-        "averages hide stalls, and so does the p99 of a closed load: look at p99.9 at a fixed rate",
-        "平均值会掩盖停顿，闭环压测的 p99 也会：请看固定速率下的 p99.9",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let run = &case.run;
     let seconds = &run.slow_each_second;
     let far = || comb(seconds, at(seconds, 2), far_apart);
@@ -60,13 +57,12 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     let near = || comb(seconds, at(seconds, 4), near_together).filter(|_| run.answered_per_s() >= SHORT_PER_S);
     let Comb { period, stalls, usual } = far().or_else(near)?;
     let longest = stalls.iter().map(|stall| stall.1).fold(0.0, f64::max);
-    let shown = words::show::seconds;
+    let shown = show::seconds;
     let facts = [("period", shown(period)), ("n", stalls.len().to_string()), ("longest", shown(longest))];
     let some: Vec<String> = stalls.iter().take(6).map(|(at, _)| (at + 1).to_string()).collect();
     let at = if stalls.len() > some.len() { some.join(", ") + " …" } else { some.join(", ") };
     let evidence = Said::new(EVIDENCE, [("at", at), ("usual", shown(LEAST.max(TIMES * usual)))]);
-    let found = Found::new("S6", Stage::Service, Proof::Consistent, Said::new(CLAIM, facts), evidence);
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(consistent(Said::new(CLAIM, facts), evidence))
 }
 
 /// Stalls at equal distances.
@@ -120,7 +116,6 @@ fn at(values: &[f64], part: usize) -> f64 {
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::Run;
 
     fn slow(seconds: usize, is_slow: fn(usize) -> bool) -> impl FnOnce(&mut Run) {
         move |run| {
@@ -130,23 +125,23 @@ mod tests {
 
     #[test]
     fn stalls_at_equal_distances() {
-        assert_eq!(judged(judge, slow(60, |at| at % 7 == 3), counted(&[])), Some("consistent"));
-        assert_eq!(judged(judge, slow(60, |at| at % 7 == 3 || at % 7 == 4), counted(&[])), Some("consistent"));
-        assert_eq!(judged(judge, slow(60, |at| [3, 9, 14, 31, 50].contains(&at)), counted(&[])), None, "at any time");
-        assert_eq!(judged(judge, slow(20, |at| at % 7 == 3), counted(&[])), None, "too few to tell");
-        assert_eq!(judged(judge, slow(14, |at| at % 2 == 0), counted(&[])), Some("consistent"), "each two seconds");
+        assert_eq!(judged(&RULE, slow(60, |at| at % 7 == 3), counted(&[])), Some("consistent"));
+        assert_eq!(judged(&RULE, slow(60, |at| at % 7 == 3 || at % 7 == 4), counted(&[])), Some("consistent"));
+        assert_eq!(judged(&RULE, slow(60, |at| [3, 9, 14, 31, 50].contains(&at)), counted(&[])), None, "at any time");
+        assert_eq!(judged(&RULE, slow(20, |at| at % 7 == 3), counted(&[])), None, "too few to tell");
+        assert_eq!(judged(&RULE, slow(14, |at| at % 2 == 0), counted(&[])), Some("consistent"), "each two seconds");
         assert_eq!(
-            judged(judge, slow(20, |at| [0, 2, 5, 7, 10, 12, 15, 17].contains(&at)), counted(&[])),
+            judged(&RULE, slow(20, |at| [0, 2, 5, 7, 10, 12, 15, 17].contains(&at)), counted(&[])),
             Some("consistent")
         );
         assert_eq!(
-            judged(judge, slow(20, |at| [0, 2, 4, 7, 10, 13, 15, 17].contains(&at)), counted(&[])),
+            judged(&RULE, slow(20, |at| [0, 2, 4, 7, 10, 13, 15, 17].contains(&at)), counted(&[])),
             None,
             "no comb"
         );
-        assert_eq!(judged(judge, slow(10, |at| at % 2 == 0), counted(&[])), None, "too few so near to each other");
-        assert_eq!(judged(judge, slow(60, |_| true), counted(&[])), None, "it is slow always");
-        assert_eq!(judged(judge, |_| (), counted(&[])), None);
+        assert_eq!(judged(&RULE, slow(10, |at| at % 2 == 0), counted(&[])), None, "too few so near to each other");
+        assert_eq!(judged(&RULE, slow(60, |_| true), counted(&[])), None, "it is slow always");
+        assert_eq!(judged(&RULE, |_| (), counted(&[])), None);
     }
     /// The third slowest of each second of a healthy service: Poisson arrivals, and times as an exponential distribution has them.
     fn healthy(seed: u64, per_s: f64, mean_s: f64, seconds: usize) -> Vec<f64> {
@@ -175,7 +170,7 @@ mod tests {
             for seed in 1..=300 {
                 let seconds = healthy(seed, per_s, mean_s, 30);
                 let found =
-                    judged(judge, |run| (run.slow_each_second, run.succeeded_per_s) = (seconds, per_s), counted(&[]));
+                    judged(&RULE, |run| (run.slow_each_second, run.succeeded_per_s) = (seconds, per_s), counted(&[]));
                 assert_eq!(found, None, "{per_s}/s of {mean_s} s, seed {seed}");
             }
         }

@@ -1,12 +1,33 @@
 //! S4: the service lets only so many requests do their work at a time; the others wait for a place, or for a lock on their way.
 
-use words::Said;
-use words::text::{Text, text};
-
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+use super::*;
 use crate::rules::serial::{LONE, Places, places};
+
+pub(super) const RULE: Rule = Rule {
+    rule: "S4",
+    on: On::Service,
+    stage: Stage::Dependency,
+    title: text("A pool, or a lock held part of the time", "资源池，或部分时间占用的锁"),
+    sign: text(
+        "above some number of users, throughput is flat and latency grows; CPU idle",
+        "用户超过某个数量后吞吐量持平，延迟随用户数增长；CPU 空闲",
+    ),
+    remedy: text(
+        "if it is a pool of threads, workers or backend connections: size it by Little's law (target throughput × time \
+            per request × 1.5), not by guesswork; if it is a lock: hold it for less time, or split it",
+        "线程池、工作进程或到后端的连接池：按利特尔定律设定大小（目标吞吐量 × 单次耗时 × 1.5），不要凭感觉；锁：缩短占用时间，或将其拆分",
+    ),
+    experiment: text(
+        "if it is a pool of {places}, {places} requests at once should all take about {least}; if the longest takes \
+            much more, it is a lock or a smaller pool: `brunt -c {places} -n {places} {url}`",
+        "若是大小为 {places} 的池，同时发出的 {places} 个请求都应耗时约 {least}；若最长者明显更久，则是锁或更小的池：`brunt -c {places} -n {places} {url}`",
+    ),
+    beware: Some(text(
+        "max_connections=10000 only buys contention: Little's law says how many are needed",
+        "max_connections=10000 只会带来争用：利特尔定律告诉你需要多少",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text(
     "on average the service works on about {places} of {in_flight} requests in flight at a time: a pool of \
@@ -23,59 +44,33 @@ const EVIDENCE: Text = text(
         that, the mean was {mean}; on average {busy} of its threads ran or waited for a core",
     "{rate}/s × {least}（最短响应）= {work} 个在处理；{lone} 个响应不超过其 1.25 倍，平均 {mean}；其进程平均有 {busy} 个线程在运行或等待 CPU",
 );
-const REMEDY: Text = text(
-    "if it is a pool of threads, workers or backend connections: size it by Little's law (target throughput × time \
-        per request × 1.5), not by guesswork; if it is a lock: hold it for less time, or split it",
-    "线程池、工作进程或到后端的连接池：按利特尔定律设定大小（目标吞吐量 × 单次耗时 × 1.5），不要凭感觉；锁：缩短占用时间，或将其拆分",
-);
-const EXPERIMENT: Text = text(
-    "if it is a pool of {places}, {places} requests at once should all take about {least}; if the longest takes \
-        much more, it is a lock or a smaller pool: `brunt -c {places} -n {places} {url}`",
-    "若是大小为 {places} 的池，同时发出的 {places} 个请求都应耗时约 {least}；若最长者明显更久，则是锁或更小的池：`brunt -c {places} -n {places} {url}`",
-);
 
-pub(super) const PAGE: Page = Page {
-    rule: "S4",
-    title: text("A pool, or a lock held part of the time", "资源池，或部分时间占用的锁"),
-    sign: text(
-        "above some number of users, throughput is flat and latency grows; CPU idle",
-        "用户超过某个数量后吞吐量持平，延迟随用户数增长；CPU 空闲",
-    ),
-    remedy: REMEDY,
-    beware: Some(text(
-        "max_connections=10000 only buys contention: Little's law says how many are needed",
-        "max_connections=10000 只会带来争用：利特尔定律告诉你需要多少",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let Places { at_work, number, busy } = places(case).filter(|places| places.number != Some(1))?;
     let run = &case.run;
     // At least two are needed to wait for each other.
     let places = number.unwrap_or(at_work.ceil() as u64).max(2).to_string();
-    let least = words::show::seconds(run.service.min);
+    let least = show::seconds(run.service.min);
     let in_flight = format!("{:.0}", run.in_flight);
     let claim = if number.is_some() { CLAIM } else { UNCOUNTED };
     let claim = Said::new(claim, [("places", places.clone()), ("in_flight", in_flight)]);
     let lone = run.times_from_start.within(0.0, LONE * run.service.min);
     let facts = [
-        ("rate", words::show::rate(run.worked_per_s())),
+        ("rate", show::rate(run.worked_per_s())),
         ("least", least.clone()),
         ("work", format!("{at_work:.1}")),
-        ("lone", words::show::count(lone)),
-        ("mean", words::show::seconds(run.service.mean)),
+        ("lone", show::count(lone)),
+        ("mean", show::seconds(run.service.mean)),
         ("busy", format!("{busy:.2}")),
     ];
-    let found = Found::new("S4", Stage::Dependency, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
-    let facts = [("places", places), ("least", least), ("url", run.again())];
-    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, facts)))
+    let verdict = consistent(claim, Said::new(EVIDENCE, facts));
+    Some(verdict.experiment_with([("places", places), ("least", least)]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged, run};
-    use crate::run::{Run, Spread, Times};
     use words::Lang;
 
     /// A place on the way of a request, of 20 ms outside and `hold` within, with 50 users who come at once: so many are at work, and their responses
@@ -101,7 +96,7 @@ mod tests {
     fn claimed(change: impl Fn(&mut Run)) -> Option<String> {
         let mut case = Case { run: run(), here: computing(0.05), ..Case::default() };
         change(&mut case.run);
-        judge(&case).map(|found| found.claim(Lang::En))
+        RULE.alone(&case).map(|found| found.claim(Lang::En))
     }
 
     /// So many threads of the service compute.
@@ -111,10 +106,10 @@ mod tests {
 
     #[test]
     fn a_pool_shows_by_its_shortest_response() {
-        assert_eq!(judged(judge, pool(8), computing(0.3)), Some("consistent"));
-        assert_eq!(judged(judge, pool(50), computing(0.3)), None, "all are at work");
-        assert_eq!(judged(judge, pool(8), computing(7.0)), None, "its threads compute");
-        assert_eq!(judged(judge, pool(1), computing(0.3)), None, "a single place is another rule's");
+        assert_eq!(judged(&RULE, pool(8), computing(0.3)), Some("consistent"));
+        assert_eq!(judged(&RULE, pool(50), computing(0.3)), None, "all are at work");
+        assert_eq!(judged(&RULE, pool(8), computing(7.0)), None, "its threads compute");
+        assert_eq!(judged(&RULE, pool(1), computing(0.3)), None, "a single place is another rule's");
     }
 
     #[test]
@@ -158,9 +153,9 @@ mod tests {
             pool(8)(run);
             run.service.deviation = run.service.mean;
         };
-        assert_eq!(judged(judge, varied, computing(0.3)), None);
-        assert_eq!(judged(judge, |run| run.has_pauses = true, computing(0.3)), None);
+        assert_eq!(judged(&RULE, varied, computing(0.3)), None);
+        assert_eq!(judged(&RULE, |run| run.has_pauses = true, computing(0.3)), None);
         let counters_of_nobody = crate::Counted::default();
-        assert_eq!(judged(judge, pool(8), counters_of_nobody), None, "it may be the CPU of another machine");
+        assert_eq!(judged(&RULE, pool(8), counters_of_nobody), None, "it may be the CPU of another machine");
     }
 }

@@ -1,11 +1,33 @@
 //! C5: every local port towards the target was taken, mostly by connections in TIME_WAIT.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "C5",
+    on: On::Generator,
+    stage: Stage::ClientKernel,
+    title: text("Out of local ports", "本地端口耗尽"),
+    sign: text(
+        "a connection per request, and after ports ÷ rate seconds connects fail with EADDRNOTAVAIL",
+        "每个请求新建连接，经过 端口数÷速率 秒后连接以 EADDRNOTAVAIL 失败",
+    ),
+    remedy: text(
+        "use keep-alive first; then a wider net.ipv4.ip_local_port_range, several source addresses (--source), or \
+            several ports on the target; net.ipv4.tcp_tw_reuse=1 on this machine",
+        "先使用长连接；其次加宽 net.ipv4.ip_local_port_range、使用多个源地址（--source）或目标的多个端口；在本机设 net.ipv4.tcp_tw_reuse=1",
+    ),
+    experiment: text(
+        "without --no-keepalive, or with a second --source, the failures should be gone",
+        "去掉 --no-keepalive 或增加一个 --source 后，失败应消失",
+    ),
+    beware: Some(text(
+        "net.ipv4.tcp_tw_recycle was removed in Linux 4.12; tcp_fin_timeout does not shorten TIME_WAIT (60 s, \
+            fixed); lowering tcp_max_tw_buckets destroys connections; loopback hides the problem because it reuses \
+            ports after a second",
+        "net.ipv4.tcp_tw_recycle 自 Linux 4.12 起已移除；tcp_fin_timeout 不缩短 TIME_WAIT（固定 60 秒）；调低 tcp_max_tw_buckets 会破坏连接；环回地址 1 秒后即复用端口，会掩盖问题",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text(
     "this machine ran out of local ports for the target: {n} {n|request|requests} failed",
@@ -16,54 +38,27 @@ const TAKEN: Text = text(
     "; {range} ports in ip_local_port_range, up to {waiting} connections in TIME_WAIT",
     "；ip_local_port_range 有 {range} 个端口，最多 {waiting} 个连接处于 TIME_WAIT",
 );
-const REMEDY: Text = text(
-    "use keep-alive first; then a wider net.ipv4.ip_local_port_range, several source addresses (--source), or \
-        several ports on the target; net.ipv4.tcp_tw_reuse=1 on this machine",
-    "先使用长连接；其次加宽 net.ipv4.ip_local_port_range、使用多个源地址（--source）或目标的多个端口；在本机设 net.ipv4.tcp_tw_reuse=1",
-);
-const EXPERIMENT: Text = text(
-    "without --no-keepalive, or with a second --source, the failures should be gone",
-    "去掉 --no-keepalive 或增加一个 --source 后，失败应消失",
-);
 
-pub(super) const PAGE: Page = Page {
-    rule: "C5",
-    title: text("Out of local ports", "本地端口耗尽"),
-    sign: text(
-        "a connection per request, and after ports ÷ rate seconds connects fail with EADDRNOTAVAIL",
-        "每个请求新建连接，经过 端口数÷速率 秒后连接以 EADDRNOTAVAIL 失败",
-    ),
-    remedy: REMEDY,
-    beware: Some(text(
-        "net.ipv4.tcp_tw_recycle was removed in Linux 4.12; tcp_fin_timeout does not shorten TIME_WAIT (60 s, \
-            fixed); lowering tcp_max_tw_buckets destroys connections; loopback hides the problem because it reuses \
-            ports after a second",
-        "net.ipv4.tcp_tw_recycle 自 Linux 4.12 起已移除；tcp_fin_timeout 不缩短 TIME_WAIT（固定 60 秒）；调低 tcp_max_tw_buckets 会破坏连接；环回地址 1 秒后即复用端口，会掩盖问题",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let (failed, here) = (case.run.failed_by("no_ports"), &case.here);
     if failed == 0 {
         return None;
     }
-    let n = words::show::count(failed);
+    let n = show::count(failed);
     let mut evidence = Said::new(EVIDENCE, [("n", n.clone())]);
     let range = here.last("setting.ip_local_port_range.high").zip(here.last("setting.ip_local_port_range.low"));
     if let (Some((high, low)), Some(waiting)) = (range, here.most("sockstat.TCP.tw")) {
-        let shown = |value: f64| words::show::count(value.max(0.0) as u64);
+        let shown = |value: f64| show::count(value.max(0.0) as u64);
         evidence = evidence.and(TAKEN, [("range", shown(high - low + 1.0)), ("waiting", shown(waiting))]);
     }
     let claim = Said::new(CLAIM, [("n", n)]);
-    let found = Found::new("C5", Stage::ClientKernel, Proof::Proved, claim, evidence);
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(proved(claim, evidence))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::Failures;
 
     #[test]
     fn ports_that_are_gone_are_proved_by_the_system() {
@@ -73,8 +68,8 @@ mod tests {
             ("setting.ip_local_port_range.high", 33767.0, 33767.0),
             ("sockstat.TCP.tw", 0.0, 990.0),
         ];
-        assert_eq!(judged(judge, |run| run.failures = failing("no_ports"), counted(&range)), Some("proved"));
-        assert_eq!(judged(judge, |run| run.failures = failing("no_ports"), counted(&[])), Some("proved"));
-        assert_eq!(judged(judge, |run| run.failures = failing("refused"), counted(&range)), None);
+        assert_eq!(judged(&RULE, |run| run.failures = failing("no_ports"), counted(&range)), Some("proved"));
+        assert_eq!(judged(&RULE, |run| run.failures = failing("no_ports"), counted(&[])), Some("proved"));
+        assert_eq!(judged(&RULE, |run| run.failures = failing("refused"), counted(&range)), None);
     }
 }

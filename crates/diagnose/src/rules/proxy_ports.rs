@@ -1,44 +1,37 @@
 //! P3: the proxy had no local port left for its upstream.
 
-use words::text::{Text, text};
+use super::*;
 
-use super::logged;
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
-
-const CLAIM: Text = text(
-    "the proxy ran out of local ports to its upstream: it opens a connection per request",
-    "代理到上游的本地端口已耗尽：它为每个请求新建连接",
-);
-const REMEDY: Text = text(
-    "let it reuse connections: nginx before 1.29.7 needs keepalive N in the upstream, proxy_http_version 1.1 and \
-        proxy_set_header Connection \"\"",
-    "让代理复用连接：nginx 1.29.7 之前需要在 upstream 中设置 keepalive N，并配置 proxy_http_version 1.1 与 proxy_set_header Connection \"\"",
-);
-const EXPERIMENT: Text =
-    text("with keep-alive to the upstream, the message should be gone", "到上游启用长连接后，该消息应消失");
-
-pub(super) const PAGE: Page = Page {
+pub(super) const RULE: Rule = Rule {
     rule: "P3",
+    on: On::Generator,
+    stage: Stage::Proxy,
     title: text("Proxy out of ports to its upstream", "代理到上游的端口耗尽"),
     sign: text(
         "502 above a few hundred requests/s per upstream; TIME_WAIT fills up on the proxy; needs --watch-log",
         "每个上游每秒数百请求后出现 502；代理上 TIME_WAIT 堆积；需要 --watch-log",
     ),
-    remedy: REMEDY,
+    remedy: text(
+        "let it reuse connections: nginx before 1.29.7 needs keepalive N in the upstream, proxy_http_version 1.1 and \
+            proxy_set_header Connection \"\"",
+        "让代理复用连接：nginx 1.29.7 之前需要在 upstream 中设置 keepalive N，并配置 proxy_http_version 1.1 与 proxy_set_header Connection \"\"",
+    ),
+    experiment: text("with keep-alive to the upstream, the message should be gone", "到上游启用长连接后，该消息应消失"),
     beware: Some(text(
         "keepalive is how many idle connections a worker keeps, not a cap on all of them; Connection \"keep-alive\" \
             only works by luck",
         "keepalive 是每个 worker 保留的空闲连接数，不是连接总数上限；设置 Connection \"keep-alive\" 只是碰巧有效",
     )),
+    judge,
 };
 
-pub(super) fn judge(case: &Case) -> Option<Found> {
-    let lines = logged::lines(case, "no_ports")?;
-    let evidence = logged::evidence(lines, "(99: Cannot assign requested address)");
-    let found = Found::new("P3", Stage::Proxy, Proof::Proved, plain(CLAIM), evidence);
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+const CLAIM: Text = text(
+    "the proxy ran out of local ports to its upstream: it opens a connection per request",
+    "代理到上游的本地端口已耗尽：它为每个请求新建连接",
+);
+
+fn judge(case: &Case) -> Option<Verdict> {
+    logged::found(case, CLAIM, &[("no_ports", "(99: Cannot assign requested address)")])
 }
 
 #[cfg(test)]
@@ -47,6 +40,6 @@ mod tests {
 
     #[test]
     fn its_lines_in_the_log() {
-        logged::tried(judge, "no_ports");
+        logged::tried(&RULE, "no_ports");
     }
 }

@@ -1,11 +1,24 @@
 //! S5: the CPU quota of the service's cgroup was used up.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "S5",
+    on: On::Service,
+    stage: Stage::ServerKernel,
+    title: text("A CPU quota", "CPU 配额"),
+    sign: text("latency in steps of 100 ms while the machine has idle cores", "机器有空闲核，延迟却呈 100 毫秒台阶"),
+    remedy: text(
+        "raise or remove the CPU limit, or give the service no more threads than the quota has cores",
+        "提高或取消 CPU 限额，或让服务的线程数不超过配额的核数",
+    ),
+    experiment: text(
+        "without the limit, or at half the load, nr_throttled should stop rising",
+        "取消限额或负载减半后，nr_throttled 应不再上升",
+    ),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text = text(
     "the service was throttled by its CPU quota in {share} of the periods: latency rises in steps of up to 100 ms",
@@ -15,35 +28,19 @@ const EVIDENCE: Text = text(
     "cgroup cpu.stat: nr_throttled +{throttled} of nr_periods +{periods}",
     "cgroup cpu.stat：nr_throttled +{throttled}，nr_periods +{periods}",
 );
-const REMEDY: Text = text(
-    "raise or remove the CPU limit, or give the service no more threads than the quota has cores",
-    "提高或取消 CPU 限额，或让服务的线程数不超过配额的核数",
-);
-const EXPERIMENT: Text = text(
-    "without the limit, or at half the load, nr_throttled should stop rising",
-    "取消限额或负载减半后，nr_throttled 应不再上升",
-);
 
 /// The share of periods from which on it shapes the latency.
 const SHARE: f64 = 0.01;
 
-pub(super) const PAGE: Page = Page {
-    rule: "S5",
-    title: text("A CPU quota", "CPU 配额"),
-    sign: text("latency in steps of 100 ms while the machine has idle cores", "机器有空闲核，延迟却呈 100 毫秒台阶"),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let (throttled, periods) = (case.here.rise("service.cgroup.throttled")?, case.here.rise("service.cgroup.periods")?);
     if periods <= 0.0 || throttled <= SHARE * periods {
         return None;
     }
-    let claim = Said::new(CLAIM, [("share", words::show::percent(throttled as u64, periods as u64))]);
-    let [throttled, periods] = [throttled, periods].map(|n| words::show::count(n as u64));
+    let claim = Said::new(CLAIM, [("share", show::percent(throttled as u64, periods as u64))]);
+    let [throttled, periods] = [throttled, periods].map(whole);
     let evidence = Said::new(EVIDENCE, [("throttled", throttled), ("periods", periods)]);
-    Some(Found::new("S5", Stage::ServerKernel, Proof::Proved, claim, evidence).then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(proved(claim, evidence))
 }
 
 #[cfg(test)]
@@ -54,7 +51,7 @@ mod tests {
     #[test]
     fn a_quota_that_is_used_up() {
         let of = |n| counted(&[("service.cgroup.throttled", 0.0, n), ("service.cgroup.periods", 0.0, 100.0)]);
-        assert_eq!(judged(judge, |_| (), of(60.0)), Some("proved"));
-        assert_eq!(judged(judge, |_| (), of(1.0)), None);
+        assert_eq!(judged(&RULE, |_| (), of(60.0)), Some("proved"));
+        assert_eq!(judged(&RULE, |_| (), of(1.0)), None);
     }
 }

@@ -1,46 +1,41 @@
 //! N9: an old kernel refuses clients that share an address, by their timestamps.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "N9",
+    on: On::Service,
+    stage: Stage::ServerKernel,
+    title: text("Connections dropped because of timestamps", "因时间戳丢弃连接"),
+    sign: text(
+        "clients behind one NAT fail at random; kernels up to 4.11",
+        "同一 NAT 后的客户端随机失败；内核 4.11 及更早",
+    ),
+    remedy: text(
+        "set net.ipv4.tcp_tw_recycle=0, also wherever it is set at boot; Linux 4.12 removed it",
+        "设置 net.ipv4.tcp_tw_recycle=0，并从启动配置中删除；Linux 4.12 已移除该选项",
+    ),
+    experiment: text("with tcp_tw_recycle at 0, the counter should stop rising", "tcp_tw_recycle 为 0 后，该计数应不再上升"),
+    beware: Some(text(
+        "advice to set net.ipv4.tcp_tw_recycle=1 is outdated: it breaks NAT",
+        "建议设置 net.ipv4.tcp_tw_recycle=1 的资料已过时，会破坏 NAT",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text(
     "the service's kernel dropped connections because of their timestamps: clients sharing an address fail at random",
     "服务端内核因时间戳丢弃了连接：同一地址后的客户端会随机失败",
 );
 const EVIDENCE: Text = text("TcpExt PAWSPassive +{dropped}", "TcpExt PAWSPassive +{dropped}");
-const REMEDY: Text = text(
-    "set net.ipv4.tcp_tw_recycle=0, also wherever it is set at boot; Linux 4.12 removed it",
-    "设置 net.ipv4.tcp_tw_recycle=0，并从启动配置中删除；Linux 4.12 已移除该选项",
-);
-const EXPERIMENT: Text =
-    text("with tcp_tw_recycle at 0, the counter should stop rising", "tcp_tw_recycle 为 0 后，该计数应不再上升");
 
-pub(super) const PAGE: Page = Page {
-    rule: "N9",
-    title: text("Connections dropped because of timestamps", "因时间戳丢弃连接"),
-    sign: text(
-        "clients behind one NAT fail at random; kernels up to 4.11",
-        "同一 NAT 后的客户端随机失败；内核 4.11 及更早",
-    ),
-    remedy: REMEDY,
-    beware: Some(text(
-        "advice to set net.ipv4.tcp_tw_recycle=1 is outdated: it breaks NAT",
-        "建议设置 net.ipv4.tcp_tw_recycle=1 的资料已过时，会破坏 NAT",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let dropped = case.here.rise("TcpExt.PAWSPassive").filter(|dropped| *dropped > 0.0)?;
     if !case.run.waited_to_connect() {
         return None;
     }
-    let evidence = Said::new(EVIDENCE, [("dropped", words::show::count(dropped as u64))]);
-    let found = Found::new("N9", Stage::ServerKernel, Proof::Proved, plain(CLAIM), evidence);
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    let evidence = Said::new(EVIDENCE, [("dropped", whole(dropped))]);
+    Some(proved(CLAIM, evidence))
 }
 
 #[cfg(test)]
@@ -52,8 +47,8 @@ mod tests {
     fn connections_that_an_old_kernel_drops() {
         let felt = |run: &mut crate::Run| run.connect.second_or_more = 0.1;
         let paws = |to: f64| counted(&[("TcpExt.PAWSPassive", 2.0, to)]);
-        assert_eq!(judged(judge, felt, paws(9.0)), Some("proved"));
-        assert_eq!(judged(judge, felt, paws(2.0)), None);
-        assert_eq!(judged(judge, |_| (), paws(9.0)), None, "none of ours waited");
+        assert_eq!(judged(&RULE, felt, paws(9.0)), Some("proved"));
+        assert_eq!(judged(&RULE, felt, paws(2.0)), None);
+        assert_eq!(judged(&RULE, |_| (), paws(9.0)), None, "none of ours waited");
     }
 }

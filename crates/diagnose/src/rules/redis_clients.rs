@@ -1,11 +1,24 @@
 //! R2: Redis turned connections away, as it had all the clients it takes.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "R2",
+    on: On::Generator,
+    stage: Stage::ServerKernel,
+    title: text("Redis out of client connections", "Redis 客户端数已满"),
+    sign: text(
+        "connections fail with «max number of clients reached»; needs --watch redis=HOST:PORT",
+        "连接失败并提示 max number of clients reached；需要 --watch redis=HOST:PORT",
+    ),
+    remedy: text(
+        "use a connection pool in the application; then raise maxclients, and Redis' file descriptor limit with it",
+        "在应用中用连接池共享连接，再提高 maxclients 以及 Redis 可打开的描述符数",
+    ),
+    experiment: text("with fewer than {max} users, none should be refused", "用户数少于 {max} 时，不应再有连接被拒绝"),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text =
     text("Redis refused connections: it allows {max} clients", "Redis 拒绝了连接：它最多接受 {max} 个客户端");
@@ -13,25 +26,8 @@ const EVIDENCE: Text = text(
     "INFO stats: rejected_connections +{rejected}; up to {clients} of {max} clients connected",
     "INFO stats：rejected_connections 增加 {rejected}；最多有 {clients}/{max} 个客户端连接",
 );
-const REMEDY: Text = text(
-    "use a connection pool in the application; then raise maxclients, and Redis' file descriptor limit with it",
-    "在应用中用连接池共享连接，再提高 maxclients 以及 Redis 可打开的描述符数",
-);
-const EXPERIMENT: Text =
-    text("with fewer than {max} users, none should be refused", "用户数少于 {max} 时，不应再有连接被拒绝");
 
-pub(super) const PAGE: Page = Page {
-    rule: "R2",
-    title: text("Redis out of client connections", "Redis 客户端数已满"),
-    sign: text(
-        "connections fail with «max number of clients reached»; needs --watch redis=HOST:PORT",
-        "连接失败并提示 max number of clients reached；需要 --watch redis=HOST:PORT",
-    ),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     // Whoever was turned away may have been somebody else.
     if case.run.failures.is_empty() {
         return None;
@@ -40,21 +36,17 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
         let rejected = redis.rise("redis.rejected_connections").filter(|rejected| *rejected > 0.0)?;
         let max = redis.last("redis.maxclients");
         let clients = redis.most("redis.connected_clients").unwrap_or(0.0);
-        let shown = |n: f64| words::show::count(n as u64);
-        let max = max.map_or_else(|| "maxclients".to_owned(), shown);
-        let facts = [("rejected", shown(rejected)), ("clients", shown(clients)), ("max", max.clone())];
+        let max = max.map_or_else(|| "maxclients".to_owned(), whole);
+        let facts = [("rejected", whole(rejected)), ("clients", whole(clients)), ("max", max.clone())];
         let claim = Said::new(CLAIM, [("max", max.clone())]);
-        let found = Found::new("R2", Stage::ServerKernel, Proof::Proved, claim, Said::new(EVIDENCE, facts));
-        Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("max", max)])))
+        Some(proved(claim, Said::new(EVIDENCE, facts)).experiment_with([("max", max)]))
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counted::Counted;
     use crate::rules::made_up::{counted, judged_told};
-    use crate::run::Failures;
 
     fn redis(rejected: f64) -> Counted {
         counted(&[
@@ -67,8 +59,8 @@ mod tests {
     #[test]
     fn clients_that_were_turned_away() {
         let failed = |run: &mut crate::Run| run.failures = vec![Failures::default()];
-        assert_eq!(judged_told(judge, failed, redis(7.0)), Some("proved"));
-        assert_eq!(judged_told(judge, failed, redis(0.0)), None, "those of yesterday");
-        assert_eq!(judged_told(judge, |_| (), redis(7.0)), None, "none of ours");
+        assert_eq!(judged_told(&RULE, failed, redis(7.0)), Some("proved"));
+        assert_eq!(judged_told(&RULE, failed, redis(0.0)), None, "those of yesterday");
+        assert_eq!(judged_told(&RULE, |_| (), redis(7.0)), None, "none of ours");
     }
 }

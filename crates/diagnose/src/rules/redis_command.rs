@@ -1,13 +1,29 @@
 //! R3: one command that takes long held up all others of Redis.
 
-use words::Said;
-use words::text::{Text, text};
-
+use super::*;
 use super::redis_thread::busy;
-use crate::case::Case;
-use crate::counted::Counted;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+
+pub(super) const RULE: Rule = Rule {
+    rule: "R3",
+    on: On::Generator,
+    stage: Stage::Service,
+    title: text("A slow Redis command", "Redis 慢命令"),
+    sign: text(
+        "even simple commands are slow at times; needs --watch redis=HOST:PORT",
+        "再简单的命令也时常变慢；需要 --watch redis=HOST:PORT",
+    ),
+    remedy: text(
+        "replace it with one that does not scan everything (SCAN for KEYS, ranges for whole lists and sets, UNLINK for \
+            DEL of large keys), or keep the data it touches small",
+        "改用不遍历全部数据的命令（SCAN 代替 KEYS，按范围读取列表和集合，UNLINK 代替对大键的 DEL），或控制其处理的数据量",
+    ),
+    experiment: text("without {command}, the other commands should be fast", "去掉 {command} 后，其他命令应立即得到响应"),
+    beware: Some(text(
+        "SLOWLOG only has calls slower than slowlog-log-slower-than (10 ms): a thousand 5 ms calls never show up",
+        "SLOWLOG 只记录超过 slowlog-log-slower-than（10 ms）的调用：一千次 5 ms 的调用一次也不会出现",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text(
     "one slow command is the limit: {command} took {each} per call, and {share} of the time of Redis' only thread",
@@ -17,32 +33,11 @@ const EVIDENCE: Text = text(
     "INFO commandstats: {calls} {command} calls took {took} in the window; all other commands {others}",
     "INFO commandstats：窗口内 {command} 调用 {calls} 次，共 {took}；其他命令共 {others}",
 );
-const REMEDY: Text = text(
-    "replace it with one that does not scan everything (SCAN for KEYS, ranges for whole lists and sets, UNLINK for \
-        DEL of large keys), or keep the data it touches small",
-    "改用不遍历全部数据的命令（SCAN 代替 KEYS，按范围读取列表和集合，UNLINK 代替对大键的 DEL），或控制其处理的数据量",
-);
-const EXPERIMENT: Text =
-    text("without {command}, the other commands should be fast", "去掉 {command} 后，其他命令应立即得到响应");
 
 /// A call that takes so long holds up everybody, in microseconds: quick commands take 1 to 10.
 const SLOW_US: f64 = 500.0;
 /// The part of the thread's time from which on a command is what fills it.
 const PART: f64 = 0.5;
-
-pub(super) const PAGE: Page = Page {
-    rule: "R3",
-    title: text("A slow Redis command", "Redis 慢命令"),
-    sign: text(
-        "even simple commands are slow at times; needs --watch redis=HOST:PORT",
-        "再简单的命令也时常变慢；需要 --watch redis=HOST:PORT",
-    ),
-    remedy: REMEDY,
-    beware: Some(text(
-        "SLOWLOG only has calls slower than slowlog-log-slower-than (10 ms): a thousand 5 ms calls never show up",
-        "SLOWLOG 只记录超过 slowlog-log-slower-than（10 ms）的调用：一千次 5 ms 的调用一次也不会出现",
-    )),
-};
 
 /// What a command took in the window.
 struct Command {
@@ -51,14 +46,14 @@ struct Command {
     took_us: f64,
 }
 
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     if !case.run.is_pressed() {
         return None;
     }
     case.told("redis.").find_map(found)
 }
 
-fn found(redis: &Counted) -> Option<Found> {
+fn found(redis: &Counted) -> Option<Verdict> {
     let mut commands: Vec<Command> = redis.between("redis.cmdstat_", ".usec").filter_map(|n| took(redis, n)).collect();
     commands.sort_by(|a, b| b.took_us.total_cmp(&a.took_us));
     let all: f64 = commands.iter().map(|command| command.took_us).sum();
@@ -70,16 +65,15 @@ fn found(redis: &Counted) -> Option<Found> {
         return None;
     }
     let name = first.name.to_uppercase();
-    let us = |us: f64| words::show::seconds(us / 1e6);
-    let claim = [("command", name.clone()), ("each", us(each)), ("share", words::show::share(of_thread.min(1.0)))];
+    let us = |us: f64| show::seconds(us / 1e6);
+    let claim = [("command", name.clone()), ("each", us(each)), ("share", show::share(of_thread.min(1.0)))];
     let evidence = [
         ("command", name.clone()),
-        ("calls", words::show::count(first.calls as u64)),
+        ("calls", show::count(first.calls as u64)),
         ("took", us(first.took_us)),
         ("others", us(all - first.took_us)),
     ];
-    let found = Found::new("R3", Stage::Service, Proof::Proved, Said::new(CLAIM, claim), Said::new(EVIDENCE, evidence));
-    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("command", name)])))
+    Some(proved(Said::new(CLAIM, claim), Said::new(EVIDENCE, evidence)).experiment_with([("command", name)]))
 }
 
 /// A command first called within the window has all its time there.
@@ -105,9 +99,9 @@ mod tests {
 
     #[test]
     fn a_command_that_walks_everything() {
-        assert_eq!(judged_told(judge, |_| (), stats((1800.0, 9e6), (9e4, 9e4))), Some("proved"));
-        assert_eq!(judged_told(judge, |_| (), stats((1800.0, 9e5), (9e4, 9e4))), None, "the thread had time");
-        assert_eq!(judged_told(judge, |_| (), stats((10.0, 1e3), (9e6, 9e6))), None, "many quick ones");
-        assert_eq!(judged_told(judge, |run| run.is_open = true, stats((1800.0, 9e6), (0.0, 0.0))), None);
+        assert_eq!(judged_told(&RULE, |_| (), stats((1800.0, 9e6), (9e4, 9e4))), Some("proved"));
+        assert_eq!(judged_told(&RULE, |_| (), stats((1800.0, 9e5), (9e4, 9e4))), None, "the thread had time");
+        assert_eq!(judged_told(&RULE, |_| (), stats((10.0, 1e3), (9e6, 9e6))), None, "many quick ones");
+        assert_eq!(judged_told(&RULE, |run| run.is_open = true, stats((1800.0, 9e6), (0.0, 0.0))), None);
     }
 }

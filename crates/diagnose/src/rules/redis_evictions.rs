@@ -1,12 +1,28 @@
 //! R4: Redis drops keys to stay below its memory: requests find less than they wrote.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::counted::Counted;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "R4",
+    on: On::Generator,
+    stage: Stage::Service,
+    title: text("Redis evicts keys", "Redis 淘汰键"),
+    sign: text(
+        "misses after a while, and latency changes with them; needs --watch redis=HOST:PORT",
+        "一段时间后出现未命中，延迟随之变化；需要 --watch redis=HOST:PORT",
+    ),
+    remedy: text(
+        "raise maxmemory, let keys expire sooner, or store fewer; results with hits and with misses are results of two \
+            different services",
+        "提高 maxmemory，缩短键的过期时间或减少键数；命中与未命中的数据属于两种不同的负载",
+    ),
+    experiment: text(
+        "with a smaller set of keys, evicted_keys should stop rising, and latency behind the cache fall",
+        "缩小键的范围后，evicted_keys 应不再上升，缓存后端的延迟应下降",
+    ),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text = text(
     "Redis is out of memory and evicts keys: {evicted} during the run",
@@ -16,44 +32,23 @@ const EVIDENCE: Text = text(
     "INFO stats: evicted_keys +{evicted}; used_memory {used} MB of maxmemory {max} MB",
     "INFO stats：evicted_keys 增加 {evicted}；used_memory {used} MB，maxmemory {max} MB",
 );
-const REMEDY: Text = text(
-    "raise maxmemory, let keys expire sooner, or store fewer; results with hits and with misses are results of two \
-        different services",
-    "提高 maxmemory，缩短键的过期时间或减少键数；命中与未命中的数据属于两种不同的负载",
-);
-const EXPERIMENT: Text = text(
-    "with a smaller set of keys, evicted_keys should stop rising, and latency behind the cache fall",
-    "缩小键的范围后，evicted_keys 应不再上升，缓存后端的延迟应下降",
-);
 
 /// From this share of the requests on, evictions are a part of what is measured.
 const SHARE: f64 = 0.01;
 
-pub(super) const PAGE: Page = Page {
-    rule: "R4",
-    title: text("Redis evicts keys", "Redis 淘汰键"),
-    sign: text(
-        "misses after a while, and latency changes with them; needs --watch redis=HOST:PORT",
-        "一段时间后出现未命中，延迟随之变化；需要 --watch redis=HOST:PORT",
-    ),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let requests = case.run.answered_per_s() * case.run.window_s;
     case.told("redis.").find_map(|redis| found(redis, requests))
 }
 
-fn found(redis: &Counted, requests: f64) -> Option<Found> {
+fn found(redis: &Counted, requests: f64) -> Option<Verdict> {
     let evicted = redis.rise("redis.evicted_keys").filter(|evicted| *evicted > 0.0 && *evicted >= SHARE * requests)?;
     let megabytes = |name: &str| redis.last(name).map_or_else(|| "?".to_owned(), |bytes| format!("{:.1}", bytes / 1e6));
-    let evicted = words::show::count(evicted as u64);
+    let evicted = whole(evicted);
     let facts =
         [("evicted", evicted.clone()), ("used", megabytes("redis.used_memory")), ("max", megabytes("redis.maxmemory"))];
     let claim = Said::new(CLAIM, [("evicted", evicted)]);
-    let found = Found::new("R4", Stage::Service, Proof::Proved, claim, Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(proved(claim, Said::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]
@@ -70,8 +65,8 @@ mod tests {
                 ("redis.maxmemory", 2e6, 2e6),
             ])
         };
-        assert_eq!(judged_told(judge, |_| (), redis(5_000.0)), Some("proved"));
-        assert_eq!(judged_told(judge, |_| (), redis(0.0)), None, "those of yesterday");
-        assert_eq!(judged_told(judge, |_| (), redis(10.0)), None, "10 of 10,000 requests");
+        assert_eq!(judged_told(&RULE, |_| (), redis(5_000.0)), Some("proved"));
+        assert_eq!(judged_told(&RULE, |_| (), redis(0.0)), None, "those of yesterday");
+        assert_eq!(judged_told(&RULE, |_| (), redis(10.0)), None, "10 of 10,000 requests");
     }
 }

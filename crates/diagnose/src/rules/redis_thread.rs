@@ -1,12 +1,31 @@
 //! R1: the one thread of Redis that runs commands was full.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::counted::Counted;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "R1",
+    on: On::Generator,
+    stage: Stage::Service,
+    title: text("Redis' main thread saturated", "Redis 主线程占满"),
+    sign: text(
+        "commands/s are flat whatever the number of users; needs --watch redis=HOST:PORT",
+        "无论多少用户，每秒命令数不再上升；需要 --watch redis=HOST:PORT",
+    ),
+    remedy: text(
+        "send several commands at once (pipelining, MGET), make each do less, turn on io-threads, or spread keys over \
+            several instances",
+        "一次发送多条命令（pipeline、MGET），缩短每条命令的工作，启用 io-threads，或把键分布到多个实例",
+    ),
+    experiment: text(
+        "more users should not raise throughput, but a pipeline of 10 commands per request should",
+        "增加用户数后吞吐量不应上升；而每个请求用 10 条命令的 pipeline 时应当上升",
+    ),
+    beware: Some(text(
+        "more cores do not help a single thread; one slow command (R3) fills it just as many quick ones do",
+        "更多的核帮不了单线程；一条慢命令（R3）和大量快命令一样会占满它",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text(
     "Redis is the limit: its main thread, which runs all commands, was busy {share} of the time",
@@ -16,34 +35,11 @@ const EVIDENCE: Text = text(
     "INFO cpu: the main thread used {share} of a core; {commands} commands/s",
     "INFO cpu：主线程占用一个核的 {share}；每秒 {commands} 条命令",
 );
-const REMEDY: Text = text(
-    "send several commands at once (pipelining, MGET), make each do less, turn on io-threads, or spread keys over \
-        several instances",
-    "一次发送多条命令（pipeline、MGET），缩短每条命令的工作，启用 io-threads，或把键分布到多个实例",
-);
-const EXPERIMENT: Text = text(
-    "more users should not raise throughput, but a pipeline of 10 commands per request should",
-    "增加用户数后吞吐量不应上升；而每个请求用 10 条命令的 pipeline 时应当上升",
-);
 
 /// The share of a core at which the thread is full.
 const FULL: f64 = 0.9;
 
-pub(super) const PAGE: Page = Page {
-    rule: "R1",
-    title: text("Redis' main thread saturated", "Redis 主线程占满"),
-    sign: text(
-        "commands/s are flat whatever the number of users; needs --watch redis=HOST:PORT",
-        "无论多少用户，每秒命令数不再上升；需要 --watch redis=HOST:PORT",
-    ),
-    remedy: REMEDY,
-    beware: Some(text(
-        "more cores do not help a single thread; one slow command (R3) fills it just as many quick ones do",
-        "更多的核帮不了单线程；一条慢命令（R3）和大量快命令一样会占满它",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     if !case.run.is_pressed() {
         return None;
     }
@@ -52,11 +48,10 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
         return None;
     }
     let commands = redis.per_s("redis.total_commands_processed").unwrap_or(0.0);
-    let share = words::show::share(share.min(1.0));
-    let facts = [("share", share.clone()), ("commands", words::show::count(commands as u64))];
+    let share = show::share(share.min(1.0));
+    let facts = [("share", share.clone()), ("commands", whole(commands))];
     let claim = Said::new(CLAIM, [("share", share)]);
-    let found = Found::new("R1", Stage::Service, Proof::Proved, claim, Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(proved(claim, Said::new(EVIDENCE, facts)))
 }
 
 /// The share of a core that its main thread used; older ones (before 6.0.9) tell that of the whole process.
@@ -85,10 +80,10 @@ mod tests {
 
     #[test]
     fn a_full_main_thread_under_pressure() {
-        assert_eq!(judged_told(judge, |_| (), cpu(0.97, 0.97)), Some("proved"));
-        assert_eq!(judged_told(judge, |_| (), cpu(0.5, 0.5)), None);
-        assert_eq!(judged_told(judge, |_| (), cpu(0.6, 1.9)), None, "its io-threads work as well");
-        assert_eq!(judged_told(judge, |run| run.is_open = true, cpu(0.97, 0.97)), None, "the rate was kept");
-        assert_eq!(judged_told(judge, |_| (), counted(&[("redis.maxclients", 5.0, 5.0)])), None);
+        assert_eq!(judged_told(&RULE, |_| (), cpu(0.97, 0.97)), Some("proved"));
+        assert_eq!(judged_told(&RULE, |_| (), cpu(0.5, 0.5)), None);
+        assert_eq!(judged_told(&RULE, |_| (), cpu(0.6, 1.9)), None, "its io-threads work as well");
+        assert_eq!(judged_told(&RULE, |run| run.is_open = true, cpu(0.97, 0.97)), None, "the rate was kept");
+        assert_eq!(judged_told(&RULE, |_| (), counted(&[("redis.maxclients", 5.0, 5.0)])), None);
     }
 }

@@ -1,44 +1,40 @@
 //! N1: segments were lost and sent again.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::counted::Counted;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "N1",
+    on: On::Either,
+    stage: Stage::Network,
+    title: text("Lost segments", "网络丢包"),
+    sign: text(
+        "a latency plateau at 200 ms and above, throughput below what the link can carry",
+        "延迟在 200 毫秒以上出现台阶，吞吐量低于链路能力",
+    ),
+    remedy: text(
+        "find the hop that drops packets: interface errors and drops, duplex, a shaper or a policer; no sysctl fixes it",
+        "查找丢包的一跳：网卡错误与丢弃、双工、整形或限速；调 sysctl 无济于事",
+    ),
+    experiment: text(
+        "from a machine next to the service, RetransSegs should not rise",
+        "在服务旁边的机器上压测，RetransSegs 不应上升",
+    ),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text = text(
     "the network lost segments: {share} were retransmitted, each costing 200 ms or more",
     "网络丢包：{share} 的报文段被重传，每次至少等待 200 毫秒",
 );
 const EVIDENCE: Text = text("Tcp RetransSegs +{again} of OutSegs +{sent}", "Tcp RetransSegs +{again}，OutSegs +{sent}");
-const REMEDY: Text = text(
-    "find the hop that drops packets: interface errors and drops, duplex, a shaper or a policer; no sysctl fixes it",
-    "查找丢包的一跳：网卡错误与丢弃、双工、整形或限速；调 sysctl 无济于事",
-);
-const EXPERIMENT: Text = text(
-    "from a machine next to the service, RetransSegs should not rise",
-    "在服务旁边的机器上压测，RetransSegs 不应上升",
-);
 
 /// The share of segments from which on latency shows it.
 const SHARE: f64 = 0.001;
 /// So many at least: a few are sent again on any day.
 const LEAST: f64 = 20.0;
 
-pub(super) const PAGE: Page = Page {
-    rule: "N1",
-    title: text("Lost segments", "网络丢包"),
-    sign: text(
-        "a latency plateau at 200 ms and above, throughput below what the link can carry",
-        "延迟在 200 毫秒以上出现台阶，吞吐量低于链路能力",
-    ),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let (again, sent) = (case.here.rise("Tcp.RetransSegs")?, case.here.rise("Tcp.OutSegs")?);
     // A SYN is sent again also where nobody answers; what a full accept queue of this machine dropped is told by its own counter.
     // A tail loss probe asks whether the last segment came; it did, but for those that recovered one (RFC 8985, section 7).
@@ -55,18 +51,17 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     {
         return None;
     }
-    let claim = Said::new(CLAIM, [("share", words::show::percent(again as u64, sent as u64))]);
-    let facts = [again, sent].map(|n| words::show::count(n as u64));
+    let claim = Said::new(CLAIM, [("share", show::percent(again as u64, sent as u64))]);
+    let facts = [again, sent].map(whole);
     let [again, sent] = facts;
     let evidence = Said::new(EVIDENCE, [("again", again), ("sent", sent)]);
-    Some(Found::new("N1", Stage::Network, Proof::Proved, claim, evidence).then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(proved(claim, evidence))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::Run;
 
     /// Something took as long as a second sending.
     fn lost(run: &mut Run) {
@@ -80,13 +75,13 @@ mod tests {
                 [("Tcp.RetransSegs", 5.0, 5.0 + again), ("Tcp.OutSegs", 0.0, 1e5), ("TcpExt.TCPSynRetrans", 0.0, syn)];
             counted(&all)
         };
-        assert_eq!(judged(judge, lost, counters(1000.0, 0.0)), Some("proved"));
-        assert_eq!(judged(judge, lost, counters(1000.0, 1000.0)), None);
-        assert_eq!(judged(judge, lost, counters(10.0, 0.0)), None);
-        assert_eq!(judged(judge, |_| (), counters(1000.0, 0.0)), None, "somebody else's: nothing of ours took so long");
+        assert_eq!(judged(&RULE, lost, counters(1000.0, 0.0)), Some("proved"));
+        assert_eq!(judged(&RULE, lost, counters(1000.0, 1000.0)), None);
+        assert_eq!(judged(&RULE, lost, counters(10.0, 0.0)), None);
+        assert_eq!(judged(&RULE, |_| (), counters(1000.0, 0.0)), None, "somebody else's: nothing of ours took so long");
         let full = [("Tcp.RetransSegs", 0.0, 500.0), ("Tcp.OutSegs", 0.0, 1e4), ("TcpExt.ListenDrops", 0.0, 9.0)];
-        assert_eq!(judged(judge, lost, counted(&full)), None, "a listener of this machine dropped them");
-        assert_eq!(judged(judge, lost, counted(&[])), None);
+        assert_eq!(judged(&RULE, lost, counted(&full)), None, "a listener of this machine dropped them");
+        assert_eq!(judged(&RULE, lost, counted(&[])), None);
         let probed = |recovered: f64| {
             counted(&[
                 ("Tcp.RetransSegs", 0.0, 500.0),
@@ -95,7 +90,7 @@ mod tests {
                 ("TcpExt.TCPLossProbeRecovery", 0.0, recovered),
             ])
         };
-        assert_eq!(judged(judge, lost, probed(0.0)), None, "every one of them had come");
-        assert_eq!(judged(judge, lost, probed(400.0)), Some("proved"), "400 had not");
+        assert_eq!(judged(&RULE, lost, probed(0.0)), None, "every one of them had come");
+        assert_eq!(judged(&RULE, lost, probed(400.0)), Some("proved"), "400 had not");
     }
 }

@@ -1,11 +1,25 @@
 //! L4: responses that took a round number of seconds: somebody's timeout.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "L4",
+    on: On::Generator,
+    stage: Stage::Dependency,
+    title: text("Responses at a round number of seconds", "整数秒后才响应"),
+    sign: text("some responses take exactly 5, 10, 15, 30 or 60 s", "部分响应恰好耗时 5、10、15、30 或 60 秒"),
+    remedy: text(
+        "find whose timeout it is: 5 s is usually a DNS server that does not respond (resolv.conf, options timeout); \
+            others are in the configuration of the service, its pools and its proxies",
+        "查明是谁的超时：5 秒常为 DNS 服务器无响应（resolv.conf 的 timeout），其余见服务、连接池与代理的配置",
+    ),
+    experiment: text(
+        "changing that timeout should change the time of these responses with it",
+        "修改该超时后，这些响应的耗时应随之改变",
+    ),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text = text(
     "something behind the service runs into a timeout of {time}: {slow} responses took exactly that much longer \
@@ -16,15 +30,6 @@ const EVIDENCE: Text = text(
     "{slow} of {count} responses between {time} and 2% above it, {around} within half that distance around; median \
         {median}",
     "{count} 个响应中有 {slow} 个在 {time} 至其 102 % 之间，其周围一半范围内 {around} 个；中位数 {median}",
-);
-const REMEDY: Text = text(
-    "find whose timeout it is: 5 s is usually a DNS server that does not respond (resolv.conf, options timeout); \
-        others are in the configuration of the service, its pools and its proxies",
-    "查明是谁的超时：5 秒常为 DNS 服务器无响应（resolv.conf 的 timeout），其余见服务、连接池与代理的配置",
-);
-const EXPERIMENT: Text = text(
-    "changing that timeout should change the time of these responses with it",
-    "修改该超时后，这些响应的耗时应随之改变",
 );
 
 /// Timeouts that people and programs choose, in seconds.
@@ -37,15 +42,7 @@ const EARLIER: f64 = 0.985;
 const LEAST: u64 = 3;
 const PEAK: u64 = 5;
 
-pub(super) const PAGE: Page = Page {
-    rule: "L4",
-    title: text("Responses at a round number of seconds", "整数秒后才响应"),
-    sign: text("some responses take exactly 5, 10, 15, 30 or 60 s", "部分响应恰好耗时 5、10、15、30 或 60 秒"),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let times = &case.run.times;
     let median = times.median();
     let peak = |at: f64| {
@@ -55,36 +52,34 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
             .then_some((at, slow, around))
     };
     let (at, slow, around) = ROUND.into_iter().find_map(peak)?;
-    let time = words::show::seconds(at);
+    let time = show::seconds(at);
     let facts = [
         ("time", time.clone()),
-        ("slow", words::show::count(slow)),
-        ("around", words::show::count(around)),
-        ("count", words::show::count(times.count())),
-        ("median", words::show::seconds(median)),
+        ("slow", show::count(slow)),
+        ("around", show::count(around)),
+        ("count", show::count(times.count())),
+        ("median", show::seconds(median)),
     ];
-    let claim = Said::new(CLAIM, [("time", time), ("slow", words::show::count(slow))]);
-    let found = Found::new("L4", Stage::Dependency, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    let claim = Said::new(CLAIM, [("time", time), ("slow", show::count(slow))]);
+    Some(consistent(claim, Said::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::{Run, Times};
 
     #[test]
     fn somebodys_timeout() {
         let times = |slow: &'static [(f64, u64)]| {
             move |run: &mut Run| run.times = Times::of([(0.01, 900)].into_iter().chain(slow.iter().copied()))
         };
-        assert_eq!(judged(judge, times(&[(5.013, 8)]), counted(&[])), Some("consistent"));
-        assert_eq!(judged(judge, times(&[(30.2, 8)]), counted(&[])), Some("consistent"));
-        assert_eq!(judged(judge, times(&[(5.013, 8), (4.2, 5), (5.6, 5)]), counted(&[])), None, "slow in any way");
-        assert_eq!(judged(judge, times(&[(5.6, 8)]), counted(&[])), None, "no round time");
+        assert_eq!(judged(&RULE, times(&[(5.013, 8)]), counted(&[])), Some("consistent"));
+        assert_eq!(judged(&RULE, times(&[(30.2, 8)]), counted(&[])), Some("consistent"));
+        assert_eq!(judged(&RULE, times(&[(5.013, 8), (4.2, 5), (5.6, 5)]), counted(&[])), None, "slow in any way");
+        assert_eq!(judged(&RULE, times(&[(5.6, 8)]), counted(&[])), None, "no round time");
         assert_eq!(
-            judged(judge, |run| run.times = Times::of([(5.01, 50)]), counted(&[])),
+            judged(&RULE, |run| run.times = Times::of([(5.01, 50)]), counted(&[])),
             None,
             "that is its usual time"
         );

@@ -1,12 +1,32 @@
 //! D2: requests wait for the same rows of the database: what is locked is handed from one to the next, whatever the number of users.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::counted::Counted;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "D2",
+    on: On::Generator,
+    stage: Stage::Service,
+    title: text("Locked rows", "行锁"),
+    sign: text(
+        "writes/s are flat from a few users on while the database has idle cores; needs --watch \
+            mysql=mysql://USER:PASSWORD@HOST:PORT or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
+        "从少量用户起每秒写入数就持平，而数据库 CPU 空闲；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT 或 postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
+    ),
+    remedy: text(
+        "hold the lock for less time: shorten the transaction, lock the contended row last, combine several changes \
+            into one, or split the row into several that are summed on read",
+        "缩短持锁时间：缩短事务，最后再锁热点行，合并多次修改，或将该行拆成多行、读取时求和",
+    ),
+    experiment: text(
+        "the same requests over many rows (a random key instead of one) should be much faster",
+        "同样的请求分散到许多行（用随机键代替固定的键）应快得多",
+    ),
+    beware: Some(text(
+        "an UPDATE or DELETE without an index on its condition locks every row it scans (D5)",
+        "条件列没有索引的 UPDATE 或 DELETE 会锁住经过的每一行（D5）",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text(
     "requests wait for row locks in the database: {waiting} of {in_flight} in flight at any moment",
@@ -15,15 +35,6 @@ const CLAIM: Text = text(
 const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS: Innodb_row_lock_waits +{waits} over {questions} queries, Innodb_row_lock_time +{waited}",
     "SHOW GLOBAL STATUS：{questions} 次 Questions 期间 Innodb_row_lock_waits 增加 {waits}，Innodb_row_lock_time 增加 {waited}",
-);
-const REMEDY: Text = text(
-    "hold the lock for less time: shorten the transaction, lock the contended row last, combine several changes \
-        into one, or split the row into several that are summed on read",
-    "缩短持锁时间：缩短事务，最后再锁热点行，合并多次修改，或将该行拆成多行、读取时求和",
-);
-const EXPERIMENT: Text = text(
-    "the same requests over many rows (a random key instead of one) should be much faster",
-    "同样的请求分散到许多行（用随机键代替固定的键）应快得多",
 );
 
 const SAMPLED: Text = text(
@@ -41,22 +52,7 @@ const PART_SEEN: f64 = 0.4;
 /// Readings between the first and the last, at least: one moment is no rule.
 const READINGS: u32 = 2;
 
-pub(super) const PAGE: Page = Page {
-    rule: "D2",
-    title: text("Locked rows", "行锁"),
-    sign: text(
-        "writes/s are flat from a few users on while the database has idle cores; needs --watch \
-            mysql=mysql://USER:PASSWORD@HOST:PORT or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
-        "从少量用户起每秒写入数就持平，而数据库 CPU 空闲；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT 或 postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
-    ),
-    remedy: REMEDY,
-    beware: Some(text(
-        "an UPDATE or DELETE without an index on its condition locks every row it scans (D5)",
-        "条件列没有索引的 UPDATE 或 DELETE 会锁住经过的每一行（D5）",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     if !case.run.is_pressed() {
         return None;
     }
@@ -71,7 +67,7 @@ fn claim(waiting: f64, in_flight: f64) -> Said {
 }
 
 /// PostgreSQL keeps no sum of waits: each reading says who waits at that moment.
-fn seen(postgres: &Counted, in_flight: f64) -> Option<Found> {
+fn seen(postgres: &Counted, in_flight: f64) -> Option<Verdict> {
     let (waiting, readings) = postgres.mean_within("postgres.activity.waiting_row")?;
     let (active, _) = postgres.mean_within("postgres.activity.active")?;
     let most = postgres.most("postgres.activity.waiting_row")?;
@@ -80,18 +76,17 @@ fn seen(postgres: &Counted, in_flight: f64) -> Option<Found> {
     }
     let idle = postgres.most("postgres.activity.idle_in_transaction").unwrap_or(0.0);
     let facts = [
-        ("readings", words::show::count(readings.into())),
+        ("readings", show::count(readings.into())),
         ("waiting", format!("{waiting:.1}")),
         ("active", format!("{active:.1}")),
         ("most", format!("{most:.0}")),
         ("idle", format!("{idle:.0}")),
     ];
     let evidence = Said::new(SAMPLED, facts);
-    let found = Found::new("D2", Stage::Service, Proof::Proved, claim(waiting, in_flight), evidence);
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(proved(claim(waiting, in_flight), evidence))
 }
 
-fn found(mysql: &Counted, in_flight: f64) -> Option<Found> {
+fn found(mysql: &Counted, in_flight: f64) -> Option<Verdict> {
     let (waits, questions) = (mysql.rise("mysql.Innodb_row_lock_waits")?, mysql.rise("mysql.Questions")?);
     // Milliseconds, summed over all who waited: a second of it each second is one who always waits.
     let waiting = mysql.per_s("mysql.Innodb_row_lock_time")? / 1e3;
@@ -99,12 +94,11 @@ fn found(mysql: &Counted, in_flight: f64) -> Option<Found> {
         return None;
     }
     let facts = [
-        ("waits", words::show::count(waits as u64)),
-        ("questions", words::show::count(questions as u64)),
-        ("waited", words::show::seconds(waiting * mysql.span_s())),
+        ("waits", whole(waits)),
+        ("questions", whole(questions)),
+        ("waited", show::seconds(waiting * mysql.span_s())),
     ];
-    let found = Found::new("D2", Stage::Service, Proof::Proved, claim(waiting, in_flight), Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(proved(claim(waiting, in_flight), Said::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]
@@ -134,26 +128,26 @@ mod tests {
     #[test]
     fn one_row_that_all_want_in_postgres() {
         let all = sessions(&[(0.0, 0.0), (50.0, 48.0), (50.0, 49.0), (50.0, 47.0), (3.0, 0.0)]);
-        assert_eq!(judged_told(judge, |_| (), all.clone()), Some("proved"));
-        assert_eq!(judged_told(judge, |run| run.is_open = true, all), None, "the rate was kept");
+        assert_eq!(judged_told(&RULE, |_| (), all.clone()), Some("proved"));
+        assert_eq!(judged_told(&RULE, |run| run.is_open = true, all), None, "the rate was kept");
         let few = sessions(&[(0.0, 0.0), (50.0, 9.0), (50.0, 8.0), (50.0, 9.0), (0.0, 0.0)]);
-        assert_eq!(judged_told(judge, |_| (), few), None, "the rest is elsewhere");
+        assert_eq!(judged_told(&RULE, |_| (), few), None, "the rest is elsewhere");
         let once = sessions(&[(0.0, 0.0), (9.0, 0.0), (50.0, 49.0), (9.0, 0.0), (9.0, 1.0), (0.0, 0.0)]);
-        assert_eq!(judged_told(judge, |_| (), once), None, "one moment");
+        assert_eq!(judged_told(&RULE, |_| (), once), None, "one moment");
         let short = sessions(&[(0.0, 0.0), (50.0, 49.0), (50.0, 49.0)]);
-        assert_eq!(judged_told(judge, |_| (), short), None, "one reading within");
+        assert_eq!(judged_told(&RULE, |_| (), short), None, "one reading within");
         let crowd = sessions(&[(100.0, 25.0); 6]);
-        assert_eq!(judged_told(judge, |_| (), crowd), None, "most of what is active does not wait");
+        assert_eq!(judged_told(&RULE, |_| (), crowd), None, "most of what is active does not wait");
         let hidden = counted(&[("postgres.activity.clients", 51.0, 51.0)]);
-        assert_eq!(judged_told(judge, |_| (), hidden), None, "not observable");
+        assert_eq!(judged_told(&RULE, |_| (), hidden), None, "not observable");
     }
 
     #[test]
     fn one_row_that_all_want() {
-        assert_eq!(judged_told(judge, |_| (), locks(19_000.0, 450_000.0)), Some("proved"), "45 of 50 wait");
-        assert_eq!(judged_told(judge, |_| (), locks(19_000.0, 90_000.0)), None, "9 of 50: the rest is elsewhere");
-        assert_eq!(judged_told(judge, |_| (), locks(10.0, 450_000.0)), None, "somebody else's, waiting for long");
-        assert_eq!(judged_told(judge, |run| run.is_open = true, locks(19_000.0, 450_000.0)), None, "the rate was kept");
-        assert_eq!(judged_told(judge, |run| run.in_flight = 0.5, locks(500.0, 4_000.0)), None, "hardly anybody");
+        assert_eq!(judged_told(&RULE, |_| (), locks(19_000.0, 450_000.0)), Some("proved"), "45 of 50 wait");
+        assert_eq!(judged_told(&RULE, |_| (), locks(19_000.0, 90_000.0)), None, "9 of 50: the rest is elsewhere");
+        assert_eq!(judged_told(&RULE, |_| (), locks(10.0, 450_000.0)), None, "somebody else's, waiting for long");
+        assert_eq!(judged_told(&RULE, |run| run.is_open = true, locks(19_000.0, 450_000.0)), None, "the rate was kept");
+        assert_eq!(judged_told(&RULE, |run| run.in_flight = 0.5, locks(500.0, 4_000.0)), None, "hardly anybody");
     }
 }

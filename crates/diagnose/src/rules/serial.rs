@@ -1,12 +1,26 @@
 //! S3: the service does one request after the other while its cores are free: a lock, a single connection, one row.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
-use crate::run::Run;
+pub(super) const RULE: Rule = Rule {
+    rule: "S3",
+    on: On::Service,
+    stage: Stage::Dependency,
+    title: text("One at a time", "串行"),
+    sign: text("throughput is flat from the second user on; CPU idle", "从第二个用户起吞吐量就持平；CPU 空闲"),
+    remedy: text(
+        "it is a lock, a single backend connection, or one row that all requests write: hold it for less time, take it \
+            last, or split it",
+        "锁、到后端的唯一连接，或所有请求写同一行：缩短占用时间、最后再加锁，或将其拆分",
+    ),
+    experiment: text(
+        "with one user, throughput should be the same: `brunt -c 1 {url}`; if it is one row, requests for different \
+            rows should be faster",
+        "一个用户时吞吐量应相同：`brunt -c 1 {url}`；若是同一行，请求不同的行应更快",
+    ),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text = text(
     "the service works on one request at a time: each takes {hold}, which allows {most}/s at most, whatever the \
@@ -17,16 +31,6 @@ const EVIDENCE: Text = text(
     "{rate}/s × {hold} (the shortest response) = 1 of {in_flight} in flight being worked on; on average {busy} of \
         its threads ran or waited for a core",
     "{rate}/s × {hold}（最短响应）= 在途 {in_flight} 个中 1 个在处理；其进程平均有 {busy} 个线程在运行或等待 CPU",
-);
-const REMEDY: Text = text(
-    "it is a lock, a single backend connection, or one row that all requests write: hold it for less time, take it \
-        last, or split it",
-    "锁、到后端的唯一连接，或所有请求写同一行：缩短占用时间、最后再加锁，或将其拆分",
-);
-const EXPERIMENT: Text = text(
-    "with one user, throughput should be the same: `brunt -c 1 {url}`; if it is one row, requests for different \
-        rows should be faster",
-    "一个用户时吞吐量应相同：`brunt -c 1 {url}`；若是同一行，请求不同的行应更快",
 );
 
 /// Responses of a queue are alike: more variation than this has other reasons.
@@ -91,34 +95,24 @@ fn filled(run: &Run) -> bool {
     between >= 1.0 && between >= FILLING * expected
 }
 
-pub(super) const PAGE: Page = Page {
-    rule: "S3",
-    title: text("One at a time", "串行"),
-    sign: text("throughput is flat from the second user on; CPU idle", "从第二个用户起吞吐量就持平；CPU 空闲"),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let Places { busy, .. } = places(case).filter(|places| places.number == Some(1))?;
     let run = &case.run;
-    let hold = words::show::seconds(run.service.min);
-    let claim = Said::new(CLAIM, [("hold", hold.clone()), ("most", words::show::rate(1.0 / run.service.min))]);
+    let hold = show::seconds(run.service.min);
+    let claim = Said::new(CLAIM, [("hold", hold.clone()), ("most", show::rate(1.0 / run.service.min))]);
     let facts = [
-        ("rate", words::show::rate(run.worked_per_s())),
+        ("rate", show::rate(run.worked_per_s())),
         ("hold", hold),
         ("in_flight", format!("{:.0}", run.in_flight)),
         ("busy", format!("{busy:.2}")),
     ];
-    let found = Found::new("S3", Stage::Dependency, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("url", run.again())])))
+    Some(consistent(claim, Said::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::{Spread, Times};
 
     /// A lock held for 2 ms, with 50 users.
     fn lock(run: &mut Run) {
@@ -133,35 +127,35 @@ mod tests {
         let threads = |cpu: f64, wait: f64| {
             counted(&[("service.all.cpu", 0.0, cpu * 1e10), ("service.all.wait", 0.0, wait * 1e10)])
         };
-        assert_eq!(judged(judge, lock, threads(0.1, 0.1)), Some("consistent"));
-        assert_eq!(judged(judge, lock, threads(0.9, 0.0)), None, "a thread that computes");
-        assert_eq!(judged(judge, lock, threads(0.1, 0.8)), None, "a thread that waits for a core");
+        assert_eq!(judged(&RULE, lock, threads(0.1, 0.1)), Some("consistent"));
+        assert_eq!(judged(&RULE, lock, threads(0.9, 0.0)), None, "a thread that computes");
+        assert_eq!(judged(&RULE, lock, threads(0.1, 0.8)), None, "a thread that waits for a core");
         let checked = |run: &mut Run| {
             lock(run);
             // Half of the responses fail a check: they held the lock like the others.
             run.succeeded_per_s /= 2.0;
             run.failed_responses = Spread { count: (run.succeeded_per_s * run.window_s) as u64, ..run.service };
         };
-        assert_eq!(judged(judge, checked, threads(0.1, 0.1)), Some("consistent"));
+        assert_eq!(judged(&RULE, checked, threads(0.1, 0.1)), Some("consistent"));
         let turned_away = |run: &mut Run| {
             lock(run);
             run.failed_responses = Spread { count: 1_000_000, mean: 0.000_000_1, ..Spread::default() };
         };
-        assert_eq!(judged(judge, turned_away, threads(0.1, 0.1)), Some("consistent"), "they never came to the lock");
+        assert_eq!(judged(&RULE, turned_away, threads(0.1, 0.1)), Some("consistent"), "they never came to the lock");
         let few = |run: &mut Run| {
             lock(run);
             run.in_flight = 2.0;
         };
-        assert_eq!(judged(judge, few, threads(0.1, 0.0)), None, "hardly anybody waits");
+        assert_eq!(judged(&RULE, few, threads(0.1, 0.0)), None, "hardly anybody waits");
         let of_before = |run: &mut Run| {
             lock(run);
             run.times_from_start = Times::of([(0.102, 4900)]);
         };
-        assert_eq!(judged(judge, of_before, threads(0.1, 0.1)), None, "only the request before the load was so short");
+        assert_eq!(judged(&RULE, of_before, threads(0.1, 0.1)), None, "only the request before the load was so short");
         let own = |run: &mut Run| {
             lock(run);
             run.busiest_worker = 0.95;
         };
-        assert_eq!(judged(judge, own, threads(0.1, 0.0)), None, "it may be us");
+        assert_eq!(judged(&RULE, own, threads(0.1, 0.0)), None, "it may be us");
     }
 }

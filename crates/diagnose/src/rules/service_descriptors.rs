@@ -1,11 +1,27 @@
 //! S10: the service had no file descriptors left for further connections.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "S10",
+    on: On::Service,
+    stage: Stage::ServerKernel,
+    title: text("Service out of file descriptors", "服务描述符耗尽"),
+    sign: text(
+        "connections above a round number hang or are reset; the log says «too many open files»",
+        "超过某个整数的连接挂起或被重置；日志有 too many open files",
+    ),
+    remedy: text(
+        "raise its limit: LimitNOFILE= in its systemd unit, `ulimit -n` in its shell, or nginx's worker_rlimit_nofile",
+        "提高其上限：systemd 单元的 LimitNOFILE=、其 shell 的 `ulimit -n`、nginx 的 worker_rlimit_nofile",
+    ),
+    experiment: text(
+        "with {users} users, no connection should fail: `brunt -c {users} {url}`",
+        "{users} 个用户时不应有连接失败：`brunt -c {users} {url}`",
+    ),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text = text(
     "the service ran out of file descriptors: process {pid} had {open} of {limit} open",
@@ -15,30 +31,11 @@ const EVIDENCE: Text = text(
     "/proc/{pid}/fd: up to {open}; /proc/{pid}/limits: {limit}",
     "/proc/{pid}/fd：最多 {open}；/proc/{pid}/limits：{limit}",
 );
-const REMEDY: Text = text(
-    "raise its limit: LimitNOFILE= in its systemd unit, `ulimit -n` in its shell, or nginx's worker_rlimit_nofile",
-    "提高其上限：systemd 单元的 LimitNOFILE=、其 shell 的 `ulimit -n`、nginx 的 worker_rlimit_nofile",
-);
-const EXPERIMENT: Text = text(
-    "with {users} users, no connection should fail: `brunt -c {users} {url}`",
-    "{users} 个用户时不应有连接失败：`brunt -c {users} {url}`",
-);
 
 /// So near to the limit it is reached: what is between is opened and closed between two looks.
 const REACHED: f64 = 0.97;
 
-pub(super) const PAGE: Page = Page {
-    rule: "S10",
-    title: text("Service out of file descriptors", "服务描述符耗尽"),
-    sign: text(
-        "connections above a round number hang or are reset; the log says «too many open files»",
-        "超过某个整数的连接挂起或被重置；日志有 too many open files",
-    ),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let here = &case.here;
     let (pid, open, limit) = here.between("service.", ".fd_limit").find_map(|pid| {
         let limit = here.last(&format!("service.{pid}.fd_limit")).filter(|limit| *limit > 0.0)?;
@@ -46,12 +43,12 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
         // One that is opened while they are listed is listed as well.
         (open >= REACHED * limit - 1.0).then_some((pid, open.min(limit), limit))
     })?;
-    let [open, shown] = [open, limit].map(|n| words::show::count(n as u64));
+    let [open, shown] = [open, limit].map(whole);
     let facts = || [("pid", pid.to_owned()), ("open", open.clone()), ("limit", shown.clone())];
     let found =
-        Found::new("S10", Stage::ServerKernel, Proof::Proved, Said::new(CLAIM, facts()), Said::new(EVIDENCE, facts()));
+        proved(Said::new(CLAIM, facts()), Said::new(EVIDENCE, facts()));
     let users = ((limit / 2.0) as u64).max(1).to_string();
-    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("users", users), ("url", case.run.again())])))
+    Some(found.experiment_with([("users", users)]))
 }
 
 #[cfg(test)]
@@ -62,7 +59,7 @@ mod tests {
     #[test]
     fn all_descriptors_of_a_process() {
         let of = |open| counted(&[("service.7.fds", 10.0, open), ("service.7.fd_limit", 64.0, 64.0)]);
-        assert_eq!(judged(judge, |_| (), of(64.0)), Some("proved"));
-        assert_eq!(judged(judge, |_| (), of(40.0)), None);
+        assert_eq!(judged(&RULE, |_| (), of(64.0)), Some("proved"));
+        assert_eq!(judged(&RULE, |_| (), of(40.0)), None);
     }
 }

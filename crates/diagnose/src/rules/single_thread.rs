@@ -1,11 +1,22 @@
 //! S2: one thread of the service used a whole core while others were free, or its threads used one core between them, by turns.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "S2",
+    on: On::Service,
+    stage: Stage::Service,
+    title: text("One busy thread", "单线程占满"),
+    sign: text("throughput is flat while most cores are idle", "大多数核空闲而吞吐量持平"),
+    remedy: text(
+        "run more processes or event loops (a cluster, SO_REUSEPORT), or take work off that thread: a single event \
+            loop, a global interpreter lock and a lone acceptor all look like this",
+        "增加进程或事件循环（集群、SO_REUSEPORT），或减轻该线程的工作：单事件循环、全局解释器锁、单一 acceptor 都是这样",
+    ),
+    experiment: text("a second process of the service should nearly double throughput", "再启动一个服务进程后，吞吐量应接近翻倍"),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text = text(
     "one thread is the limit: it used {share} of a core, and the whole service {cores} cores",
@@ -15,13 +26,6 @@ const EVIDENCE: Text = text(
     "/proc/{pid}/task: busiest thread {share}; {busy} of {of} cores busy",
     "/proc/{pid}/task：最忙的线程 {share}；{of} 个核中 {busy} 个繁忙",
 );
-const REMEDY: Text = text(
-    "run more processes or event loops (a cluster, SO_REUSEPORT), or take work off that thread: a single event \
-        loop, a global interpreter lock and a lone acceptor all look like this",
-    "增加进程或事件循环（集群、SO_REUSEPORT），或减轻该线程的工作：单事件循环、全局解释器锁、单一 acceptor 都是这样",
-);
-const EXPERIMENT: Text =
-    text("a second process of the service should nearly double throughput", "再启动一个服务进程后，吞吐量应接近翻倍");
 const EXPERIMENT_FULL: Text = text(
     "there is no core left here for a second process: with brunt on another machine, or on more cores, a second \
         process of the service should nearly double throughput",
@@ -58,15 +62,7 @@ const WAITING: f64 = 3.0;
 /// Up to this share of them busy the cores are not what it waits for.
 const ROOMY: f64 = 0.85;
 
-pub(super) const PAGE: Page = Page {
-    rule: "S2",
-    title: text("One busy thread", "单线程占满"),
-    sign: text("throughput is flat while most cores are idle", "大多数核空闲而吞吐量持平"),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let here = &case.here;
     let (busy, of) = here.busy_cores()?;
     let cores = here.per_s("service.all.cpu")? / 1e9;
@@ -84,16 +80,15 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     if cores > share + BESIDE {
         return None;
     }
-    let shown = words::show::share(share.min(1.0));
+    let shown = show::share(share.min(1.0));
     let claim = Said::new(CLAIM, [("share", shown.clone()), ("cores", format!("{cores:.2}"))]);
     let facts = [("pid", pid.to_owned()), ("share", shown), ("busy", format!("{busy:.2}")), ("of", format!("{of:.0}"))];
-    let found = Found::new("S2", Stage::Service, Proof::Proved, claim, Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), plain(second(cores, of - busy))))
+    Some(proved(claim, Said::new(EVIDENCE, facts)).experiment(second(cores, of - busy)))
 }
 
 /// What a second process must bring.
 fn second(cores: f64, free: f64) -> Text {
-    if free >= ROOM * cores { EXPERIMENT } else { EXPERIMENT_FULL }
+    if free >= ROOM * cores { RULE.experiment } else { EXPERIMENT_FULL }
 }
 
 /// Cores in use: by the service, by its busiest thread, by everybody, and how many there are.
@@ -105,7 +100,7 @@ struct Used {
 }
 
 /// No thread is full, and all of them together use one core: whichever computes keeps the others from it.
-fn by_turns(case: &Case, Used { cores, share, busy, of }: Used) -> Option<Found> {
+fn by_turns(case: &Case, Used { cores, share, busy, of }: Used) -> Option<Verdict> {
     let run = &case.run;
     let at_work = run.worked_per_s() * run.service.min;
     let one = ONE_CORE.contains(&cores) && ONE.contains(&at_work);
@@ -116,27 +111,25 @@ fn by_turns(case: &Case, Used { cores, share, busy, of }: Used) -> Option<Found>
     let claim = [
         ("cores", shown.clone()),
         ("of", format!("{of:.0}")),
-        ("share", words::show::share(share)),
+        ("share", show::share(share)),
         ("in_flight", format!("{:.0}", run.in_flight)),
     ];
     let facts = [
         ("cores", shown),
-        ("rate", words::show::rate(run.worked_per_s())),
-        ("least", words::show::seconds(run.service.min)),
+        ("rate", show::rate(run.worked_per_s())),
+        ("least", show::seconds(run.service.min)),
         ("work", format!("{at_work:.1}")),
         ("busy", format!("{busy:.2}")),
         ("of", format!("{of:.0}")),
     ];
     let claim = Said::new(BY_TURNS, claim);
-    let found = Found::new("S2", Stage::Service, Proof::Consistent, claim, Said::new(EVIDENCE_BY_TURNS, facts));
-    Some(found.then(plain(REMEDY_BY_TURNS), plain(second(cores, of - busy))))
+    Some(consistent(claim, Said::new(EVIDENCE_BY_TURNS, facts)).remedy(REMEDY_BY_TURNS).experiment(second(cores, of - busy)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::made_up::{cores, judged, run};
-    use crate::run::Run;
     use words::Lang;
 
     #[test]
@@ -144,10 +137,10 @@ mod tests {
         let with = |share: f64, service: f64| {
             cores(1.3, &[("service.7.busiest.cpu", 0.0, share * 1e10), ("service.all.cpu", 0.0, service * 1e10)])
         };
-        assert_eq!(judged(judge, |_| (), with(0.97, 1.0)), Some("proved"));
-        assert_eq!(judged(judge, |_| (), with(0.5, 0.6)), None);
-        assert_eq!(judged(judge, |_| (), with(0.97, 1.9)), None, "others work as well");
-        assert_eq!(judged(judge, |run| run.is_open = true, with(0.97, 1.0)), None, "the rate was kept");
+        assert_eq!(judged(&RULE, |_| (), with(0.97, 1.0)), Some("proved"));
+        assert_eq!(judged(&RULE, |_| (), with(0.5, 0.6)), None);
+        assert_eq!(judged(&RULE, |_| (), with(0.97, 1.9)), None, "others work as well");
+        assert_eq!(judged(&RULE, |run| run.is_open = true, with(0.97, 1.0)), None, "the rate was kept");
     }
 
     #[test]
@@ -157,11 +150,11 @@ mod tests {
         };
         // A lock of 1.7 ms of work, 600/s.
         let lock = |run: &mut Run| (run.succeeded_per_s, run.service.min) = (600.0, 0.0017);
-        assert_eq!(judged(judge, lock, with(1.2, 0.5, 1.06)), Some("consistent"));
-        assert_eq!(judged(judge, lock, with(1.9, 0.5, 1.06)), None, "no core is left");
-        assert_eq!(judged(judge, lock, with(1.2, 0.5, 0.6)), None, "a part of a core");
+        assert_eq!(judged(&RULE, lock, with(1.2, 0.5, 1.06)), Some("consistent"));
+        assert_eq!(judged(&RULE, lock, with(1.9, 0.5, 1.06)), None, "no core is left");
+        assert_eq!(judged(&RULE, lock, with(1.2, 0.5, 0.6)), None, "a part of a core");
         assert_eq!(
-            judged(judge, |_| (), with(1.2, 0.5, 1.06)),
+            judged(&RULE, |_| (), with(1.2, 0.5, 1.06)),
             None,
             "many are at work, and one core is what they use"
         );
@@ -169,14 +162,14 @@ mod tests {
             lock(run);
             run.in_flight = 2.0;
         };
-        assert_eq!(judged(judge, few, with(1.2, 0.5, 1.06)), None, "nobody waits");
+        assert_eq!(judged(&RULE, few, with(1.2, 0.5, 1.06)), None, "nobody waits");
     }
 
     #[test]
     fn a_second_process_needs_a_core() {
         let check = |busy: f64| {
             let here = cores(busy, &[("service.7.busiest.cpu", 0.0, 9.8e9), ("service.all.cpu", 0.0, 1e10)]);
-            judge(&Case { run: run(), here, ..Case::default() }).unwrap().experiment(Lang::En)
+            RULE.alone(&Case { run: run(), here, ..Case::default() }).unwrap().experiment(Lang::En)
         };
         assert!(check(1.1).starts_with("a second process"), "{}", check(1.1));
         assert!(check(1.95).starts_with("there is no core left"), "{}", check(1.95));

@@ -1,12 +1,31 @@
 //! N8: what is sent waits for the other side to read what came before.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::counted::Counted;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "N8",
+    on: On::Generator,
+    stage: Stage::Service,
+    title: text("A slow reader", "接收方读取太慢"),
+    sign: text(
+        "uploads or downloads stall while neither the link nor a CPU is full",
+        "上传或下载停顿，而链路与 CPU 均未满",
+    ),
+    remedy: text(
+        "find out what the service does instead of reading (too few workers, its disk, a single thread); on a long \
+            path, also net.ipv4.tcp_rmem there",
+        "查明服务为何不读取（工作线程太少、磁盘、单线程处理）；链路很长时还要看对端的 net.ipv4.tcp_rmem",
+    ),
+    experiment: text(
+        "with bodies of a few bytes throughput should rise, as they never fill the window",
+        "改用几字节的请求体，吞吐量应上升：此时连接的窗口不会满",
+    ),
+    beware: Some(text(
+        "larger buffers only delay the stall: a slow reader fills them too",
+        "加大缓冲区只是推迟停顿：读取慢的一方同样会把它填满",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text(
     "the service reads slowly: for {share} of the time spent sending to it, sending was stalled until it read more",
@@ -26,18 +45,9 @@ const EVIDENCE: Text = text(
     "{sockets} 个连接的 tcp_info（发送方）：{busy} 秒中有 {limited} 秒接收窗口已满",
 );
 const UNREAD: Text = text("; {unread} kB unread on each at the receiver", "；接收方每个连接有 {unread} kB 未读");
-const REMEDY: Text = text(
-    "find out what the service does instead of reading (too few workers, its disk, a single thread); on a long \
-        path, also net.ipv4.tcp_rmem there",
-    "查明服务为何不读取（工作线程太少、磁盘、单线程处理）；链路很长时还要看对端的 net.ipv4.tcp_rmem",
-);
 const OUR_REMEDY: Text = text(
     "give brunt more workers (-w), generate the load from more machines, or use smaller responses",
     "增加 brunt 的工作线程（-w），或用更多机器施压；或减小响应",
-);
-const EXPERIMENT: Text = text(
-    "with bodies of a few bytes throughput should rise, as they never fill the window",
-    "改用几字节的请求体，吞吐量应上升：此时连接的窗口不会满",
 );
 const OUR_EXPERIMENT: Text = text(
     "with half as many connections on the same workers, the share should fall",
@@ -53,21 +63,7 @@ const LEAST_BUSY_S: f64 = 0.5;
 /// Bytes on a connection that nobody has read, on the mean of the readings: less is what is on its way to a reader that keeps up.
 const UNREAD_LEAST: f64 = 4096.0;
 
-pub(super) const PAGE: Page = Page {
-    rule: "N8",
-    title: text("A slow reader", "接收方读取太慢"),
-    sign: text(
-        "uploads or downloads stall while neither the link nor a CPU is full",
-        "上传或下载停顿，而链路与 CPU 均未满",
-    ),
-    remedy: REMEDY,
-    beware: Some(text(
-        "larger buffers only delay the stall: a slow reader fills them too",
-        "加大缓冲区只是推迟停顿：读取慢的一方同样会把它填满",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     if !case.run.is_pressed() {
         return None;
     }
@@ -79,27 +75,25 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
 }
 
 /// The service does: what this machine sends it waits.
-fn reads_slowly(here: &Counted, service: &Counted) -> Option<Found> {
+fn reads_slowly(here: &Counted, service: &Counted) -> Option<Verdict> {
     let sent = Sent::of(here, "target.tcp")?;
     let Some(unread) = unread(service, "service.tcp") else {
-        let rtt = ("rtt", words::show::seconds(here.mean("target.tcp.rtt")? / 1e6));
-        let claim = Said::new(UNSEEN, [("share", words::show::share(sent.share)), rtt]);
-        let found = Found::new("N8", Stage::Service, Proof::Consistent, claim, sent.evidence());
-        return Some(found.then(plain(REMEDY), plain(EXPERIMENT)));
+        let rtt = ("rtt", show::seconds(here.mean("target.tcp.rtt")? / 1e6));
+        let claim = Said::new(UNSEEN, [("share", show::share(sent.share)), rtt]);
+        let found = consistent(claim, sent.evidence());
+        return Some(found);
     };
     let evidence = sent.evidence_beside(unread)?;
-    let claim = Said::new(CLAIM, [("share", words::show::share(sent.share))]);
-    let found = Found::new("N8", Stage::Service, Proof::Proved, claim, evidence);
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    let claim = Said::new(CLAIM, [("share", show::share(sent.share))]);
+    Some(proved(claim, evidence))
 }
 
 /// The generator does: what the service sends waits, and lies here.
-fn we_read_slowly(here: &Counted, service: &Counted) -> Option<Found> {
+fn we_read_slowly(here: &Counted, service: &Counted) -> Option<Verdict> {
     let sent = Sent::of(service, "service.tcp")?;
     let evidence = sent.evidence_beside(unread(here, "target.tcp")?)?;
-    let claim = Said::new(OURS, [("share", words::show::share(sent.share))]);
-    let found = Found::new("N8", Stage::Generator, Proof::Proved, claim, evidence);
-    Some(found.then(plain(OUR_REMEDY), plain(OUR_EXPERIMENT)))
+    let claim = Said::new(OURS, [("share", show::share(sent.share))]);
+    Some(proved(claim, evidence).at(Stage::Generator).remedy(OUR_REMEDY).experiment(OUR_EXPERIMENT))
 }
 
 /// Bytes that nobody had read, of each connection on the mean.
@@ -127,7 +121,7 @@ impl Sent {
 
     fn evidence(&self) -> Said {
         let facts = [
-            ("sockets", words::show::count(self.sockets as u64)),
+            ("sockets", show::count(self.sockets as u64)),
             ("limited", format!("{:.1}", self.limited_s)),
             ("busy", format!("{:.1}", self.busy_s)),
         ];
@@ -146,7 +140,6 @@ mod tests {
     use super::*;
     use crate::case::Elsewhere;
     use crate::rules::made_up::{counted, judged, run};
-    use crate::run::Run;
 
     /// Eight connections over ten seconds: busy and limited for so long in all, and so much unread on each.
     fn connections(name: &str, busy_s: f64, limited_s: f64, unread: f64) -> Counted {
@@ -164,7 +157,7 @@ mod tests {
     }
 
     fn seen(case: &Case) -> Option<(Stage, Proof)> {
-        judge(case).map(|found| (found.stage, found.proof))
+        RULE.alone(case).map(|found| (found.stage, found.proof))
     }
 
     #[test]
@@ -173,31 +166,31 @@ mod tests {
         let at_service = |unread| connections("service.tcp", 0.1, 0.0, unread);
         let slow = both(at_service(60e3), sending());
         assert_eq!(seen(&slow), Some((Stage::Service, Proof::Proved)));
-        let said = judge(&slow).unwrap().evidence(words::Lang::En);
+        let said = RULE.alone(&slow).unwrap().evidence(words::Lang::En);
         assert!(
             said.contains("8 connections") && said.contains("50.0 s of 60.0 s") && said.contains("60 kB"),
             "{said}"
         );
         assert_eq!(seen(&both(at_service(0.0), sending())), None, "all was read: the window is small by itself");
-        assert_eq!(judged(judge, |_| (), sending()), Some("consistent"), "nobody counted there");
+        assert_eq!(judged(&RULE, |_| (), sending()), Some("consistent"), "nobody counted there");
     }
 
     #[test]
     fn what_hardly_waits_or_hardly_sends_is_well() {
-        let judged_of = |busy, limited| judged(judge, |_| (), connections("target.tcp", busy, limited, 0.0));
+        let judged_of = |busy, limited| judged(&RULE, |_| (), connections("target.tcp", busy, limited, 0.0));
         assert_eq!(judged_of(60.0, 2.0), None, "3 % of it");
         assert_eq!(judged_of(0.4, 0.4), None, "next to nothing was sent");
         assert_eq!(judged_of(10.0, 7.0), None, "9 % of the time of all connections");
         assert_eq!(judged_of(20.0, 15.0), Some("consistent"));
         let kept = |run: &mut Run| run.is_open = true;
-        assert_eq!(judged(judge, kept, connections("target.tcp", 60.0, 50.0, 0.0)), None, "the rate was kept");
-        assert_eq!(judged(judge, |_| (), counted(&[])), None);
+        assert_eq!(judged(&RULE, kept, connections("target.tcp", 60.0, 50.0, 0.0)), None, "the rate was kept");
+        assert_eq!(judged(&RULE, |_| (), counted(&[])), None);
     }
 
     #[test]
     fn what_lies_unread_here_is_ours() {
         let sending = || connections("service.tcp", 60.0, 50.0, 0.0);
-        let found = judge(&both(sending(), connections("target.tcp", 0.1, 0.0, 1e6))).unwrap();
+        let found = RULE.alone(&both(sending(), connections("target.tcp", 0.1, 0.0, 1e6))).unwrap();
         assert_eq!((found.stage, found.proof, found.host.as_deref()), (Stage::Generator, Proof::Proved, Some("web1")));
         assert_eq!(seen(&both(sending(), connections("target.tcp", 0.1, 0.0, 100.0))), None, "we had read everything");
         assert_eq!(seen(&both(sending(), counted(&[]))), None, "nobody saw who reads");

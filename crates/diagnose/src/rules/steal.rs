@@ -1,11 +1,24 @@
 //! C3: the hypervisor gave the cores of this machine to others.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "C3",
+    on: On::Either,
+    stage: Stage::Generator,
+    title: text("Stolen CPU time", "CPU 时间被窃取"),
+    sign: text(
+        "on virtual machines, latency jitters at low CPU usage and varies from hour to hour",
+        "虚拟机上 CPU 使用率不高而延迟抖动，且随时段变化",
+    ),
+    remedy: text("use a host that is not overcommitted, or dedicated cores", "换用未超卖的主机或独占的核"),
+    experiment: text(
+        "at another time of day, or on another host, the same run should give different results",
+        "换个时间或主机，同样的压测结果应不同",
+    ),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text = text(
     "the hypervisor took {share} of this machine's CPU time for other machines",
@@ -13,37 +26,20 @@ const CLAIM: Text = text(
 );
 const EVIDENCE: Text =
     text("steal in /proc/stat: +{stolen} s in {span} s", "/proc/stat 中的 steal：{span} 秒内 +{stolen} 秒");
-const REMEDY: Text = text("use a host that is not overcommitted, or dedicated cores", "换用未超卖的主机或独占的核");
-const EXPERIMENT: Text = text(
-    "at another time of day, or on another host, the same run should give different results",
-    "换个时间或主机，同样的压测结果应不同",
-);
 
 /// The share of the CPU time from which on figures suffer (V7).
 const SHARE: f64 = 0.03;
 
-pub(super) const PAGE: Page = Page {
-    rule: "C3",
-    title: text("Stolen CPU time", "CPU 时间被窃取"),
-    sign: text(
-        "on virtual machines, latency jitters at low CPU usage and varies from hour to hour",
-        "虚拟机上 CPU 使用率不高而延迟抖动，且随时段变化",
-    ),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let (stolen, cores) = (case.here.rise("cpu.all.steal")? / 1e9, case.here.last("cpu.count")?);
     let span = case.here.span_s();
     let share = stolen / (span * cores);
     if !(share > SHARE && case.run.is_pressed()) {
         return None;
     }
-    let claim = Said::new(CLAIM, [("share", words::show::share(share))]);
+    let claim = Said::new(CLAIM, [("share", show::share(share))]);
     let facts = [("stolen", format!("{stolen:.1}")), ("span", format!("{span:.0}"))];
-    let found = Found::new("C3", Stage::Generator, Proof::Proved, claim, Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(proved(claim, Said::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]
@@ -54,9 +50,9 @@ mod tests {
     #[test]
     fn stolen_time_is_told() {
         let steal = |ns: f64| counted(&[("cpu.all.steal", 0.0, ns), ("cpu.count", 2.0, 2.0)]);
-        assert_eq!(judged(judge, |_| (), steal(2e9)), Some("proved"));
-        assert_eq!(judged(judge, |_| (), steal(1e8)), None);
-        assert_eq!(judged(judge, |run| run.has_pauses = true, steal(2e9)), None, "nothing was at its limit");
-        assert_eq!(judged(judge, |_| (), cores(2.0, &[])), None, "a full machine is no stolen one");
+        assert_eq!(judged(&RULE, |_| (), steal(2e9)), Some("proved"));
+        assert_eq!(judged(&RULE, |_| (), steal(1e8)), None);
+        assert_eq!(judged(&RULE, |run| run.has_pauses = true, steal(2e9)), None, "nothing was at its limit");
+        assert_eq!(judged(&RULE, |_| (), cores(2.0, &[])), None, "a full machine is no stolen one");
     }
 }

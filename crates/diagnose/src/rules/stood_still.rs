@@ -1,12 +1,28 @@
 //! S11: for a second and more the service answered nothing it was asked, and refused nothing either.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
-use crate::run::Outage;
+pub(super) const RULE: Rule = Rule {
+    rule: "S11",
+    on: On::Generator,
+    stage: Stage::Service,
+    title: text("The service stalled", "服务停顿"),
+    sign: text(
+        "for a second or more no request succeeds, though some are in flight; then it resumes, or never does",
+        "一秒或更久没有请求成功，而请求在途；之后恢复，或不再恢复",
+    ),
+    remedy: text(
+        "find out what the service and its backends did at that moment: a full GC, a checkpoint, a failover, a lock \
+            everything waits for, a paused machine or container",
+        "查明服务及其依赖当时在做什么：完全垃圾回收、checkpoint、故障切换、所有请求都在等的锁、被暂停的机器或容器",
+    ),
+    experiment: text(
+        "if it does not stall with one user, the load is the cause: `brunt -c 1 {url}`",
+        "一个用户时也应出现停顿，否则就是负载所致：`brunt -c 1 {url}`",
+    ),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text = text(
     "the service stalled from {from} to {to}: requests were in flight or failed, and none succeeded",
@@ -22,28 +38,8 @@ const EVIDENCE: Text = text(
     "no success for {length}; of {scheduled} requests, the longest successful one took {longest}, the mean was {mean}",
     "{length} 内没有成功的请求；共 {scheduled} 个请求，成功者最长 {longest}，平均 {mean}",
 );
-const REMEDY: Text = text(
-    "find out what the service and its backends did at that moment: a full GC, a checkpoint, a failover, a lock \
-        everything waits for, a paused machine or container",
-    "查明服务及其依赖当时在做什么：完全垃圾回收、checkpoint、故障切换、所有请求都在等的锁、被暂停的机器或容器",
-);
-const EXPERIMENT: Text = text(
-    "if it does not stall with one user, the load is the cause: `brunt -c 1 {url}`",
-    "一个用户时也应出现停顿，否则就是负载所致：`brunt -c 1 {url}`",
-);
 
-pub(super) const PAGE: Page = Page {
-    rule: "S11",
-    title: text("The service stalled", "服务停顿"),
-    sign: text(
-        "for a second or more no request succeeds, though some are in flight; then it resumes, or never does",
-        "一秒或更久没有请求成功，而请求在途；之后恢复，或不再恢复",
-    ),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let run = &case.run;
     // Who is not there refuses: that is another finding.
     let out = run.outage.filter(|_| super::gone::refused(case) == 0)?;
@@ -51,16 +47,15 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     let claim = match out.more {
         0 => claim,
         1 => claim.and(ONCE_MORE, []),
-        n => claim.and(MORE, [("n", words::show::count(n))]),
+        n => claim.and(MORE, [("n", show::count(n))]),
     };
     let facts = [
         ("length", moment(out.to_s - out.from_s)),
-        ("scheduled", words::show::count(run.scheduled)),
-        ("longest", words::show::seconds(run.service.longest)),
-        ("mean", words::show::seconds(run.service.mean)),
+        ("scheduled", show::count(run.scheduled)),
+        ("longest", show::seconds(run.service.longest)),
+        ("mean", show::seconds(run.service.mean)),
     ];
-    let found = Found::new("S11", Stage::Service, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("url", run.again())])))
+    Some(consistent(claim, Said::new(EVIDENCE, facts)))
 }
 
 /// What is said of an outage, with its moments as trust tells them.
@@ -76,20 +71,19 @@ fn moment(seconds: f64) -> String {
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::{Failures, Run};
 
     #[test]
     fn a_time_without_a_success_is_repeated() {
         let out = |more, to_the_end| Some(Outage { from_s: 1.4, to_s: 2.7, to_the_end, more });
         for (more, to_the_end) in [(0, false), (1, false), (3, true)] {
             let stopped = |run: &mut Run| run.outage = out(more, to_the_end);
-            assert_eq!(judged(judge, stopped, counted(&[])), Some("consistent"));
+            assert_eq!(judged(&RULE, stopped, counted(&[])), Some("consistent"));
         }
-        assert_eq!(judged(judge, |_| (), counted(&[])), None);
+        assert_eq!(judged(&RULE, |_| (), counted(&[])), None);
         let refused = |run: &mut Run| {
             run.outage = out(0, true);
             run.failures = vec![Failures { kind: "refused".into(), phase: "connect".into(), count: 9 }];
         };
-        assert_eq!(judged(judge, refused, counted(&[])), None, "nobody listened: another rule's");
+        assert_eq!(judged(&RULE, refused, counted(&[])), None, "nobody listened: another rule's");
     }
 }

@@ -1,11 +1,25 @@
 //! S8: connections stand in the accept queue, and nobody takes them.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "S8",
+    on: On::Service,
+    stage: Stage::Service,
+    title: text("Nothing accepts connections", "无人 accept"),
+    sign: text("connects succeed, then nothing arrives, and the service is idle", "建连成功后毫无响应，服务空闲"),
+    remedy: text(
+        "accept until EAGAIN if the listener is polled edge-triggered; check whether the acceptor waits for a lock, a \
+            file descriptor or a full thread pool",
+        "若以边缘触发监听，accept 要循环到 EAGAIN；检查 acceptor 是否在等锁、描述符或已满的线程池",
+    ),
+    experiment: text(
+        "with one user, the queue should be empty: `brunt -c 1 {url}`",
+        "只有一个用户时队列应为空：`brunt -c 1 {url}`",
+    ),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text = text(
     "the service does not accept connections from the queue of {listener}: every reading found at least {least} in it",
@@ -15,28 +29,11 @@ const EVIDENCE: Text = text(
     "queue length: {least} to {most} of {limit}; the service used {cores} cores",
     "队列长度：{least} 至 {most}，上限 {limit}；服务占用 {cores} 个核",
 );
-const REMEDY: Text = text(
-    "accept until EAGAIN if the listener is polled edge-triggered; check whether the acceptor waits for a lock, a \
-        file descriptor or a full thread pool",
-    "若以边缘触发监听，accept 要循环到 EAGAIN；检查 acceptor 是否在等锁、描述符或已满的线程池",
-);
-const EXPERIMENT: Text = text(
-    "with one user, the queue should be empty: `brunt -c 1 {url}`",
-    "只有一个用户时队列应为空：`brunt -c 1 {url}`",
-);
 
 /// Below so much of a core a service does nothing.
 const IDLE: f64 = 0.3;
 
-pub(super) const PAGE: Page = Page {
-    rule: "S8",
-    title: text("Nothing accepts connections", "无人 accept"),
-    sign: text("connects succeed, then nothing arrives, and the service is idle", "建连成功后毫无响应，服务空闲"),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let here = &case.here;
     let cores = here.per_s("service.all.cpu")? / 1e9;
     let (listener, least, most, limit) = here.between("listener.", ".limit").find_map(|listener| {
@@ -47,11 +44,10 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     if cores > IDLE || !case.run.is_pressed() {
         return None;
     }
-    let [least, most, limit] = [least, most, limit].map(|n| words::show::count(n as u64));
+    let [least, most, limit] = [least, most, limit].map(whole);
     let claim = Said::new(CLAIM, [("listener", listener.to_owned()), ("least", least.clone())]);
     let facts = [("least", least), ("most", most), ("limit", limit), ("cores", format!("{cores:.2}"))];
-    let found = Found::new("S8", Stage::Service, Proof::Proved, claim, Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("url", case.run.url.clone())])))
+    Some(proved(claim, Said::new(EVIDENCE, facts)).experiment_with([("url", case.run.url.clone())]))
 }
 
 #[cfg(test)]
@@ -68,8 +64,8 @@ mod tests {
                 ("service.all.cpu", 0.0, cpu * 1e10),
             ])
         };
-        assert_eq!(judged(judge, |_| (), queue(3.0, 0.01)), Some("proved"));
-        assert_eq!(judged(judge, |_| (), queue(0.0, 0.01)), None);
-        assert_eq!(judged(judge, |_| (), queue(3.0, 0.9)), None, "it works as fast as it can");
+        assert_eq!(judged(&RULE, |_| (), queue(3.0, 0.01)), Some("proved"));
+        assert_eq!(judged(&RULE, |_| (), queue(0.0, 0.01)), None);
+        assert_eq!(judged(&RULE, |_| (), queue(3.0, 0.9)), None, "it works as fast as it can");
     }
 }

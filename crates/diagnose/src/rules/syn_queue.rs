@@ -1,36 +1,32 @@
 //! N3: requests for connections were dropped before they were made, or answered with cookies.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "N3",
+    on: On::Service,
+    stage: Stage::ServerKernel,
+    title: text("SYN queue full", "半连接队列已满"),
+    sign: text("connects take a second during bursts of new connections", "新连接突发时建连耗时 1 秒"),
+    remedy: text(
+        "raise the backlog, net.core.somaxconn and net.ipv4.tcp_max_syn_backlog; leave net.ipv4.tcp_syncookies at 1",
+        "加大 backlog、net.core.somaxconn 与 net.ipv4.tcp_max_syn_backlog；net.ipv4.tcp_syncookies 保持 1",
+    ),
+    experiment: text("with keep-alive, both counters should stop rising", "使用长连接后，这两个计数应不再上升"),
+    beware: Some(text(
+        "net.ipv4.tcp_syncookies=0 makes a full queue drop silently: leave it at 1",
+        "net.ipv4.tcp_syncookies=0 会让队列满时无声丢弃：保持 1",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text("the service's machine had no room for half-open connections", "服务所在机器的半连接队列已满");
 const EVIDENCE: Text = text(
     "TcpExt TCPReqQFullDrop +{dropped}, TCPReqQFullDoCookies +{cookies}",
     "TcpExt TCPReqQFullDrop +{dropped}，TCPReqQFullDoCookies +{cookies}",
 );
-const REMEDY: Text = text(
-    "raise the backlog, net.core.somaxconn and net.ipv4.tcp_max_syn_backlog; leave net.ipv4.tcp_syncookies at 1",
-    "加大 backlog、net.core.somaxconn 与 net.ipv4.tcp_max_syn_backlog；net.ipv4.tcp_syncookies 保持 1",
-);
-const EXPERIMENT: Text =
-    text("with keep-alive, both counters should stop rising", "使用长连接后，这两个计数应不再上升");
 
-pub(super) const PAGE: Page = Page {
-    rule: "N3",
-    title: text("SYN queue full", "半连接队列已满"),
-    sign: text("connects take a second during bursts of new connections", "新连接突发时建连耗时 1 秒"),
-    remedy: REMEDY,
-    beware: Some(text(
-        "net.ipv4.tcp_syncookies=0 makes a full queue drop silently: leave it at 1",
-        "net.ipv4.tcp_syncookies=0 会让队列满时无声丢弃：保持 1",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let [dropped, cookies] =
         ["TcpExt.TCPReqQFullDrop", "TcpExt.TCPReqQFullDoCookies"].map(|name| case.here.rise(name).unwrap_or(0.0));
     if dropped + cookies <= 0.0 || !case.run.waited_to_connect() {
@@ -42,17 +38,15 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     }
     // Who was answered with a cookie could connect.
     let proof = if dropped > 0.0 { Proof::Proved } else { Proof::Consistent };
-    let [dropped, cookies] = [dropped, cookies].map(|n| words::show::count(n as u64));
+    let [dropped, cookies] = [dropped, cookies].map(whole);
     let evidence = Said::new(EVIDENCE, [("dropped", dropped), ("cookies", cookies)]);
-    let found = Found::new("N3", Stage::ServerKernel, proof, plain(CLAIM), evidence);
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(Verdict::new(proof, CLAIM, evidence))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::Run;
 
     /// This run has the sign of it.
     fn felt(run: &mut Run) {
@@ -61,19 +55,19 @@ mod tests {
 
     #[test]
     fn half_open_connections() {
-        assert_eq!(judged(judge, felt, counted(&[("TcpExt.TCPReqQFullDrop", 0.0, 4.0)])), Some("proved"));
-        assert_eq!(judged(judge, felt, counted(&[("TcpExt.TCPReqQFullDoCookies", 0.0, 4.0)])), Some("consistent"));
+        assert_eq!(judged(&RULE, felt, counted(&[("TcpExt.TCPReqQFullDrop", 0.0, 4.0)])), Some("proved"));
+        assert_eq!(judged(&RULE, felt, counted(&[("TcpExt.TCPReqQFullDoCookies", 0.0, 4.0)])), Some("consistent"));
         let accepts_slowly = [("TcpExt.TCPReqQFullDoCookies", 0.0, 4.0), ("TcpExt.ListenOverflows", 0.0, 9.0)];
         assert_eq!(
-            judged(judge, felt, counted(&accepts_slowly)),
+            judged(&RULE, felt, counted(&accepts_slowly)),
             None,
             "the accept queue is full, and this comes of it"
         );
         assert_eq!(
-            judged(judge, |_| (), counted(&[("TcpExt.TCPReqQFullDoCookies", 0.0, 4.0)])),
+            judged(&RULE, |_| (), counted(&[("TcpExt.TCPReqQFullDoCookies", 0.0, 4.0)])),
             None,
             "somebody else's: nothing of ours shows it"
         );
-        assert_eq!(judged(judge, felt, counted(&[("TcpExt.SyncookiesRecv", 0.0, 4.0)])), None);
+        assert_eq!(judged(&RULE, felt, counted(&[("TcpExt.SyncookiesRecv", 0.0, 4.0)])), None);
     }
 }

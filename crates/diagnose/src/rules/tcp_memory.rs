@@ -1,11 +1,24 @@
 //! N6: the sockets of this machine had no memory left.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "N6",
+    on: On::Either,
+    stage: Stage::ClientKernel,
+    title: text("Out of socket memory", "套接字内存耗尽"),
+    sign: text("stalls with very many connections", "连接极多时出现停顿"),
+    remedy: text(
+        "fewer connections or smaller buffers (tcp_rmem, tcp_wmem); net.ipv4.tcp_mem counts pages, not bytes",
+        "减少连接或缩小缓冲区（tcp_rmem、tcp_wmem）；net.ipv4.tcp_mem 的单位是页而非字节",
+    ),
+    experiment: text("with half the connections, both counters should stop rising", "连接数减半后，这两个计数应不再上升"),
+    beware: Some(text(
+        "net.ipv4.tcp_mem is in pages: three million of them are 12 GB",
+        "net.ipv4.tcp_mem 的单位是页：三百万页即 12 GiB",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text("this machine ran out of socket memory", "本机的套接字内存耗尽");
 const EVIDENCE: Text = text(
@@ -14,38 +27,19 @@ const EVIDENCE: Text = text(
 );
 const USED: Text =
     text("; up to {used} pages, with pressure starting at {limit}", "；最多 {used} 页，{limit} 页起即告紧张");
-const REMEDY: Text = text(
-    "fewer connections or smaller buffers (tcp_rmem, tcp_wmem); net.ipv4.tcp_mem counts pages, not bytes",
-    "减少连接或缩小缓冲区（tcp_rmem、tcp_wmem）；net.ipv4.tcp_mem 的单位是页而非字节",
-);
-const EXPERIMENT: Text =
-    text("with half the connections, both counters should stop rising", "连接数减半后，这两个计数应不再上升");
 
-pub(super) const PAGE: Page = Page {
-    rule: "N6",
-    title: text("Out of socket memory", "套接字内存耗尽"),
-    sign: text("stalls with very many connections", "连接极多时出现停顿"),
-    remedy: REMEDY,
-    beware: Some(text(
-        "net.ipv4.tcp_mem is in pages: three million of them are 12 GB",
-        "net.ipv4.tcp_mem 的单位是页：三百万页即 12 GiB",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let here = &case.here;
     let [pressed, aborted] =
         ["TcpExt.TCPMemoryPressures", "TcpExt.TCPAbortOnMemory"].map(|name| here.rise(name).unwrap_or(0.0));
     if pressed + aborted <= 0.0 {
         return None;
     }
-    let shown = |n: f64| words::show::count(n as u64);
-    let mut evidence = Said::new(EVIDENCE, [("pressed", shown(pressed)), ("aborted", shown(aborted))]);
+    let mut evidence = Said::new(EVIDENCE, [("pressed", whole(pressed)), ("aborted", whole(aborted))]);
     if let (Some(used), Some(limit)) = (here.most("sockstat.TCP.mem"), here.last("setting.tcp_mem.pressure")) {
-        evidence = evidence.and(USED, [("used", shown(used)), ("limit", shown(limit))]);
+        evidence = evidence.and(USED, [("used", whole(used)), ("limit", whole(limit))]);
     }
-    let found = Found::new("N6", Stage::ClientKernel, Proof::Proved, plain(CLAIM), evidence);
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(proved(CLAIM, evidence))
 }
 
 #[cfg(test)]
@@ -56,7 +50,7 @@ mod tests {
     #[test]
     fn memory_of_sockets() {
         let pressed = |n| counted(&[("TcpExt.TCPMemoryPressures", 1.0, 1.0 + n), ("TcpExt.PruneCalled", 0.0, 9.0)]);
-        assert_eq!(judged(judge, |_| (), pressed(2.0)), Some("proved"));
-        assert_eq!(judged(judge, |_| (), pressed(0.0)), None, "a full buffer of one socket is no shortage");
+        assert_eq!(judged(&RULE, |_| (), pressed(2.0)), Some("proved"));
+        assert_eq!(judged(&RULE, |_| (), pressed(0.0)), None, "a full buffer of one socket is no shortage");
     }
 }

@@ -1,47 +1,41 @@
 //! N4: the kernel had no room for more connections in TIME_WAIT and destroyed some at once.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
-
-const CLAIM: Text = text("this machine's TIME_WAIT table overflowed", "本机的 TIME_WAIT 连接表溢出");
-const EVIDENCE: Text = text("TcpExt TCPTimeWaitOverflow +{n}", "TcpExt TCPTimeWaitOverflow +{n}");
-const REMEDY: Text = text(
-    "use keep-alive, or raise net.ipv4.tcp_max_tw_buckets (never lower it)",
-    "使用长连接；或提高 net.ipv4.tcp_max_tw_buckets，切勿降低",
-);
-const EXPERIMENT: Text =
-    text("without --no-keepalive, the counter should stop rising", "去掉 --no-keepalive 后，该计数应不再上升");
-
-/// A run that opened fewer connections is not what filled it.
-const LEAST: u64 = 1000;
-
-pub(super) const PAGE: Page = Page {
+pub(super) const RULE: Rule = Rule {
     rule: "N4",
+    on: On::Either,
+    stage: Stage::ClientKernel,
     title: text("The TIME_WAIT table overflows", "TIME_WAIT 表溢出"),
     sign: text("odd resets when connections close at a high rate", "大量关闭连接时出现异常重置"),
-    remedy: REMEDY,
+    remedy: text(
+        "use keep-alive, or raise net.ipv4.tcp_max_tw_buckets (never lower it)",
+        "使用长连接；或提高 net.ipv4.tcp_max_tw_buckets，切勿降低",
+    ),
+    experiment: text("without --no-keepalive, the counter should stop rising", "去掉 --no-keepalive 后，该计数应不再上升"),
     beware: Some(text(
         "the kernel documentation asks not to lower tcp_max_tw_buckets",
         "内核文档要求不要调低 tcp_max_tw_buckets",
     )),
+    judge,
 };
 
-pub(super) fn judge(case: &Case) -> Option<Found> {
+const CLAIM: Text = text("this machine's TIME_WAIT table overflowed", "本机的 TIME_WAIT 连接表溢出");
+const EVIDENCE: Text = text("TcpExt TCPTimeWaitOverflow +{n}", "TcpExt TCPTimeWaitOverflow +{n}");
+
+/// A run that opened fewer connections is not what filled it.
+const LEAST: u64 = 1000;
+
+fn judge(case: &Case) -> Option<Verdict> {
     let n = case.here.rise("TcpExt.TCPTimeWaitOverflow").filter(|n| *n > 0.0 && case.run.opened >= LEAST)?;
-    let evidence = Said::new(EVIDENCE, [("n", words::show::count(n as u64))]);
-    let found = Found::new("N4", Stage::ClientKernel, Proof::Proved, plain(CLAIM), evidence);
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    let evidence = Said::new(EVIDENCE, [("n", whole(n))]);
+    Some(proved(CLAIM, evidence))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::Run;
 
     /// This run has the sign of it.
     fn felt(run: &mut Run) {
@@ -50,12 +44,12 @@ mod tests {
 
     #[test]
     fn an_overflow_within_the_window() {
-        assert_eq!(judged(judge, felt, counted(&[("TcpExt.TCPTimeWaitOverflow", 3.0, 9.0)])), Some("proved"));
+        assert_eq!(judged(&RULE, felt, counted(&[("TcpExt.TCPTimeWaitOverflow", 3.0, 9.0)])), Some("proved"));
         assert_eq!(
-            judged(judge, |_| (), counted(&[("TcpExt.TCPTimeWaitOverflow", 3.0, 9.0)])),
+            judged(&RULE, |_| (), counted(&[("TcpExt.TCPTimeWaitOverflow", 3.0, 9.0)])),
             None,
             "somebody else's: nothing of ours shows it"
         );
-        assert_eq!(judged(judge, felt, counted(&[("TcpExt.TCPTimeWaitOverflow", 9.0, 9.0)])), None);
+        assert_eq!(judged(&RULE, felt, counted(&[("TcpExt.TCPTimeWaitOverflow", 9.0, 9.0)])), None);
     }
 }

@@ -1,12 +1,24 @@
 //! C2: one worker of brunt was full while its others had little to do.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
-use crate::run::GeneratorDoubt;
+pub(super) const RULE: Rule = Rule {
+    rule: "C2",
+    on: On::Generator,
+    stage: Stage::Generator,
+    title: text("brunt workers unevenly loaded", "发压端工作线程负载不均"),
+    sign: text("brunt is at its limit while cores are idle", "发压端到达极限而 CPU 仍有空闲"),
+    remedy: text(
+        "make the number of connections (-c) a multiple of the workers, or use fewer workers (-w)",
+        "让连接数（-c）为工作线程数的整数倍，或减少工作线程（-w）",
+    ),
+    experiment: text(
+        "with {users} users, throughput should rise: `brunt -c {users} {url}`",
+        "{users} 个用户时吞吐量应上升：`brunt -c {users} {url}`",
+    ),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text = text(
     "one of brunt's {workers} workers was saturated while the others had little to do: connections are spread \
@@ -17,14 +29,6 @@ const EVIDENCE: Text = text(
     "the busiest worker used {busiest} of a core, the others {others} each",
     "最忙的工作线程占用一个核的 {busiest}，其余各 {others}",
 );
-const REMEDY: Text = text(
-    "make the number of connections (-c) a multiple of the workers, or use fewer workers (-w)",
-    "让连接数（-c）为工作线程数的整数倍，或减少工作线程（-w）",
-);
-const EXPERIMENT: Text = text(
-    "with {users} users, throughput should rise: `brunt -c {users} {url}`",
-    "{users} 个用户时吞吐量应上升：`brunt -c {users} {url}`",
-);
 
 /// The share of a core at which a worker is full, and the part of it that the others use at most.
 const FULL: f64 = 0.9;
@@ -32,15 +36,7 @@ const PART: f64 = 0.5;
 /// The share of the requests that may fail.
 const FAILED: f64 = 0.01;
 
-pub(super) const PAGE: Page = Page {
-    rule: "C2",
-    title: text("brunt workers unevenly loaded", "发压端工作线程负载不均"),
-    sign: text("brunt is at its limit while cores are idle", "发压端到达极限而 CPU 仍有空闲"),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let run = &case.run;
     if run.generator_doubt != Some(GeneratorDoubt::Busy) || run.workers < 2 || run.busiest_worker < FULL {
         return None;
@@ -54,19 +50,17 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     if others > PART * run.busiest_worker {
         return None;
     }
-    let share = |share: f64| words::show::share(share.min(1.0));
+    let share = |share: f64| show::share(share.min(1.0));
     let claim = Said::new(CLAIM, [("workers", run.workers.to_string())]);
     let evidence = Said::new(EVIDENCE, [("busiest", share(run.busiest_worker)), ("others", share(others))]);
     let users = (run.users / run.workers + 1).saturating_mul(run.workers);
-    let found = Found::new("C2", Stage::Generator, Proof::Proved, claim, evidence);
-    Some(found.then(plain(REMEDY), Said::new(EXPERIMENT, [("users", users.to_string()), ("url", run.again())])))
+    Some(proved(claim, evidence).experiment_with([("users", users.to_string())]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
-    use crate::run::{Failures, Run};
 
     #[test]
     fn one_worker_that_has_all_the_work() {
@@ -76,15 +70,15 @@ mod tests {
                 (run.busiest_worker, run.generator_cores, run.workers) = (busiest, all, workers);
             }
         };
-        assert_eq!(judged(judge, with(0.97, 1.1, 2), counted(&[])), Some("proved"));
-        assert_eq!(judged(judge, with(0.97, 1.9, 2), counted(&[])), None, "both are full");
-        assert_eq!(judged(judge, with(0.97, 0.97, 1), counted(&[])), None, "there is only one");
-        assert_eq!(judged(judge, with(0.5, 0.6, 2), counted(&[])), None, "it had time");
+        assert_eq!(judged(&RULE, with(0.97, 1.1, 2), counted(&[])), Some("proved"));
+        assert_eq!(judged(&RULE, with(0.97, 1.9, 2), counted(&[])), None, "both are full");
+        assert_eq!(judged(&RULE, with(0.97, 0.97, 1), counted(&[])), None, "there is only one");
+        assert_eq!(judged(&RULE, with(0.5, 0.6, 2), counted(&[])), None, "it had time");
         let turned_away = |run: &mut Run| {
             with(0.97, 1.1, 2)(run);
             run.failures = vec![Failures { count: 5_000, ..Failures::default() }];
         };
-        assert_eq!(judged(judge, turned_away, counted(&[])), None, "it is full of what fails");
+        assert_eq!(judged(&RULE, turned_away, counted(&[])), None, "it is full of what fails");
         let waiting = |failed: u64| {
             move |run: &mut Run| {
                 with(0.97, 1.1, 2)(run);
@@ -92,7 +86,7 @@ mod tests {
                 run.failures = vec![Failures { count: failed, ..Failures::default() }];
             }
         };
-        assert_eq!(judged(judge, waiting(540), counted(&[])), None, "the users of the others are turned away");
-        assert_eq!(judged(judge, waiting(3), counted(&[])), Some("proved"), "a few that failed on the way");
+        assert_eq!(judged(&RULE, waiting(540), counted(&[])), None, "the users of the others are turned away");
+        assert_eq!(judged(&RULE, waiting(3), counted(&[])), Some("proved"), "a few that failed on the way");
     }
 }

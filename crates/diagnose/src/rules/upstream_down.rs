@@ -1,22 +1,30 @@
 //! P5: the service behind the proxy refused or closed connections.
 
-use words::text::{Text, text};
+use super::*;
 
-use super::logged;
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "P5",
+    on: On::Generator,
+    stage: Stage::Proxy,
+    title: text("The upstream refuses", "上游拒绝连接"),
+    sign: text(
+        "502 and 503 from a proxy; needs --watch-log on its error log",
+        "代理返回 502、503；需要用 --watch-log 指定其错误日志",
+    ),
+    remedy: text(
+        "check the service: refused means its process is down or its queue is full, «prematurely closed» means a crash \
+            or an idle timeout shorter than the proxy's, «no live upstreams» is what max_fails turns either into",
+        "检查后端服务：refused 表示进程未运行或队列已满；prematurely closed 表示崩溃或空闲超时短于代理；no live upstreams 是 max_fails 触发的结果",
+    ),
+    experiment: text(
+        "the same load sent directly to the service, bypassing the proxy, should fail too",
+        "绕过代理直接对后端施加同样的负载，也应失败",
+    ),
+    beware: None,
+    judge,
+};
 
 const CLAIM: Text = text("the proxy could not reach the service behind it", "代理无法连接其后端服务");
-const REMEDY: Text = text(
-    "check the service: refused means its process is down or its queue is full, «prematurely closed» means a crash \
-        or an idle timeout shorter than the proxy's, «no live upstreams» is what max_fails turns either into",
-    "检查后端服务：refused 表示进程未运行或队列已满；prematurely closed 表示崩溃或空闲超时短于代理；no live upstreams 是 max_fails 触发的结果",
-);
-const EXPERIMENT: Text = text(
-    "the same load sent directly to the service, bypassing the proxy, should fail too",
-    "绕过代理直接对后端施加同样的负载，也应失败",
-);
 
 /// The counts of its messages, and what stands in the log; the first that rose is the evidence.
 const SIGNS: [(&str, &str); 3] = [
@@ -25,22 +33,8 @@ const SIGNS: [(&str, &str); 3] = [
     ("no_live_upstreams", "no live upstreams"),
 ];
 
-pub(super) const PAGE: Page = Page {
-    rule: "P5",
-    title: text("The upstream refuses", "上游拒绝连接"),
-    sign: text(
-        "502 and 503 from a proxy; needs --watch-log on its error log",
-        "代理返回 502、503；需要用 --watch-log 指定其错误日志",
-    ),
-    remedy: REMEDY,
-    beware: None,
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
-    let (lines, text) = SIGNS.iter().find_map(|(name, text)| Some((logged::lines(case, name)?, text)))?;
-    let evidence = logged::evidence(lines, text);
-    let found = Found::new("P5", Stage::Proxy, Proof::Proved, plain(CLAIM), evidence);
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+fn judge(case: &Case) -> Option<Verdict> {
+    logged::found(case, CLAIM, &SIGNS)
 }
 
 #[cfg(test)]
@@ -49,6 +43,6 @@ mod tests {
 
     #[test]
     fn its_lines_in_the_log() {
-        SIGNS.iter().for_each(|(name, _)| logged::tried(judge, name));
+        SIGNS.iter().for_each(|(name, _)| logged::tried(&RULE, name));
     }
 }

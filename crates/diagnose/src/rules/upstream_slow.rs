@@ -1,19 +1,30 @@
 //! P6: the service behind the proxy did not answer in time.
 
-use words::text::{Text, text};
+use super::*;
 
-use super::logged;
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "P6",
+    on: On::Generator,
+    stage: Stage::Proxy,
+    title: text("Upstream too slow for the proxy", "上游响应超时"),
+    sign: text(
+        "504 from a proxy after a round number of seconds; needs --watch-log on its error log",
+        "代理在整数秒后返回 504；需要用 --watch-log 指定其错误日志",
+    ),
+    remedy: text(
+        "find out what the service is waiting for; while connecting, it is its accept queue",
+        "找出后端在等待什么；若发生在建连阶段，则是其监听队列",
+    ),
+    experiment: text("at half the load, the message should be gone", "负载减半后，该消息应消失"),
+    beware: Some(text(
+        "a longer proxy_read_timeout turns errors into a queue",
+        "调大 proxy_read_timeout 只会把错误变成排队",
+    )),
+    judge,
+};
 
 const CLAIM: Text =
     text("the service behind the proxy did not respond within the proxy's timeout", "后端服务未在代理的超时时间内响应");
-const REMEDY: Text = text(
-    "find out what the service is waiting for; while connecting, it is its accept queue",
-    "找出后端在等待什么；若发生在建连阶段，则是其监听队列",
-);
-const EXPERIMENT: Text = text("at half the load, the message should be gone", "负载减半后，该消息应消失");
 
 /// The counts of its messages, and what stands in the log.
 const SIGNS: [(&str, &str); 2] = [
@@ -21,25 +32,8 @@ const SIGNS: [(&str, &str); 2] = [
     ("upstream_timeout", "upstream timed out"),
 ];
 
-pub(super) const PAGE: Page = Page {
-    rule: "P6",
-    title: text("Upstream too slow for the proxy", "上游响应超时"),
-    sign: text(
-        "504 from a proxy after a round number of seconds; needs --watch-log on its error log",
-        "代理在整数秒后返回 504；需要用 --watch-log 指定其错误日志",
-    ),
-    remedy: REMEDY,
-    beware: Some(text(
-        "a longer proxy_read_timeout turns errors into a queue",
-        "调大 proxy_read_timeout 只会把错误变成排队",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
-    let (lines, text) = SIGNS.iter().find_map(|(name, text)| Some((logged::lines(case, name)?, text)))?;
-    let evidence = logged::evidence(lines, text);
-    let found = Found::new("P6", Stage::Proxy, Proof::Proved, plain(CLAIM), evidence);
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+fn judge(case: &Case) -> Option<Verdict> {
+    logged::found(case, CLAIM, &SIGNS)
 }
 
 #[cfg(test)]
@@ -48,6 +42,6 @@ mod tests {
 
     #[test]
     fn its_lines_in_the_log() {
-        SIGNS.iter().for_each(|(name, _)| logged::tried(judge, name));
+        SIGNS.iter().for_each(|(name, _)| logged::tried(&RULE, name));
     }
 }

@@ -1,11 +1,27 @@
 //! S9: the service's machine waited for its disks.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "S9",
+    on: On::Service,
+    stage: Stage::Dependency,
+    title: text("Waiting for disks", "等待磁盘"),
+    sign: text(
+        "latency grows with writes while the CPU is idle; a log line per request is a write too",
+        "CPU 空闲，延迟随写入增长；每个请求写一行日志也是写入",
+    ),
+    remedy: text(
+        "buffer per-request writes (access_log … buffer=64k flush=1s), group commits, or use a faster disk",
+        "缓冲每个请求的写入（access_log … buffer=64k flush=1s）、合并提交，或换用更快的磁盘",
+    ),
+    experiment: text("with logging turned off for one run, throughput should rise", "关闭日志再测一次，吞吐量应上升"),
+    beware: Some(text(
+        "access_log off hides the cost instead of reducing it: buffer the log",
+        "关闭 access_log 只是掩盖代价：应缓冲日志",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text(
     "work waited for the disk {share} of the time, while the CPU had headroom",
@@ -15,31 +31,11 @@ const EVIDENCE: Text = text(
     "/proc/pressure/io: some +{waited} s in {span} s; {busy} of {cores} cores busy",
     "/proc/pressure/io：{span} 秒内 some +{waited} 秒；{cores} 个核中 {busy} 个繁忙",
 );
-const REMEDY: Text = text(
-    "buffer per-request writes (access_log … buffer=64k flush=1s), group commits, or use a faster disk",
-    "缓冲每个请求的写入（access_log … buffer=64k flush=1s）、合并提交，或换用更快的磁盘",
-);
-const EXPERIMENT: Text =
-    text("with logging turned off for one run, throughput should rise", "关闭日志再测一次，吞吐量应上升");
 
 /// The share of the time from which on it may be the limit.
 const SHARE: f64 = 0.25;
 
-pub(super) const PAGE: Page = Page {
-    rule: "S9",
-    title: text("Waiting for disks", "等待磁盘"),
-    sign: text(
-        "latency grows with writes while the CPU is idle; a log line per request is a write too",
-        "CPU 空闲，延迟随写入增长；每个请求写一行日志也是写入",
-    ),
-    remedy: REMEDY,
-    beware: Some(text(
-        "access_log off hides the cost instead of reducing it: buffer the log",
-        "关闭 access_log 只是掩盖代价：应缓冲日志",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     let (run, here) = (&case.run, &case.here);
     let waited = here.rise("psi.io.some")? / 1e6;
     let (busy, cores) = here.busy_cores()?;
@@ -49,15 +45,14 @@ pub(super) fn judge(case: &Case) -> Option<Found> {
     if !(share > SHARE && busy < 0.8 * cores && service > 0.0 && run.is_pressed()) {
         return None;
     }
-    let claim = Said::new(CLAIM, [("share", words::show::share(share))]);
+    let claim = Said::new(CLAIM, [("share", show::share(share))]);
     let facts = [
         ("waited", format!("{waited:.1}")),
         ("span", format!("{:.0}", here.span_s())),
         ("busy", format!("{busy:.2}")),
         ("cores", format!("{cores:.0}")),
     ];
-    let found = Found::new("S9", Stage::Dependency, Proof::Consistent, claim, Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    Some(consistent(claim, Said::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]
@@ -69,8 +64,8 @@ mod tests {
     fn pressure_of_disks_beside_an_idle_cpu() {
         let with =
             |waited: f64, busy: f64| cores(busy, &[("psi.io.some", 0.0, waited * 1e6), ("service.all.cpu", 0.0, 1e9)]);
-        assert_eq!(judged(judge, |_| (), with(6.0, 0.5)), Some("consistent"));
-        assert_eq!(judged(judge, |_| (), with(0.5, 0.5)), None);
-        assert_eq!(judged(judge, |_| (), with(6.0, 2.0)), None, "the CPU is full");
+        assert_eq!(judged(&RULE, |_| (), with(6.0, 0.5)), Some("consistent"));
+        assert_eq!(judged(&RULE, |_| (), with(0.5, 0.5)), None);
+        assert_eq!(judged(&RULE, |_| (), with(6.0, 2.0)), None, "the CPU is full");
     }
 }

@@ -1,12 +1,32 @@
 //! D5: questions walk over whole tables of the database, where an index would lead to the rows.
 
-use words::Said;
-use words::text::{Text, text};
+use super::*;
 
-use crate::case::Case;
-use crate::counted::Counted;
-use crate::found::{Found, Proof, Stage, plain};
-use crate::pages::Page;
+pub(super) const RULE: Rule = Rule {
+    rule: "D5",
+    on: On::Generator,
+    stage: Stage::Service,
+    title: text("A missing index", "缺少索引"),
+    sign: text(
+        "a few queries per second saturate the database's cores; needs --watch \
+            mysql=mysql://USER:PASSWORD@HOST:PORT or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
+        "每秒查询不多，数据库 CPU 却已占满；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT 或 postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
+    ),
+    remedy: text(
+        "EXPLAIN the statements of the run, and add an index on the condition columns of those showing type ALL (MySQL) \
+            or Seq Scan (PostgreSQL)",
+        "对压测的语句执行 EXPLAIN，为 type 是 ALL（MySQL）或含 Seq Scan（PostgreSQL）的语句在条件列上建立索引",
+    ),
+    experiment: text(
+        "by primary key, the same number of rows should come back much faster, and the counter should stop rising",
+        "按主键取同样多的行应快得多，且该计数不再增加",
+    ),
+    beware: Some(text(
+        "statements that aggregate a whole table scan it on purpose: store the aggregates instead",
+        "汇总整表的语句本来就要全表扫描：应改为保存汇总结果",
+    )),
+    judge,
+};
 
 const CLAIM: Text = text(
     "the database scans {each} rows per query: an index is missing",
@@ -25,44 +45,20 @@ const TABLES: Text = text(
         transactions (pg_stat_database)",
     "pg_stat_user_tables：pg_stat_database 的 {transactions} 个事务期间，{scans} 次顺序扫描使 seq_tup_read 增加 {rows}（{rate}/s）",
 );
-const REMEDY: Text = text(
-    "EXPLAIN the statements of the run, and add an index on the condition columns of those showing type ALL (MySQL) \
-        or Seq Scan (PostgreSQL)",
-    "对压测的语句执行 EXPLAIN，为 type 是 ALL（MySQL）或含 Seq Scan（PostgreSQL）的语句在条件列上建立索引",
-);
-const EXPERIMENT: Text = text(
-    "by primary key, the same number of rows should come back much faster, and the counter should stop rising",
-    "按主键取同样多的行应快得多，且该计数不再增加",
-);
 
 /// Rows walked over for a question: small tables are walked over on purpose.
 const EACH: f64 = 1000.0;
 /// Rows a second from which on that is work: a core walks over some ten million.
 const RATE: f64 = 500_000.0;
 
-pub(super) const PAGE: Page = Page {
-    rule: "D5",
-    title: text("A missing index", "缺少索引"),
-    sign: text(
-        "a few queries per second saturate the database's cores; needs --watch \
-            mysql=mysql://USER:PASSWORD@HOST:PORT or postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
-        "每秒查询不多，数据库 CPU 却已占满；需要 --watch mysql=mysql://USER:PASSWORD@HOST:PORT 或 postgres=postgres://USER:PASSWORD@HOST:PORT/DATABASE",
-    ),
-    remedy: REMEDY,
-    beware: Some(text(
-        "statements that aggregate a whole table scan it on purpose: store the aggregates instead",
-        "汇总整表的语句本来就要全表扫描：应改为保存汇总结果",
-    )),
-};
-
-pub(super) fn judge(case: &Case) -> Option<Found> {
+fn judge(case: &Case) -> Option<Verdict> {
     if !case.run.is_pressed() {
         return None;
     }
     case.told("mysql.").find_map(found).or_else(|| case.told("postgres.").find_map(walked))
 }
 
-fn walked(postgres: &Counted) -> Option<Found> {
+fn walked(postgres: &Counted) -> Option<Verdict> {
     const ROWS: &str = "postgres.tables.seq_tup_read";
     let (rows, rate) = (postgres.rise(ROWS)?, postgres.per_s(ROWS)?);
     let [committed, rolled_back] =
@@ -71,30 +67,26 @@ fn walked(postgres: &Counted) -> Option<Found> {
     if rows < EACH * transactions || rate < RATE {
         return None;
     }
-    let shown = |n: f64| words::show::count(n as u64);
     let facts = [
-        ("rows", shown(rows)),
-        ("rate", shown(rate)),
-        ("scans", shown(postgres.rise("postgres.tables.seq_scan").unwrap_or(0.0))),
-        ("transactions", shown(transactions)),
+        ("rows", whole(rows)),
+        ("rate", whole(rate)),
+        ("scans", whole(postgres.rise("postgres.tables.seq_scan").unwrap_or(0.0))),
+        ("transactions", whole(transactions)),
     ];
-    let claim = Said::new(WALKED, [("each", shown(rows / transactions))]);
-    let found = Found::new("D5", Stage::Service, Proof::Proved, claim, Said::new(TABLES, facts));
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    let claim = Said::new(WALKED, [("each", whole(rows / transactions))]);
+    Some(proved(claim, Said::new(TABLES, facts)))
 }
 
-fn found(mysql: &Counted) -> Option<Found> {
+fn found(mysql: &Counted) -> Option<Verdict> {
     let rows = mysql.rise("mysql.Handler_read_rnd_next")?;
     let rate = mysql.per_s("mysql.Handler_read_rnd_next")?;
     let questions = mysql.rise("mysql.Questions")?.max(1.0);
     if rows < EACH * questions || rate < RATE {
         return None;
     }
-    let shown = |n: f64| words::show::count(n as u64);
-    let claim = Said::new(CLAIM, [("each", shown(rows / questions))]);
-    let facts = [("rows", shown(rows)), ("rate", shown(rate)), ("questions", shown(questions))];
-    let found = Found::new("D5", Stage::Service, Proof::Proved, claim, Said::new(EVIDENCE, facts));
-    Some(found.then(plain(REMEDY), plain(EXPERIMENT)))
+    let claim = Said::new(CLAIM, [("each", whole(rows / questions))]);
+    let facts = [("rows", whole(rows)), ("rate", whole(rate)), ("questions", whole(questions))];
+    Some(proved(claim, Said::new(EVIDENCE, facts)))
 }
 
 #[cfg(test)]
@@ -109,10 +101,10 @@ mod tests {
 
     #[test]
     fn tables_that_are_walked_over() {
-        assert_eq!(judged_told(judge, |_| (), walked(1000.0, 1e8)), Some("proved"));
-        assert_eq!(judged_told(judge, |_| (), walked(1e5, 1e7)), None, "a hundred rows each");
-        assert_eq!(judged_told(judge, |_| (), walked(20.0, 40_000.0)), None, "what asking for counters takes");
-        assert_eq!(judged_told(judge, |run| run.is_open = true, walked(1000.0, 1e8)), None, "the rate was kept");
+        assert_eq!(judged_told(&RULE, |_| (), walked(1000.0, 1e8)), Some("proved"));
+        assert_eq!(judged_told(&RULE, |_| (), walked(1e5, 1e7)), None, "a hundred rows each");
+        assert_eq!(judged_told(&RULE, |_| (), walked(20.0, 40_000.0)), None, "what asking for counters takes");
+        assert_eq!(judged_told(&RULE, |run| run.is_open = true, walked(1000.0, 1e8)), None, "the rate was kept");
     }
 
     /// The same of PostgreSQL.
@@ -127,11 +119,11 @@ mod tests {
 
     #[test]
     fn tables_of_postgres_that_are_walked_over() {
-        assert_eq!(judged_told(judge, |_| (), scanned(1000.0, 1e8)), Some("proved"));
-        assert_eq!(judged_told(judge, |_| (), scanned(1e5, 1e7)), None, "a hundred rows each");
-        assert_eq!(judged_told(judge, |_| (), scanned(40.0, 100_000.0)), None, "a little work beside");
-        assert_eq!(judged_told(judge, |run| run.is_open = true, scanned(1000.0, 1e8)), None, "the rate was kept");
+        assert_eq!(judged_told(&RULE, |_| (), scanned(1000.0, 1e8)), Some("proved"));
+        assert_eq!(judged_told(&RULE, |_| (), scanned(1e5, 1e7)), None, "a hundred rows each");
+        assert_eq!(judged_told(&RULE, |_| (), scanned(40.0, 100_000.0)), None, "a little work beside");
+        assert_eq!(judged_told(&RULE, |run| run.is_open = true, scanned(1000.0, 1e8)), None, "the rate was kept");
         let dropped = counted(&[("postgres.tables.seq_tup_read", 1e8, 5.0)]);
-        assert_eq!(judged_told(judge, |_| (), dropped), None, "a table that is gone took its counts along");
+        assert_eq!(judged_told(&RULE, |_| (), dropped), None, "a table that is gone took its counts along");
     }
 }

@@ -1,6 +1,6 @@
 //! What a report says in words, in one language: the page has them in both.
 
-use diagnose::pages::{Page, pages};
+use diagnose::{Rule, rules};
 use serde_json::{Value, json};
 
 use crate::formats::text::{accounts, figures, head};
@@ -66,10 +66,10 @@ fn told(summary: &Summary, lang: Lang) -> Vec<Value> {
 
 /// The pages of the rules that found something.
 fn explained(summary: &Summary, lang: Lang) -> Value {
-    let found = |page: &&Page| summary.limits.found.iter().any(|found| found.rule == page.rule);
+    let found = |rule: &&Rule| summary.limits.found.iter().any(|found| found.rule == rule.rule);
     let page =
-        |page: &Page| json!({ "rule": page.rule, "title": lang.of(page.title), "paragraphs": page.paragraphs(lang) });
-    pages().filter(found).map(page).collect()
+        |rule: &Rule| json!({ "rule": rule.rule, "title": lang.of(rule.title), "paragraphs": rule.paragraphs(lang) });
+    rules().filter(found).map(page).collect()
 }
 
 /// Of each sort of failure, in the order of the report: what it is called, what helps, and what is known of its example.
