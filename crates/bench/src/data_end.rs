@@ -39,7 +39,7 @@ pub fn iterations(
         let asked = only(asked, &scenario.flow.urls());
         // Who only pauses has nothing to prepare.
         let prepared = if asked.urls.is_empty() { None } else { Some(protocol.prepare(&asked)?) };
-        Ok(prepared.and_then(|prepared| prepared.requests_at_most()))
+        Ok(prepared.and_then(|prepared| prepared.prepared().requests_at_most))
     };
     plan.scenarios.iter().map(rows).collect()
 }

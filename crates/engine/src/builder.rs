@@ -93,11 +93,11 @@ impl WorkerBuilder<'_> {
             timeout: plan.timeout,
             connect_timeout: plan.connect_timeout,
             queue: (QUEUE / u64::from(self.share.of)).max(QUEUE_OF_ONE),
-            one_shot: self.dialogue.one_exchange_per_connection(),
-            shared: self.dialogue.exchanges_per_connection().max(1),
+            one_shot: self.dialogue.prepared().one_exchange_per_connection,
+            shared: self.dialogue.prepared().exchanges_per_connection.max(1),
             per_user: match plan.load.is_open() {
                 true => 1,
-                false => self.dialogue.exchanges_per_user().max(1),
+                false => self.dialogue.prepared().exchanges_per_user.max(1),
             },
         }
     }
@@ -149,7 +149,7 @@ impl WorkerBuilder<'_> {
             return Box::new(self.requests.seeded(seed).again(think));
         }
         let requests: Vec<(f64, u32)> = self.dialogue.requests().iter().map(|r| (r.weight, r.origin as u32)).collect();
-        let silent = self.dialogue.silent();
+        let silent = self.dialogue.prepared().silent;
         let own = OwnConnections::new(self.dialogue.origins().len(), &requests, silent, seed).thinking(think);
         Box::new(if plan.hold.is_some() { own.once() } else { own })
     }
@@ -213,7 +213,7 @@ impl WorkerBuilder<'_> {
         let cut_at = course.ends().map(|end| since_start(end.saturating_add(scenario.graceful_stop)));
         let bounds = Bounds {
             quota: course.iterations(),
-            rows_once: self.dialogue.requests_at_most().is_some(),
+            rows_once: self.dialogue.prepared().requests_at_most.is_some(),
             each: scenario.iterations_per_user,
             start_rate: scenario.spawn_rate.map(|rate| rate / f64::from(self.share.of)),
             most: scenario.max_users.map(|most| course.share().of_total(u64::from(most)) as u32),
@@ -236,7 +236,7 @@ impl WorkerBuilder<'_> {
             false => Users::new(load, *warmup, self.share).of_requests(total),
         });
         let start_rate = self.setup.plan.connect_rate.map(|rate| rate / f64::from(self.share.of));
-        let rows_once = self.dialogue.requests_at_most().is_some();
+        let rows_once = self.dialogue.prepared().requests_at_most.is_some();
         let bounds = Bounds { quota, start_rate, rows_once, ..Bounds::default() };
         Source::new(schedule, VirtualUsers::new(profile, 0), self.scenario(seed), bounds)
     }
@@ -251,7 +251,13 @@ impl WorkerBuilder<'_> {
     fn fills(&self, limits: &Limits, seed: u64) -> FillSource {
         let plan = &self.setup.plan;
         let numbers = load::numbers(plan, self.share);
-        let fills = FillSource::new(self.share, limits.per_user, (seed, plan.seed), numbers, self.dialogue.has_slots());
+        let fills = FillSource::new(
+            self.share,
+            limits.per_user,
+            (seed, plan.seed),
+            numbers,
+            self.dialogue.prepared().has_slots,
+        );
         let course = |number| Course::of(plan, number, self.share);
         let courses = (0..plan.scenarios.len()).filter_map(course);
         let scenarios: Vec<_> = courses.map(|course| (course.share(), course.numbers())).collect();
@@ -280,7 +286,7 @@ impl WorkerBuilder<'_> {
             lookups,
             flights: Flights::new(limits.timeout, now, self.fills(&limits, seed))
                 .timing_apart(&own_timeouts(plan), now),
-            memories: (self.dialogue.remembers() || plan.has_flows()).then(|| self.memories()),
+            memories: (self.dialogue.prepared().remembers || plan.has_flows()).then(|| self.memories()),
             held: self.fixed.then(held),
             heartbeats: plan.heartbeat.map(|interval| Heartbeats::new(interval, limits.start)),
             arrive: source.all_mut().iter_mut().map(|source| source.users().arrive()).collect(),
@@ -315,7 +321,7 @@ fn traces(dialogue: &dyn Dialogue, share: Option<f64>) -> bool {
     let belongs = |request: &wire::Request| {
         dialogue.trace(request, &fill).is_some() || share.is_some() && dialogue.says_no_trace(request)
     };
-    dialogue.has_slots() && dialogue.requests().iter().any(|one| belongs(&one.request))
+    dialogue.prepared().has_slots && dialogue.requests().iter().any(|one| belongs(&one.request))
 }
 
 /// Of the users of each scenario: which values last as long as they do.

@@ -419,7 +419,7 @@ impl<'a> Conversation<'a> {
             let memory = self.one_shot.memory;
             let (request, memory) = (self.requests[self.asked], memory.borrow());
             let filled = Fill { values: &memory.values, ..fill };
-            let sent = match self.one_shot.dialogue.remembers() {
+            let sent = match self.one_shot.dialogue.prepared().remembers {
                 false => self.links.submit(self.conn, id, request, &filled),
                 true => self.links.submit_with(self.conn, id, request, &filled, &memory),
             };

@@ -121,7 +121,7 @@ impl<N: Network> Links<N> {
         timeout: Nanos,
         (seeds, fills): (Rng, FillSource),
     ) -> Links<N> {
-        let once = dialogue.one_exchange_per_connection();
+        let once = dialogue.prepared().one_exchange_per_connection;
         let openings = Openings::new(timeout, net.now());
         Links {
             net,
@@ -314,7 +314,7 @@ impl<N: Network> Links<N> {
     fn secure(&mut self, conn: u32, origin: &Origin, outer: bool, now: Nanos) -> Result<Step, Cut> {
         let c = &mut self.conns[conn as usize];
         (c.stage, c.since) = (Stage::Handshaking, now);
-        let alpn = if outer { self.dialogue.alpn_of(origin) } else { &[] };
+        let alpn = if outer { self.dialogue.alpn(origin) } else { &[] };
         let channel = self.security.client(origin, alpn);
         let mut channel = channel.map_err(|why| Cut { kind: FaultKind::Tls, why })?;
         channel.start(&mut self.cipher);

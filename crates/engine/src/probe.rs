@@ -156,7 +156,7 @@ fn follow<'a>(
     probe: &mut FirstAnswer,
     told: &mut Transcript,
 ) -> Result<(), Trouble> {
-    let Some(request) = request.filter(|_| !d.silent()) else {
+    let Some(request) = request.filter(|_| !d.prepared().silent) else {
         return exchange(d, way, (&d.origins()[0], None, way.setup.plan.timeout), probe, told).map(drop);
     };
     let patience = way.patience(request);
@@ -280,7 +280,7 @@ fn append(told: &mut Vec<u8>, more: Vec<u8>) {
 /// Which one failed and why.
 pub(crate) fn before(d: &Arc<dyn Dialogue>, setup: &Setup, stop: &Stop) -> Result<(), OneShotFailure> {
     let one_shots = OneShots { setup, stop, patience: BEFORE, until: Nanos::MAX, until_failure: true };
-    one_shots.run(d, d.before()).map_or(Ok(()), Err)
+    one_shots.run(d, &d.prepared().before).map_or(Ok(()), Err)
 }
 
 /// Sends the requests that a plan asks for once after the run, also where it was interrupted; the first that failed, in a
@@ -289,7 +289,7 @@ pub(crate) fn after(d: &Arc<dyn Dialogue>, setup: &Setup, stop: &Stop, within: O
     // The stop that ended the run is no reason to leave what it made behind.
     let stop = if stop.requested() { &Stop::default() } else { stop };
     let until = within.map_or(Nanos::MAX, |within| Clock.now() + within);
-    let failed = OneShots { setup, stop, patience: AFTER, until, until_failure: false }.run(d, d.after());
+    let failed = OneShots { setup, stop, patience: AFTER, until, until_failure: false }.run(d, &d.prepared().after);
     failed.map(|failure| if stop.requested() { AfterFailure::Interrupted } else { AfterFailure::Failed(failure.why) })
 }
 

@@ -75,7 +75,7 @@ impl PreparedRun {
 
     /// True where nothing is said: connections are opened and held.
     pub fn silent(&self) -> bool {
-        self.dialogue.silent()
+        self.dialogue.prepared().silent
     }
 
     /// Where the plan has more connections than the descriptor tables of a run hold: how many it has, and how many they hold.
@@ -99,14 +99,14 @@ impl PreparedRun {
         self.checks.as_ref().map_or(&[], |checks| checks.names())
     }
 
-    /// As [`Dialogue::by_order`].
+    /// As [`wire::Prepared::by_order`].
     pub fn by_order(&self) -> Option<ByOrder> {
-        self.dialogue.by_order()
+        self.dialogue.prepared().by_order
     }
 
-    /// As [`Dialogue::requests_at_most`].
+    /// As [`wire::Prepared::requests_at_most`].
     pub fn requests_at_most(&self) -> Option<u64> {
-        self.dialogue.requests_at_most()
+        self.dialogue.prepared().requests_at_most
     }
 
     /// Sends the first request once, alone, and tells what came back; gives up when a stop is asked for.
@@ -178,7 +178,7 @@ impl PreparedRun {
         let tables = self.tables(plan);
         let (backend, missed) = self.backend(plan);
         let mut started = started(setup, backend.name(), tables.workers);
-        started.silent = Some(self.dialogue.silent());
+        started.silent = Some(self.dialogue.prepared().silent);
         started.names = self.dialogue.names().list().to_vec();
         started.around = names_around(plan, &*self.dialogue);
         started.checks = self.check_names().to_vec();
@@ -291,10 +291,14 @@ fn names_around(plan: &Plan, dialogue: &dyn Dialogue) -> Vec<u16> {
 fn connections(plan: &Plan, dialogue: &dyn Dialogue) -> u64 {
     let of = |load: &Load, max_connections: u32| match load {
         Load::Closed { .. } => {
-            let each =
-                plan.flows().map(|(_, flow)| flow.at_once()).max().unwrap_or(1).max(dialogue.exchanges_per_user());
+            let each = plan
+                .flows()
+                .map(|(_, flow)| flow.at_once())
+                .max()
+                .unwrap_or(1)
+                .max(dialogue.prepared().exchanges_per_user);
             let in_flight = load.peak().round() as u64 * u64::from(each.max(1));
-            in_flight.div_ceil(u64::from(dialogue.exchanges_per_connection().max(1)))
+            in_flight.div_ceil(u64::from(dialogue.prepared().exchanges_per_connection.max(1)))
         }
         Load::Open { .. } => u64::from(max_connections),
     };

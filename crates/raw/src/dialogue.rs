@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, RequestList, Session,
-    Weighted,
+    Asked, ByOrder, Complaint, Dialogue, Established, Fill, Memory, Names, OptionSpec, Origin, Prepared, Protocol,
+    Session, Weighted,
 };
 
 use super::options;
@@ -66,17 +66,21 @@ impl Protocol for Raw {
         let all = requests.iter().map(|weighted| &*weighted.request).chain(before.iter().chain(&after));
         let counts = all.into_iter().any(|request| request.template.is_numbered());
         rules.beside = rules.beside.counting(counts);
-        let end = requests.iter().filter_map(|weighted| weighted.request.template.end()).min();
         let handles = |requests: Vec<Request>| requests.into_iter().map(wire::Request::shared).collect();
-        Ok(Arc::new(RawDialogue {
-            requests,
-            end,
-            names,
-            origins,
+        let by_order = rules.datagrams && !rules.one_way && rules.matched.is_none();
+        let prepared = Prepared {
             before: handles(before),
             after: handles(after),
-            rules: Arc::new(rules),
-        }))
+            has_slots: true,
+            counts_messages: true,
+            one_exchange_per_connection: rules.one_shot,
+            exchanges_per_connection: rules.pipeline as u32,
+            exchanges_per_user: rules.pipeline as u32,
+            by_order: by_order.then_some(ByOrder::Datagrams),
+            requests_at_most: requests.iter().filter_map(|weighted| weighted.request.template.end()).min(),
+            ..Prepared::new(requests, origins, names)
+        };
+        Ok(Arc::new(RawDialogue { prepared, rules: Arc::new(rules) }))
     }
 }
 
@@ -122,72 +126,20 @@ fn origin(text: &str) -> Result<Origin, Complaint> {
 /// Everything a run will say.
 #[derive(Debug)]
 pub struct RawDialogue {
-    requests: Vec<Weighted<Request>>,
-    names: Names,
-    origins: Vec<Origin>,
-    /// After how many requests their data is at its end.
-    end: Option<u64>,
-    before: Vec<Arc<wire::Request>>,
-    after: Vec<Arc<wire::Request>>,
+    prepared: Prepared,
     rules: Arc<Rules>,
 }
 
 impl Dialogue for RawDialogue {
-    fn requests(&self) -> &dyn RequestList {
-        &self.requests
-    }
-
-    fn origins(&self) -> &[Origin] {
-        &self.origins
-    }
-
-    fn names(&self) -> &Names {
-        &self.names
-    }
-
-    fn before(&self) -> &[Arc<wire::Request>] {
-        &self.before
-    }
-
-    fn after(&self) -> &[Arc<wire::Request>] {
-        &self.after
-    }
-
-    fn has_slots(&self) -> bool {
-        true
-    }
-
-    fn counts_messages(&self) -> bool {
-        true
-    }
-
-    fn one_exchange_per_connection(&self) -> bool {
-        self.rules.one_shot
-    }
-
-    fn exchanges_per_connection(&self) -> u32 {
-        self.rules.pipeline as u32
-    }
-
-    fn exchanges_per_user(&self) -> u32 {
-        self.rules.pipeline as u32
-    }
-
-    fn by_order(&self) -> Option<ByOrder> {
-        (self.rules.datagrams && !self.rules.one_way && self.rules.matched.is_none()).then_some(ByOrder::Datagrams)
+    fn prepared(&self) -> &Prepared {
+        &self.prepared
     }
 
     fn says_no_trace(&self, _request: &wire::Request) -> bool {
         true
     }
-    fn sent(&self, request: &wire::Request) -> Vec<u8> {
-        self.sent_with(request, &Fill::default())
-    }
-    fn requests_at_most(&self) -> Option<u64> {
-        self.end
-    }
 
-    fn sent_with(&self, request: &wire::Request, fill: &Fill) -> Vec<u8> {
+    fn sent_with(&self, request: &wire::Request, fill: &Fill, _memory: Option<&Memory>) -> Vec<u8> {
         request.of::<Request>().bytes(fill)
     }
 

@@ -107,7 +107,7 @@ impl Client {
         let mut pipe = Pipe::over(self.place.connect()?);
         let mut established = Established { bound: origin.bound, seed: random(), ..Established::default() };
         if origin.tls {
-            established.alpn = pipe.secure(self.place.security()?, origin, self.dialogue.alpn_of(origin))?.alpn;
+            established.alpn = pipe.secure(self.place.security()?, origin, self.dialogue.alpn(origin))?.alpn;
             established.tls = true;
         }
         let session = self.dialogue.session(origin, &established);

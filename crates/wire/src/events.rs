@@ -132,7 +132,7 @@ pub type Found = Box<dyn FnOnce() -> Page + Send>;
 pub struct Page {
     /// So many resources are under way at once.
     pub at_once: u32,
-    /// What they are called in figures, by its index among [`crate::Dialogue::names`].
+    /// What they are called in figures, by its index among [`crate::Prepared::names`].
     pub name: u16,
     /// Their failures are not the page's.
     pub may_fail: bool,

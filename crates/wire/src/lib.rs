@@ -34,7 +34,7 @@ pub use network::{Arrival, ConnId, Dial, ListenerId, Network, Place, Rest, Runni
 pub use options::{Asked, AskedUrl, Complaint, OptionSpec, Options, Takes, Text, option};
 pub use out::Out;
 pub use protocol::{
-    Belongs, Broken, ByOrder, Dialogue, Established, ExchangeId, Full, Origin, Protocol, SHOWN, Sent, Session,
+    Belongs, Broken, ByOrder, Dialogue, Established, ExchangeId, Full, Origin, Prepared, Protocol, SHOWN, Sent, Session,
 };
 pub use proxy::{Exception, Proxies, Proxy, ProxyKind, bracketed};
 pub use request::{Request, RequestList, Weighted};

@@ -19,9 +19,6 @@ pub struct Names {
     requests: usize,
 }
 
-/// The names of a dialogue that has none.
-pub(crate) static NONE: std::sync::LazyLock<Names> = std::sync::LazyLock::new(Names::default);
-
 impl Names {
     /// Names the next request.
     pub fn add(&mut self, name: &str) {

@@ -95,69 +95,86 @@ pub enum ByOrder {
     Messages,
 }
 
+/// What is known of everything that a run will say, before it starts.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The requests to choose from; at least one.
+    pub requests: Box<dyn RequestList>,
+    /// Where they go; at least one.
+    pub origins: Vec<Origin>,
+    /// What the requests are called in figures, in their order. None named: they share one row, which is the whole.
+    pub names: Names,
+    /// Requests sent once before the run (`--before`), outside of all figures: on one connection to each origin, one after
+    /// the other, in this order. One that fails ends the run before it began.
+    pub before: Vec<Arc<Request>>,
+    /// As `before`, once the run is over (`--after`), also where it was interrupted. One that fails is told, and the rest
+    /// are sent.
+    pub after: Vec<Arc<Request>>,
+    /// True where a connection serves one exchange only.
+    pub one_exchange_per_connection: bool,
+    /// How many exchanges may share a connection (`--streams`); the peer may allow fewer, which [`Session::room`] tells.
+    pub exchanges_per_connection: u32,
+    /// How many exchanges one user keeps in flight (`--pipeline`).
+    pub exchanges_per_user: u32,
+    /// True where there is nothing to say: connections are opened and held (the requests are not used).
+    pub silent: bool,
+    /// Where answers belong to requests by their order alone, and the peer may send what nobody asked for or the same twice:
+    /// what these are, for a run that saw some to say so. None: an answer can be nobody else's.
+    pub by_order: Option<ByOrder>,
+    /// True where answers are looked into beyond what ends them (checks, captures): that may take longer than a clock may be old.
+    pub reads_closely: bool,
+    /// True where users keep something of answers for requests to come (cookies): each then has a [`Memory`] from its first
+    /// request to its last, which the engine hands to [`Session::submit_with`].
+    pub remembers: bool,
+    /// True where users keep answers and do not ask again as long as those are good: only then [`Dialogue::recall`] is asked.
+    pub recalls: bool,
+    /// True where requests of this run have slots: only for them the engine makes a [`Fill`].
+    pub has_slots: bool,
+    /// True where what is said on a connection is counted: only then the engine asks [`Session::sequence`].
+    pub counts_messages: bool,
+    /// After how many requests of a run what is said is at its end (a data file that is read once); None: never.
+    pub requests_at_most: Option<u64>,
+}
+
+impl Prepared {
+    /// Requests with their names that go to these origins, one at a time on each connection.
+    pub fn new(requests: impl RequestList + 'static, origins: Vec<Origin>, names: Names) -> Prepared {
+        Prepared {
+            requests: Box::new(requests),
+            origins,
+            names,
+            before: Vec::new(),
+            after: Vec::new(),
+            one_exchange_per_connection: false,
+            exchanges_per_connection: 1,
+            exchanges_per_user: 1,
+            silent: false,
+            by_order: None,
+            reads_closely: true,
+            remembers: false,
+            recalls: false,
+            has_slots: false,
+            counts_messages: false,
+            requests_at_most: None,
+        }
+    }
+}
+
 /// Everything a run will say in a protocol: prepared once, shared read-only by the workers.
 pub trait Dialogue: Send + Sync + 'static {
-    /// The requests to choose from; at least one.
-    fn requests(&self) -> &dyn RequestList;
-    /// Where they go; at least one.
-    fn origins(&self) -> &[Origin];
-    /// What the requests are called in figures, in their order. None named: they share one row, which is the whole.
-    fn names(&self) -> &Names {
-        &crate::names::NONE
-    }
-    /// RequestList sent once before the run (`--before`), outside of all figures: on one connection to each origin, one after
-    /// the other, in this order. One that fails ends the run before it began.
-    fn before(&self) -> &[Arc<Request>] {
+    /// What is known of it before the run.
+    fn prepared(&self) -> &Prepared;
+    /// What to offer by ALPN on TLS connections that lead there.
+    fn alpn(&self, _origin: &Origin) -> &[&'static [u8]] {
         &[]
-    }
-    /// As [`Dialogue::before`], once the run is over (`--after`), also where it was interrupted. One that fails is told, and
-    /// the rest are sent.
-    fn after(&self) -> &[Arc<Request>] {
-        &[]
-    }
-    /// What to offer by ALPN on TLS connections.
-    fn alpn(&self) -> &[&'static [u8]] {
-        &[]
-    }
-    /// The same where it depends on where a connection leads.
-    fn alpn_of(&self, _origin: &Origin) -> &[&'static [u8]] {
-        self.alpn()
     }
     /// Whose connections to this origin are while users go through a flow.
     fn belongs(&self, _origin: &Origin) -> Belongs {
         Belongs::ToNobody
     }
-    /// True where a connection serves one exchange only.
-    fn one_exchange_per_connection(&self) -> bool {
-        false
-    }
-    /// How many exchanges may share a connection (`--streams`); the peer may allow fewer, which [`Session::room`] tells.
-    fn exchanges_per_connection(&self) -> u32 {
-        1
-    }
-    /// How many exchanges one user keeps in flight (`--pipeline`).
-    fn exchanges_per_user(&self) -> u32 {
-        1
-    }
-    /// True where there is nothing to say: connections are opened and held ([`Dialogue::requests`] is not used).
-    fn silent(&self) -> bool {
-        false
-    }
-    /// Where answers belong to requests by their order alone, and the peer may send what nobody asked for or the same twice:
-    /// what these are, for a run that saw some to say so. None: an answer can be nobody else's.
-    fn by_order(&self) -> Option<ByOrder> {
-        None
-    }
-    /// The bytes of a request as sent, for examples of failures and for `--debug`.
-    fn sent(&self, request: &Request) -> Vec<u8>;
-    /// The same as it was sent with this fill: by protocols whose requests have slots.
-    fn sent_with(&self, request: &Request, _fill: &Fill<'_>) -> Vec<u8> {
-        self.sent(request)
-    }
-    /// The same as a user sent it who keeps this ([`Dialogue::remembers`]).
-    fn sent_remembering(&self, request: &Request, fill: &Fill<'_>, _memory: &Memory) -> Vec<u8> {
-        self.sent_with(request, fill)
-    }
+    /// The bytes of a request as sent with this fill, by a user who keeps this ([`Prepared::remembers`]): for examples of
+    /// failures and for `--debug`.
+    fn sent_with(&self, request: &Request, fill: &Fill<'_>, memory: Option<&Memory>) -> Vec<u8>;
     /// The trace that a request says it belongs to, filled so: nothing of it is kept while it is under way.
     fn trace(&self, _request: &Request, _fill: &Fill<'_>) -> Option<Trace> {
         None
@@ -166,38 +183,13 @@ pub trait Dialogue: Send + Sync + 'static {
     fn says_no_trace(&self, _request: &Request) -> bool {
         false
     }
-    /// True where answers are looked into beyond what ends them (checks, captures): that may take longer than a clock may be old.
-    fn reads_closely(&self) -> bool {
-        true
-    }
-    /// True where users keep something of answers for requests to come (cookies): each then has a [`Memory`] from its first
-    /// request to its last, which the engine hands to [`Session::submit_with`].
-    fn remembers(&self) -> bool {
-        false
-    }
     /// Puts into a user's memory what an answer to this request of its asked for ([`crate::Event::Learnt`]). What comes back finds
     /// what the answer names beside, and is called once its end was stamped.
     fn learn(&self, _request: &Request, _fill: &Fill<'_>, _lesson: Lesson, _memory: &mut Memory) -> Option<Found> {
         None
     }
-    /// True where users keep answers and do not ask again as long as those are good: only then [`Dialogue::recall`] is asked.
-    fn recalls(&self) -> bool {
-        false
-    }
     /// The answer that a user has to a request that it would send now; None: it has to ask.
     fn recall(&self, _request: &Request, _fill: &Fill<'_>, _memory: &mut Memory) -> Option<Recalled> {
-        None
-    }
-    /// True where requests of this run have slots: only for them the engine makes a [`Fill`].
-    fn has_slots(&self) -> bool {
-        false
-    }
-    /// True where what is said on a connection is counted: only then the engine asks [`Session::sequence`].
-    fn counts_messages(&self) -> bool {
-        false
-    }
-    /// After how many requests of a run what is said is at its end (a data file that is read once); None: never.
-    fn requests_at_most(&self) -> Option<u64> {
         None
     }
     /// What a message must be like to be the response to a request (`json $.type == "joined"`), where others may come before it: for
@@ -207,7 +199,8 @@ pub trait Dialogue: Send + Sync + 'static {
     }
     /// A request as people write it, in sentences that name it: by protocols whose bytes are not what was written.
     fn named(&self, request: &Request) -> String {
-        String::from_utf8_lossy(&self.sent(request)).trim().to_owned()
+        let sent = self.sent_with(request, &Fill::default(), None);
+        String::from_utf8_lossy(&sent).trim().to_owned()
     }
     /// What went over a connection, first what was sent, as people read it: for `--debug`, by protocols whose bytes are no
     /// text. None: the bytes are shown as they are. Small bytes may stand for huge texts: beyond [`SHOWN`] none is made.
@@ -232,6 +225,28 @@ pub trait Dialogue: Send + Sync + 'static {
     /// where the name says it all.
     fn code_meaning(&self, _code: u32) -> &'static str {
         ""
+    }
+}
+
+impl dyn Dialogue {
+    /// The requests to choose from.
+    #[inline]
+    pub fn requests(&self) -> &dyn RequestList {
+        &*self.prepared().requests
+    }
+    /// Where they go.
+    #[inline]
+    pub fn origins(&self) -> &[Origin] {
+        &self.prepared().origins
+    }
+    /// What they are called in figures.
+    #[inline]
+    pub fn names(&self) -> &Names {
+        &self.prepared().names
+    }
+    /// The bytes of a request as sent, with nothing filled in.
+    pub fn sent(&self, request: &Request) -> Vec<u8> {
+        self.sent_with(request, &Fill::default(), None)
     }
 }
 
@@ -316,7 +331,7 @@ pub trait Session: Send {
     /// [`Full`] where [`Session::room`] is 0; nothing was appended.
     fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill<'_>, out: &mut Out) -> Result<Sent, Full>;
     /// The same for a user who keeps something of earlier answers: in the place of [`Session::submit`] where the dialogue
-    /// says that its users do ([`Dialogue::remembers`]).
+    /// says that its users do ([`Prepared::remembers`]).
     ///
     /// # Errors
     /// As [`Session::submit`].

@@ -63,7 +63,7 @@ impl<T: ?Sized> fmt::Debug for Request<T> {
 /// One prepared request and where it goes.
 #[derive(Clone, Debug)]
 pub struct Weighted<T: ?Sized = dyn Any + Send + Sync> {
-    /// Index into [`crate::Dialogue::origins`].
+    /// Index into [`crate::Prepared::origins`].
     pub origin: usize,
     /// How often it is chosen, relative to the others.
     pub weight: f64,
@@ -80,7 +80,7 @@ impl<T> Weighted<T> {
 
 /// The prepared requests of a dialogue: a million of them are held as their protocol made them, one after the other.
 #[expect(clippy::len_without_is_empty, reason = "a dialogue has at least one")]
-pub trait RequestList {
+pub trait RequestList: Send + Sync {
     /// How many there are.
     fn len(&self) -> usize;
     /// One of them, by its number.
@@ -94,6 +94,12 @@ impl<T: Any + Send + Sync> RequestList for Vec<Weighted<T>> {
     #[inline]
     fn get(&self, at: usize) -> Option<&Weighted> {
         self.as_slice().get(at).map(|one| one as &Weighted)
+    }
+}
+
+impl fmt::Debug for dyn RequestList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} requests", self.len())
     }
 }
 

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use wire::{
-    Asked, Broken, Complaint, Dialogue, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full, Names,
-    OptionSpec, Origin, Out, Protocol, Request, RequestList, Sent, Session, Takes, Text, Weighted,
+    Asked, Broken, Complaint, Dialogue, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full, Memory,
+    Names, OptionSpec, Origin, Out, Prepared, Protocol, Request, Sent, Session, Takes, Text, Weighted,
 };
 
 /// The longest answer that is taken: nothing from the network may grow without a bound.
@@ -36,38 +36,30 @@ impl Protocol for Lines {
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
         let line = asked.value("line").unwrap_or("hello");
         let expected = asked.value("expect-line").map(|line| line.as_bytes().into());
-        let mut said = Said { requests: Vec::new(), origins: Vec::new(), names: Names::default(), expected };
+        let (mut requests, mut origins, mut names) = (Vec::new(), Vec::new(), Names::default());
         for (at, url) in asked.urls.iter().enumerate() {
             let host = url.url.trim_start_matches("lines://").trim_end_matches('/');
             let (host, port) = host.rsplit_once(':').unwrap_or((host, "7"));
             let port = port.parse().map_err(|_| Complaint::new("URL", "has no port; write lines://host:7"))?;
-            said.names.add(asked.name(at).unwrap_or(line));
-            said.requests.push(Weighted::new(format!("{line}\n"), said.origins.len(), url.weight));
-            said.origins.push(Origin::tcp(host, port, false));
+            names.add(asked.name(at).unwrap_or(line));
+            requests.push(Weighted::new(format!("{line}\n"), origins.len(), url.weight));
+            origins.push(Origin::tcp(host, port, false));
         }
-        Ok(Arc::new(said))
+        Ok(Arc::new(Said { prepared: Prepared::new(requests, origins, names), expected }))
     }
 }
 
 /// All that a run says.
 struct Said {
-    requests: Vec<Weighted<String>>,
-    origins: Vec<Origin>,
-    names: Names,
+    prepared: Prepared,
     expected: Option<Box<[u8]>>,
 }
 
 impl Dialogue for Said {
-    fn requests(&self) -> &dyn RequestList {
-        &self.requests
+    fn prepared(&self) -> &Prepared {
+        &self.prepared
     }
-    fn origins(&self) -> &[Origin] {
-        &self.origins
-    }
-    fn names(&self) -> &Names {
-        &self.names
-    }
-    fn sent(&self, request: &Request) -> Vec<u8> {
+    fn sent_with(&self, request: &Request, _: &Fill, _: Option<&Memory>) -> Vec<u8> {
         request.of::<String>().clone().into_bytes()
     }
     fn session(&self, _: &Origin, _: &Established) -> Box<dyn Session> {

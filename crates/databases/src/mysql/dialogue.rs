@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Belongs, Complaint, Dialogue, Established, Names, OptionSpec, Origin, Protocol, RequestList, Session,
-    Weighted,
+    Asked, Belongs, Complaint, Dialogue, Established, Fill, Memory, OptionSpec, Origin, Prepared, Protocol, Session,
 };
 
 use super::dialect::statements;
@@ -12,7 +11,7 @@ use super::plan::{Plan, Script};
 use super::session::MysqlSession;
 use super::statement::{Compiler, Statement};
 use super::{errors, options};
-use crate::sql::{self, Door, Piece, Request, Said, Way};
+use crate::sql::{self, Door, Piece, Request, Way};
 use values::kept::Budget;
 
 /// MySQL and MariaDB over TCP, Unix sockets and TLS.
@@ -48,12 +47,11 @@ impl Protocol for Mysql {
         let (origins, logins) = DOOR.places(&asked.urls)?;
         let (mut compiler, mut scripts) = (Compiler::default(), Vec::new());
         compiler.slots.variables = Arc::clone(&asked.variables);
-        let Said { requests, names, before, after } =
-            sql::said(asked, &mut scripts, |text, way, around, place, checks| {
-                let statements = script(&mut compiler, text, way, around, place)?;
-                Ok(Script { statements, checks: Arc::clone(checks) })
-            })?;
-        let end = compiler.slots.end;
+        let prepared = sql::prepared(asked, (&mut scripts, origins), |text, way, around, place, checks| {
+            let statements = script(&mut compiler, text, way, around, place)?;
+            Ok(Script { statements, checks: Arc::clone(checks) })
+        })?;
+        let prepared = Prepared { requests_at_most: compiler.slots.end, ..prepared };
         let plan = Plan {
             logins,
             ssl: asked.switch("ssl"),
@@ -62,7 +60,7 @@ impl Protocol for Mysql {
             scripts,
             kept: Budget::default(),
         };
-        Ok(Arc::new(MysqlDialogue { requests, names, end, origins, before, after, plan: Arc::new(plan) }))
+        Ok(Arc::new(MysqlDialogue { prepared, plan: Arc::new(plan) }))
     }
 }
 
@@ -100,46 +98,22 @@ fn controls(pieces: &[Piece]) -> bool {
 /// Everything a run will say in MySQL's protocol.
 #[derive(Debug)]
 pub struct MysqlDialogue {
-    requests: Vec<Weighted<Request>>,
-    /// After how many of them their data is at its end.
-    end: Option<u64>,
-    names: Names,
-    origins: Vec<Origin>,
-    before: Vec<Arc<wire::Request>>,
-    after: Vec<Arc<wire::Request>>,
+    prepared: Prepared,
     plan: Arc<Plan>,
 }
 
 impl Dialogue for MysqlDialogue {
-    fn requests(&self) -> &dyn RequestList {
-        &self.requests
-    }
-    fn origins(&self) -> &[Origin] {
-        &self.origins
-    }
-    fn names(&self) -> &Names {
-        &self.names
+    fn prepared(&self) -> &Prepared {
+        &self.prepared
     }
     /// A transaction is one connection's.
     fn belongs(&self, _origin: &Origin) -> Belongs {
         Belongs::ForIteration
     }
-    fn has_slots(&self) -> bool {
-        true
-    }
-    fn requests_at_most(&self) -> Option<u64> {
-        self.end
-    }
-    fn before(&self) -> &[Arc<wire::Request>] {
-        &self.before
-    }
-    fn after(&self) -> &[Arc<wire::Request>] {
-        &self.after
-    }
     fn says_no_trace(&self, _request: &wire::Request) -> bool {
         true
     }
-    fn sent(&self, request: &wire::Request) -> Vec<u8> {
+    fn sent_with(&self, request: &wire::Request, _fill: &Fill, _memory: Option<&Memory>) -> Vec<u8> {
         let request = request.of::<Request>();
         let script = &self.plan.scripts[request.script as usize];
         let texts: Vec<&str> = script.statements.iter().map(|s| s.shown.as_str()).collect();

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Belongs, Complaint, Dialogue, Established, Names, OptionSpec, Origin, Protocol, RequestList, Session,
-    Weighted,
+    Asked, Belongs, Complaint, Dialogue, Established, Fill, Memory, OptionSpec, Origin, Prepared, Protocol, Session,
 };
 
 use super::scram::Keys;
 use super::session::PostgresSession;
 use super::statement::{Compiler, Script};
 use super::{errors, options};
-use crate::sql::{self, Account, Door, Request, Said};
+use crate::sql::{self, Account, Door, Request};
 use values::kept::Budget;
 
 /// PostgreSQL over TCP, Unix sockets and TLS.
@@ -47,16 +46,15 @@ impl Protocol for Postgres {
         let (origins, accounts) = DOOR.places(&asked.urls)?;
         let (mut compiler, mut scripts) = (Compiler::default(), Vec::new());
         compiler.slots.variables = Arc::clone(&asked.variables);
-        let Said { requests, names, before, after } =
-            sql::said(asked, &mut scripts, |text, way, around, place, checks| {
-                let mut script = compiler.script(text, way, around, place)?;
-                script.checks = Arc::clone(checks);
-                Ok(script)
-            })?;
-        let end = compiler.slots.end;
+        let prepared = sql::prepared(asked, (&mut scripts, origins), |text, way, around, place, checks| {
+            let mut script = compiler.script(text, way, around, place)?;
+            script.checks = Arc::clone(checks);
+            Ok(script)
+        })?;
+        let prepared = Prepared { requests_at_most: compiler.slots.end, ..prepared };
         let (ssl, kept, keys) = (asked.switch("ssl"), Budget::default(), Keys::default());
         let plan = Plan { accounts, ssl, parses: compiler.parses, scripts, kept, keys };
-        Ok(Arc::new(PostgresDialogue { requests, names, end, origins, before, after, plan: Arc::new(plan) }))
+        Ok(Arc::new(PostgresDialogue { prepared, plan: Arc::new(plan) }))
     }
 }
 
@@ -80,46 +78,22 @@ pub struct Plan {
 /// Everything a run will say to PostgreSQL.
 #[derive(Debug)]
 pub struct PostgresDialogue {
-    requests: Vec<Weighted<Request>>,
-    /// After how many of them their data is at its end.
-    end: Option<u64>,
-    names: Names,
-    origins: Vec<Origin>,
-    before: Vec<Arc<wire::Request>>,
-    after: Vec<Arc<wire::Request>>,
+    prepared: Prepared,
     plan: Arc<Plan>,
 }
 
 impl Dialogue for PostgresDialogue {
-    fn requests(&self) -> &dyn RequestList {
-        &self.requests
-    }
-    fn origins(&self) -> &[Origin] {
-        &self.origins
-    }
-    fn names(&self) -> &Names {
-        &self.names
+    fn prepared(&self) -> &Prepared {
+        &self.prepared
     }
     /// A transaction is one connection's.
     fn belongs(&self, _origin: &Origin) -> Belongs {
         Belongs::ForIteration
     }
-    fn has_slots(&self) -> bool {
-        true
-    }
-    fn requests_at_most(&self) -> Option<u64> {
-        self.end
-    }
-    fn before(&self) -> &[Arc<wire::Request>] {
-        &self.before
-    }
-    fn after(&self) -> &[Arc<wire::Request>] {
-        &self.after
-    }
     fn says_no_trace(&self, _request: &wire::Request) -> bool {
         true
     }
-    fn sent(&self, request: &wire::Request) -> Vec<u8> {
+    fn sent_with(&self, request: &wire::Request, _fill: &Fill, _memory: Option<&Memory>) -> Vec<u8> {
         let request = request.of::<Request>();
         self.plan.scripts[request.script as usize].shown.clone().into_bytes()
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Belongs, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Out, Protocol, RequestList,
+    Asked, Belongs, Complaint, Dialogue, Established, Fill, Memory, Names, OptionSpec, Origin, Out, Prepared, Protocol,
     Session, Weighted,
 };
 
@@ -78,7 +78,16 @@ impl Protocol for Redis {
         let looks = checks.iter().any(|checks| !checks.are_none());
         let (words, kept) = (Words::default(), Budget::default());
         let rules = Rules { openings, checks, looks, pipeline, words, kept };
-        Ok(Arc::new(RedisDialogue { requests, names, end, origins, before, after, resp3, rules: Arc::new(rules) }))
+        let prepared = Prepared {
+            before,
+            after,
+            has_slots: true,
+            exchanges_per_connection: pipeline,
+            exchanges_per_user: pipeline,
+            requests_at_most: end,
+            ..Prepared::new(requests, origins, names)
+        };
+        Ok(Arc::new(RedisDialogue { prepared, resp3, rules: Arc::new(rules) }))
     }
 }
 
@@ -150,56 +159,23 @@ impl Opening {
 /// Everything a run will say to Redis.
 #[derive(Debug)]
 pub struct RedisDialogue {
-    requests: Vec<Weighted<Request>>,
-    names: Names,
-    origins: Vec<Origin>,
-    /// After how many requests their data is at its end.
-    end: Option<u64>,
-    before: Vec<Arc<wire::Request>>,
-    after: Vec<Arc<wire::Request>>,
+    prepared: Prepared,
     resp3: bool,
     rules: Arc<Rules>,
 }
 
 impl Dialogue for RedisDialogue {
-    fn requests(&self) -> &dyn RequestList {
-        &self.requests
-    }
-    fn origins(&self) -> &[Origin] {
-        &self.origins
-    }
-    fn names(&self) -> &Names {
-        &self.names
-    }
-    fn requests_at_most(&self) -> Option<u64> {
-        self.end
-    }
-    fn before(&self) -> &[Arc<wire::Request>] {
-        &self.before
-    }
-    fn after(&self) -> &[Arc<wire::Request>] {
-        &self.after
+    fn prepared(&self) -> &Prepared {
+        &self.prepared
     }
     /// A transaction is one connection's.
     fn belongs(&self, _origin: &Origin) -> Belongs {
         Belongs::ForIteration
     }
-    fn has_slots(&self) -> bool {
-        true
-    }
-    fn exchanges_per_connection(&self) -> u32 {
-        self.rules.pipeline
-    }
-    fn exchanges_per_user(&self) -> u32 {
-        self.rules.pipeline
-    }
     fn says_no_trace(&self, _request: &wire::Request) -> bool {
         true
     }
-    fn sent(&self, request: &wire::Request) -> Vec<u8> {
-        self.sent_with(request, &Fill::default())
-    }
-    fn sent_with(&self, request: &wire::Request, fill: &Fill) -> Vec<u8> {
+    fn sent_with(&self, request: &wire::Request, fill: &Fill, _memory: Option<&Memory>) -> Vec<u8> {
         let request = request.of::<Request>();
         let mut out = Out::default();
         request.append(fill, &mut out);

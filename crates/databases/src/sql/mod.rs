@@ -11,6 +11,6 @@ mod slots;
 pub use account::{Account, Door};
 pub use checks::{Checks, Looking, OF_ONE_URL};
 pub use options::{Way, options, other_rows};
-pub use said::{Request, Said, said};
+pub use said::{Request, prepared};
 pub use scan::{Part, Piece, Scan, is_word, unclosed};
 pub use slots::{Filled, Slot, Slots, braced, doubled, filled, gives_integer, template};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{Asked, Complaint, Names, Weighted};
+use wire::{Asked, Complaint, Names, Origin, Prepared, Weighted};
 
 use super::checks::{Checks, OF_ONE_URL};
 use super::options::Way;
@@ -18,29 +18,16 @@ pub struct Request {
     pub(crate) script: u32,
 }
 
-/// The requests of a run.
-#[derive(Debug)]
-pub struct Said {
-    /// Those to choose from.
-    pub requests: Vec<Weighted<Request>>,
-    /// What they are called in figures: their SQL, unless said otherwise.
-    pub names: Names,
-    /// Said once before the run.
-    pub before: Vec<Arc<wire::Request>>,
-    /// Said once after it.
-    pub after: Vec<Arc<wire::Request>>,
-}
-
-/// Has `compile` make a script of each text: of SQL, how it is sent, whether a transaction stands around it, the option it is from,
+/// What a run says to these origins. Has `compile` make a script of each text: of SQL, how it is sent, whether a transaction stands around it, the option it is from,
 /// and what decides about its answer. Requests name scripts by their number, in the order they were made.
 ///
 /// # Errors
 /// The first mistake.
-pub fn said<S>(
+pub fn prepared<S>(
     asked: &Asked,
-    scripts: &mut Vec<S>,
+    (scripts, origins): (&mut Vec<S>, Vec<Origin>),
     mut compile: impl FnMut(&str, Way, bool, &str, &Arc<Checks>) -> Result<S, Complaint>,
-) -> Result<Said, Complaint> {
+) -> Result<Prepared, Complaint> {
     let mut script = |text: &str, way: Way, around: bool, place: &str, checks: &Arc<Checks>| {
         scripts.push(compile(text, way, around, place, checks)?);
         Ok::<_, Complaint>(Request { script: (scripts.len() - 1) as u32 })
@@ -63,7 +50,7 @@ pub fn said<S>(
             names.add(asked.name(index).unwrap_or(text));
         }
     }
-    Ok(Said { requests, names, before, after })
+    Ok(Prepared { before, after, has_slots: true, ..Prepared::new(requests, origins, names) })
 }
 
 /// What is asked, with its weights, and as it was written.

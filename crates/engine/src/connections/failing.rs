@@ -218,11 +218,11 @@ impl<N: Network> Connections<N> {
         if let Some(memories) = &mut self.memories {
             let memory = memories.of(x.user);
             let fill = Fill { values: &memory.values, ..self.flights.filled(x, id) };
-            return self.dialogue.sent_remembering(request, &fill, memory);
+            return self.dialogue.sent_with(request, &fill, Some(memory));
         }
         if !self.flights.fills() || x.request == NONE {
             return self.dialogue.sent(request);
         }
-        self.dialogue.sent_with(request, &self.flights.filled(x, id))
+        self.dialogue.sent_with(request, &self.flights.filled(x, id), None)
     }
 }

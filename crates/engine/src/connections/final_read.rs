@@ -24,7 +24,7 @@ impl<N: Network> Connections<N> {
     pub(crate) fn is_kept_for_final_read(&self, conn: u32, ending: bool) -> bool {
         let ending = ending || self.closing;
         let origin = self.links.conn(conn).origin;
-        ending && (self.pools.get(origin).origin.datagrams || self.dialogue.by_order().is_some())
+        ending && (self.pools.get(origin).origin.datagrams || self.dialogue.prepared().by_order.is_some())
     }
 
     /// Reads what is there; requests are over, and nothing goes on. A refusal, or a response too many, is given a moment to come,
@@ -32,7 +32,7 @@ impl<N: Network> Connections<N> {
     /// Whoever interrupts a run is not kept waiting for slow responses.
     pub(crate) fn read_finally(&mut self, stop: &Stop) {
         let refusals = self.one_way.were_any() && self.pools.all().iter().any(|pool| pool.origin.datagrams);
-        if !refusals && self.dialogue.by_order().is_none() {
+        if !refusals && self.dialogue.prepared().by_order.is_none() {
             return;
         }
         let slowest = if stop.requested() { Nanos::ZERO } else { Nanos(self.books.times().service.max()) };

@@ -67,6 +67,6 @@ impl<N: Network> Connections<N> {
 
     /// True where a user opens its connection to say something, again and again: then what it could not say is a request.
     pub(crate) fn users_speak(&self) -> bool {
-        self.held.as_ref().is_some_and(|held| !held.holds()) && !self.limits.open && !self.dialogue.silent()
+        self.held.as_ref().is_some_and(|held| !held.holds()) && !self.limits.open && !self.dialogue.prepared().silent
     }
 }

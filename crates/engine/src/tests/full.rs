@@ -5,8 +5,8 @@ use std::sync::Arc;
 use measure::Nanos;
 use net::sim::{Peer, Say};
 use wire::{
-    Asked, Broken, Complaint, Dialogue, Done, Established, ExchangeId, Fill, Full, OptionSpec, Origin, Out, Protocol,
-    Request, RequestList, Sent, Session, Weighted,
+    Asked, Broken, Complaint, Dialogue, Done, Established, ExchangeId, Fill, Full, Memory, Names, OptionSpec, Origin,
+    Out, Prepared, Protocol, Request, Sent, Session, Weighted,
 };
 
 use super::harness::{MS, SECOND, Scene};
@@ -25,24 +25,18 @@ impl Protocol for Stubborn {
         &[]
     }
     fn prepare(&self, _asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
-        let requests = vec![Weighted::new((), 0, 1.0)];
-        Ok(Arc::new(Said { requests, origins: vec![Origin::tcp("test", 80, false)] }))
+        let (requests, origins) = (vec![Weighted::new((), 0, 1.0)], vec![Origin::tcp("test", 80, false)]);
+        Ok(Arc::new(Said(Prepared::new(requests, origins, Names::default()))))
     }
 }
 
-struct Said {
-    requests: Vec<Weighted<()>>,
-    origins: Vec<Origin>,
-}
+struct Said(Prepared);
 
 impl Dialogue for Said {
-    fn requests(&self) -> &dyn RequestList {
-        &self.requests
+    fn prepared(&self) -> &Prepared {
+        &self.0
     }
-    fn origins(&self) -> &[Origin] {
-        &self.origins
-    }
-    fn sent(&self, _request: &Request) -> Vec<u8> {
+    fn sent_with(&self, _request: &Request, _fill: &Fill, _memory: Option<&Memory>) -> Vec<u8> {
         b"never".to_vec()
     }
     fn session(&self, _origin: &Origin, _established: &Established) -> Box<dyn Session> {

@@ -84,7 +84,7 @@ impl Walk<'_> {
 
     /// What its user has of it already.
     fn recalled(&self, request: &Request) -> Option<FirstAnswer> {
-        if !self.dialogue.recalls() {
+        if !self.dialogue.prepared().recalls {
             return None;
         }
         let mut memory = self.way.memory.borrow_mut();

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use prost_reflect::MethodDescriptor;
 use wire::{
-    Asked, Belongs, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, RequestList, Session,
-    Trace, Weighted,
+    Asked, Belongs, Complaint, Dialogue, Established, Fill, Memory, Names, OptionSpec, Origin, Prepared, Protocol,
+    Session, Trace, Weighted,
 };
 
 use super::expect::Expected;
@@ -25,7 +25,6 @@ use crate::marks::Marks;
 use values::kept::Budget;
 use values::url_overrides;
 
-const ALPN: &[&[u8]] = &[b"h2"];
 /// Services whose description comes with the program: health checks, reflection, the built-in target.
 const BUILT: [&str; 3] = ["grpc.health.v1.Health", reflection::SERVICES[0], "brunt.Target"];
 
@@ -124,21 +123,18 @@ fn prepared(asked: &Asked, marks: &mut Marks) -> Result<GrpcDialogue, Complaint>
         let right = "write one, for instance grpc://127.0.0.1:50051/grpc.health.v1.Health/Check";
         return Err(Complaint::new("URL", format!("none was given; {right}")));
     }
-    let (lexicon, streams) = (Arc::new(maker.lexicon), wishes.streams);
-    let slots = requests.iter().any(|weighted: &Weighted<Request>| weighted.request.slots.is_some());
-    let (kept, capture, end) = (Budget::default(), None, marks.end());
-    let holds = Arc::new(holds);
+    let prepared = Prepared {
+        exchanges_per_connection: wishes.streams,
+        has_slots: requests.iter().any(|weighted: &Weighted<Request>| weighted.request.slots.is_some()),
+        requests_at_most: marks.end(),
+        ..Prepared::new(requests, origins, names)
+    };
     Ok(GrpcDialogue {
-        requests,
-        names,
-        origins,
-        lexicon,
-        streams,
-        kept,
-        capture,
-        slots,
-        end,
-        holds,
+        prepared,
+        lexicon: Arc::new(maker.lexicon),
+        kept: Budget::default(),
+        capture: None,
+        holds: Arc::new(holds),
         shown: Mutex::default(),
     })
 }
@@ -253,19 +249,12 @@ fn expected(wishes: &Wishes, method: &MethodDescriptor) -> Result<Option<Arc<Exp
 /// Everything a run will say in gRPC.
 #[derive(Debug)]
 pub struct GrpcDialogue {
-    requests: Vec<Weighted<Request>>,
-    names: Names,
-    origins: Vec<Origin>,
+    prepared: Prepared,
     lexicon: Arc<Lexicon>,
-    streams: u32,
     /// What heads are kept within that arrive in pieces.
     kept: Budget,
     /// Of an inquiry: where the answer is kept.
     capture: Option<Capture>,
-    /// Calls have slots.
-    slots: bool,
-    /// After how many calls their data is at its end.
-    end: Option<u64>,
     /// The streams that steps of a flow hold open.
     holds: Arc<Holds>,
     /// What was shown of a connection with such streams.
@@ -286,18 +275,14 @@ impl GrpcDialogue {
         let (mut maker, capture) = (Maker::default(), Arc::new(Mutex::new(None)));
         let messages = messages.into_iter().map(Message::Fixed).collect();
         let mut request = maker.call(&place, wishes, messages, (false, true), marks)?;
-        let slots = request.slots.is_some();
+        let has_slots = request.slots.is_some();
         (request.capture, request.success) = (Some(Arc::clone(&capture)), Statuses::USUAL);
+        let prepared = Prepared::new(vec![Weighted::new(request, 0, 1.0)], vec![place.origin], Names::default());
         Ok(GrpcDialogue {
-            requests: vec![Weighted::new(request, 0, 1.0)],
-            names: Names::default(),
-            origins: vec![place.origin],
+            prepared: Prepared { has_slots, ..prepared },
             lexicon: Arc::new(maker.lexicon),
-            streams: 1,
             kept: Budget::default(),
             capture: Some(capture),
-            slots,
-            end: None,
             holds: Arc::default(),
             shown: Mutex::default(),
         })
@@ -305,40 +290,22 @@ impl GrpcDialogue {
 }
 
 impl Dialogue for GrpcDialogue {
-    fn requests(&self) -> &dyn RequestList {
-        &self.requests
+    fn prepared(&self) -> &Prepared {
+        &self.prepared
     }
-    fn origins(&self) -> &[Origin] {
-        &self.origins
-    }
-    fn names(&self) -> &Names {
-        &self.names
-    }
-    fn alpn(&self) -> &[&'static [u8]] {
-        ALPN
+    fn alpn(&self, _origin: &Origin) -> &[&'static [u8]] {
+        &[b"h2"]
     }
     /// Streams that are held open are on a connection of their user, which its first step on one of them opens.
     fn belongs(&self, origin: &Origin) -> Belongs {
         if origin.bound == HELD { Belongs::ToUser } else { Belongs::default() }
-    }
-    fn exchanges_per_connection(&self) -> u32 {
-        self.streams
     }
     fn learnt(&self) -> Option<Vec<u8>> {
         let kept = self.capture.as_ref()?.lock().ok()?.take()?;
         Some(kept.encode())
     }
     /// The path and the messages; on the wire there are frames around them.
-    fn sent(&self, request: &wire::Request) -> Vec<u8> {
-        self.sent_with(request, &Fill::default())
-    }
-    fn has_slots(&self) -> bool {
-        self.slots
-    }
-    fn requests_at_most(&self) -> Option<u64> {
-        self.end
-    }
-    fn sent_with(&self, request: &wire::Request, fill: &Fill) -> Vec<u8> {
+    fn sent_with(&self, request: &wire::Request, fill: &Fill, _memory: Option<&Memory>) -> Vec<u8> {
         let request = request.of::<Request>();
         let mut text = format!("POST {}\n", request.path).into_bytes();
         let mut filled = Vec::new();
@@ -357,14 +324,15 @@ impl Dialogue for GrpcDialogue {
         request.slots.as_ref()?.head.as_ref()?.trace(fill)
     }
     fn readable(&self, established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
-        let requests = self.requests.iter().map(|weighted| &*weighted.request);
+        let requests = self.prepared.requests.iter().map(|weighted| weighted.request.of::<Request>());
         let mut others = Before::default();
         // Of one user, step by step; a flow of several protocols has its own bits above.
         let mut held = self.shown.lock().ok().filter(|_| established.bound & HELD != 0);
         Some(transcript::readable(requests, (sent, received), held.as_deref_mut().unwrap_or(&mut others)))
     }
     fn session(&self, origin: &Origin, _established: &Established) -> Box<dyn Session> {
-        let session = GrpcSession::new(Arc::clone(&self.lexicon), self.streams, (origin.tls, self.kept.clone()));
+        let streams = self.prepared.exchanges_per_connection;
+        let session = GrpcSession::new(Arc::clone(&self.lexicon), streams, (origin.tls, self.kept.clone()));
         Box::new(if origin.bound == HELD { session.holding(Arc::clone(&self.holds)) } else { session })
     }
     fn spoken(&self, _established: &Established) -> String {

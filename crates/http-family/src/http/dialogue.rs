@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Complaint, Dialogue, Established, Fill, Found, Lesson, Memory, Names, OptionSpec, Origin, Protocol,
-    Recalled, RequestList, Session, Trace,
+    Asked, Complaint, Dialogue, Established, Fill, Found, Lesson, Memory, OptionSpec, Origin, Prepared, Protocol,
+    Recalled, Session, Trace,
 };
 
 use super::options::{self, Version};
@@ -66,24 +66,25 @@ impl Http {
     ) -> Result<HttpDialogue, Complaint> {
         // No proxy sends HTTP/2 in clear on.
         let proxies = if version == Version::Two { Arc::default() } else { Arc::clone(&asked.proxies) };
-        let mut one = Http1.dialogue(asked, proxies, marks)?;
-        if streams > 1 && one.one_exchange_per_connection() {
+        let (mut one, mut requests) = Http1.dialogue(asked, proxies, marks)?;
+        if streams > 1 && one.prepared.one_exchange_per_connection {
             let trouble = "does not go with --no-keepalive, where requests never share a connection; leave one of \
                 them out";
             return Err(Complaint::new("--streams", trouble));
         }
-        let mut preparer = Preparer::of(one.remembers());
+        let mut preparer = Preparer::of(one.prepared.remembers);
         if version != Version::One {
             // The fields of the requests said most are remembered first.
-            let mut order: Vec<u32> = (0..one.requests.len() as u32).collect();
-            order.sort_by(|a, b| one.requests[*b as usize].weight.total_cmp(&one.requests[*a as usize].weight));
+            let mut order: Vec<u32> = (0..requests.len() as u32).collect();
+            order.sort_by(|a, b| requests[*b as usize].weight.total_cmp(&requests[*a as usize].weight));
             for at in order.into_iter().map(|at| at as usize) {
-                let tls = one.origins[one.requests[at].origin].tls;
-                let request = &mut one.requests[at].request;
+                let tls = one.prepared.origins[requests[at].origin].tls;
+                let request = &mut requests[at].request;
                 request.two = Some(preparer.prepare(request, tls, marks)?);
             }
         }
-        Ok(HttpDialogue { one, version, streams, lexicon: Arc::new(preparer.lexicon) })
+        one.prepared = Prepared { requests: Box::new(requests), exchanges_per_connection: streams, ..one.prepared };
+        Ok(HttpDialogue { one, version, lexicon: Arc::new(preparer.lexicon) })
     }
 }
 
@@ -92,7 +93,6 @@ impl Http {
 pub struct HttpDialogue {
     one: Http1Dialogue,
     version: Version,
-    streams: u32,
     lexicon: Arc<Lexicon>,
 }
 
@@ -108,62 +108,28 @@ impl HttpDialogue {
 }
 
 impl Dialogue for HttpDialogue {
-    fn requests(&self) -> &dyn RequestList {
-        self.one.requests()
+    fn prepared(&self) -> &Prepared {
+        self.one.prepared()
     }
-    fn origins(&self) -> &[Origin] {
-        self.one.origins()
-    }
-    fn names(&self) -> &Names {
-        self.one.names()
-    }
-    fn alpn(&self) -> &[&'static [u8]] {
+    fn alpn(&self, _origin: &Origin) -> &[&'static [u8]] {
         match self.version {
             Version::One => &[b"http/1.1"],
             Version::Two => &[b"h2"],
             Version::Auto => &[b"h2", b"http/1.1"],
         }
     }
-    fn one_exchange_per_connection(&self) -> bool {
-        self.one.one_exchange_per_connection()
-    }
-    fn exchanges_per_connection(&self) -> u32 {
-        self.streams
-    }
-    fn sent(&self, request: &wire::Request) -> Vec<u8> {
-        self.sent_with(request, &Fill::default())
-    }
-    fn sent_with(&self, request: &wire::Request, fill: &Fill) -> Vec<u8> {
-        let text = self.one.sent_with(request, fill);
+    fn sent_with(&self, request: &wire::Request, fill: &Fill, memory: Option<&Memory>) -> Vec<u8> {
+        let text = self.one.sent_with(request, fill, memory);
         if self.version == Version::Two { http2::readable(&text) } else { text }
     }
     fn trace(&self, request: &wire::Request, fill: &Fill) -> Option<Trace> {
         self.one.trace(request, fill)
     }
-    fn sent_remembering(&self, request: &wire::Request, fill: &Fill, memory: &Memory) -> Vec<u8> {
-        let text = self.one.sent_remembering(request, fill, memory);
-        if self.version == Version::Two { http2::readable(&text) } else { text }
-    }
-    fn reads_closely(&self) -> bool {
-        self.one.reads_closely()
-    }
-    fn remembers(&self) -> bool {
-        self.one.remembers()
-    }
     fn learn(&self, request: &wire::Request, fill: &Fill, lesson: Lesson, memory: &mut Memory) -> Option<Found> {
         self.one.learn(request, fill, lesson, memory)
     }
-    fn recalls(&self) -> bool {
-        self.one.recalls()
-    }
     fn recall(&self, request: &wire::Request, fill: &Fill, memory: &mut Memory) -> Option<Recalled> {
         self.one.recall(request, fill, memory)
-    }
-    fn has_slots(&self) -> bool {
-        self.one.has_slots()
-    }
-    fn requests_at_most(&self) -> Option<u64> {
-        self.one.requests_at_most()
     }
     fn readable(&self, established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
         let show = |bytes| http2::transcript::readable(bytes, &mut http2::transcript::Plain::default());
@@ -175,7 +141,7 @@ impl Dialogue for HttpDialogue {
     fn session(&self, origin: &Origin, established: &Established) -> Box<dyn Session> {
         if self.speaks_two(established) {
             let (rules, lexicon) = (Arc::clone(&self.one.rules), Arc::clone(&self.lexicon));
-            Box::new(Http2Session::new(rules, lexicon, self.streams, established.tls))
+            Box::new(Http2Session::new(rules, lexicon, self.prepared().exchanges_per_connection, established.tls))
         } else {
             self.one.session(origin, established)
         }

@@ -101,7 +101,7 @@ fn what_an_answer_sets_is_sent_back_beside_what_the_request_says_itself() {
             let dialogue =
                 prepare("http://h.example/a/{counter}?q", &[&[version, "cookie-jar"], own].concat()).unwrap();
             let request = &dialogue.requests()[0].request;
-            assert!(dialogue.remembers() && dialogue.has_slots());
+            assert!(dialogue.prepared().remembers && dialogue.prepared().has_slots);
             let mut memory = Memory::default();
             let before = cookies(&sent(&dialogue, request, &memory));
             assert_eq!(before.len(), own.len().min(1), "{version}: {before:?}");
@@ -116,7 +116,7 @@ fn what_an_answer_sets_is_sent_back_beside_what_the_request_says_itself() {
             // The longer path first.
             let swapped = expected.replace("sid=s1; x=2", "x=2; sid=s1");
             assert_eq!(cookies(&text), [swapped], "{version}: {text}");
-            let shown = String::from_utf8(dialogue.sent_remembering(request, &NOW, &memory)).expect("text");
+            let shown = String::from_utf8(dialogue.sent_with(request, &NOW, Some(&memory))).expect("text");
             assert_eq!(cookies(&shown), cookies(&text), "an example shows what was sent");
             assert_eq!(cookies(&sent(&dialogue, request, &Memory::default())), before, "another user has none");
         }
@@ -165,7 +165,7 @@ fn the_peers_table_stays_right_whatever_the_jar_holds() {
 #[test]
 fn without_the_option_nobody_keeps_anything() {
     let dialogue = prepare("http://h/", &[]).unwrap();
-    assert!(!dialogue.remembers() && !dialogue.has_slots());
+    assert!(!dialogue.prepared().remembers && !dialogue.prepared().has_slots);
     let done = answered(&dialogue, false, &dialogue.requests()[0].request, 200, &[("Set-Cookie", "a=1")]);
     assert!(!done.events.iter().any(|event| matches!(event, Event::Learnt(..))));
 }

@@ -36,7 +36,8 @@ fn the_version_is_the_one_asked_for_or_chosen() {
         (&["http=auto"], "h2,http/1.1", None, "HTTP/1.1"),
     ] {
         let dialogue = prepare("https://h/", options).unwrap();
-        let names: Vec<_> = dialogue.alpn().iter().map(|name| std::str::from_utf8(name).unwrap()).collect();
+        let names: Vec<_> =
+            dialogue.alpn(&dialogue.origins()[0]).iter().map(|name| std::str::from_utf8(name).unwrap()).collect();
         assert_eq!(names.join(","), offered, "{options:?}");
         let established = established(chosen);
         assert_eq!(dialogue.spoken(&established), spoken, "{options:?}");
@@ -49,9 +50,9 @@ fn the_version_is_the_one_asked_for_or_chosen() {
 
 #[test]
 fn streams_are_for_a_version_that_has_them() {
-    assert_eq!(prepare("http://h/", &[]).unwrap().exchanges_per_connection(), 1);
-    assert_eq!(prepare("http://h/", &["http2", "streams=10"]).unwrap().exchanges_per_connection(), 10);
-    assert_eq!(prepare("https://h/", &["http=auto", "streams=7"]).unwrap().exchanges_per_connection(), 7);
+    assert_eq!(prepare("http://h/", &[]).unwrap().prepared().exchanges_per_connection, 1);
+    assert_eq!(prepare("http://h/", &["http2", "streams=10"]).unwrap().prepared().exchanges_per_connection, 10);
+    assert_eq!(prepare("https://h/", &["http=auto", "streams=7"]).unwrap().prepared().exchanges_per_connection, 7);
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use url::Url;
 use wire::{
-    Asked, Complaint, Dialogue, Established, Fill, Found, Memory, Names, OptionSpec, Origin, Protocol, Proxies,
-    Recalled, RequestList, SHOWN, Session, Trace, Weighted,
+    Asked, Complaint, Dialogue, Established, Fill, Found, Memory, Names, OptionSpec, Origin, Prepared, Protocol,
+    Proxies, Recalled, SHOWN, Session, Trace, Weighted,
 };
 
 use super::captured::Lesson;
@@ -23,8 +23,6 @@ use crate::marks::Marks;
 use crate::resources::{self, Allowed, Heard, PageRule, RESOURCES};
 use values::template::Guard;
 use values::url_overrides;
-
-const ALPN: &[&[u8]] = &[b"http/1.1"];
 
 thread_local! {
     /// A request whose response sets cookies, while its head is read.
@@ -58,21 +56,24 @@ impl Protocol for Http1 {
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
         let mut marks = Marks::new(asked);
         match self.dialogue(asked, Arc::clone(&asked.proxies), &mut marks) {
-            Ok(dialogue) => Ok(Arc::new(dialogue)),
+            Ok((mut dialogue, requests)) => {
+                dialogue.prepared.requests = Box::new(requests);
+                Ok(Arc::new(dialogue))
+            }
             Err(complaint) => Err(marks.complaint(complaint)),
         }
     }
 }
 
 impl Http1 {
-    /// As [`Protocol::prepare`], with slots taken out of all texts. `proxies`: those that requests may be sent to, where they
-    /// are not all tunnels.
+    /// As [`Protocol::prepare`], with slots taken out of all texts, and the requests apart for another version to add to.
+    /// `proxies`: those that requests may be sent to, where they are not all tunnels.
     pub(crate) fn dialogue(
         self,
         asked: &Asked,
         proxies: Arc<Proxies>,
         marks: &mut Marks,
-    ) -> Result<Http1Dialogue, Complaint> {
+    ) -> Result<(Http1Dialogue, Vec<Weighted<Request>>), Complaint> {
         let wishes = Wishes::read(asked, marks)?;
         let (mut origins, mut recipes, mut names) = (Vec::new(), Vec::new(), Names::default());
         let mut requests = Vec::with_capacity(asked.urls.len());
@@ -125,27 +126,28 @@ impl Http1 {
         for checks in std::iter::once(&mut rules.first).chain(&mut rules.others).filter(|_| withheld) {
             (checks.plain, checks.but_cookies) = (false, false);
         }
-        let rules = Arc::new(rules);
-        let end = marks.end();
-        Ok(Http1Dialogue { requests, names, origins, rules, slots, once, old, end })
+        let looks = |what: fn(&Checks) -> bool| rules.all().any(what);
+        let prepared = Prepared {
+            one_exchange_per_connection: once,
+            reads_closely: looks(|checks| !checks.plain),
+            remembers: rules.remember(),
+            recalls: rules.cache.is_some(),
+            // Whoever keeps cookies is told the time.
+            has_slots: slots || rules.remember() || looks(|checks| !checks.captures.is_empty()),
+            requests_at_most: marks.end(),
+            ..Prepared::new(Vec::<Weighted<Request>>::new(), origins, names)
+        };
+        Ok((Http1Dialogue { prepared, rules: Arc::new(rules), old }, requests))
     }
 }
 
 /// Everything a run will say in HTTP/1.1.
 #[derive(Debug)]
 pub struct Http1Dialogue {
-    pub(crate) requests: Vec<Weighted<Request>>,
-    names: Names,
-    pub(crate) origins: Vec<Origin>,
+    pub(crate) prepared: Prepared,
     pub(crate) rules: Arc<Rules>,
-    /// RequestList have slots.
-    pub(crate) slots: bool,
-    /// Each connection serves one request.
-    once: bool,
     /// HTTP/1.0 is spoken.
     old: bool,
-    /// After how many requests their data is at its end.
-    pub(crate) end: Option<u64>,
 }
 
 impl Http1Dialogue {
@@ -193,25 +195,13 @@ impl Http1Dialogue {
 }
 
 impl Dialogue for Http1Dialogue {
-    fn requests(&self) -> &dyn RequestList {
-        &self.requests
+    fn prepared(&self) -> &Prepared {
+        &self.prepared
     }
-    fn origins(&self) -> &[Origin] {
-        &self.origins
+    fn alpn(&self, _origin: &Origin) -> &[&'static [u8]] {
+        &[b"http/1.1"]
     }
-    fn names(&self) -> &Names {
-        &self.names
-    }
-    fn alpn(&self) -> &[&'static [u8]] {
-        ALPN
-    }
-    fn one_exchange_per_connection(&self) -> bool {
-        self.once
-    }
-    fn sent(&self, request: &wire::Request) -> Vec<u8> {
-        self.sent_with(request, &Fill::default())
-    }
-    fn sent_with(&self, request: &wire::Request, fill: &Fill) -> Vec<u8> {
+    fn sent_with(&self, request: &wire::Request, fill: &Fill, memory: Option<&Memory>) -> Vec<u8> {
         let request = request.of::<Request>();
         let (mut bytes, body) = match &request.slots {
             None => (request.text().into_owned(), request.body()),
@@ -223,6 +213,9 @@ impl Dialogue for Http1Dialogue {
         };
         let body = body.map(|body| &**body).unwrap_or_default();
         bytes.extend_from_slice(&body[..body.len().min(SHOWN)]);
+        if let Some(jar) = memory.and_then(Memory::get::<Jar>) {
+            jar.put_into(&mut bytes, 0, request.marks & SECURE != 0, fill.seconds());
+        }
         bytes
     }
     fn trace(&self, request: &wire::Request, fill: &Fill) -> Option<Trace> {
@@ -232,20 +225,6 @@ impl Dialogue for Http1Dialogue {
             // What a response asked for was filled with the request before it.
             None => request.own.as_ref().and_then(|_| Trace::within(&request.text())),
         }
-    }
-    fn sent_remembering(&self, request: &wire::Request, fill: &Fill, memory: &Memory) -> Vec<u8> {
-        let mut bytes = self.sent_with(request, fill);
-        let request = request.of::<Request>();
-        if let Some(jar) = memory.get::<Jar>() {
-            jar.put_into(&mut bytes, 0, request.marks & SECURE != 0, fill.seconds());
-        }
-        bytes
-    }
-    fn reads_closely(&self) -> bool {
-        self.rules.all().any(|checks| !checks.plain)
-    }
-    fn remembers(&self) -> bool {
-        self.rules.remember()
     }
     fn learn(&self, request: &wire::Request, fill: &Fill, lesson: wire::Lesson, memory: &mut Memory) -> Option<Found> {
         let request = request.of::<Request>();
@@ -268,9 +247,6 @@ impl Dialogue for Http1Dialogue {
         lesson.values.iter().for_each(|taken| memory.values.set_list(taken.variable, &taken.value, &taken.ends));
         found
     }
-    fn recalls(&self) -> bool {
-        self.rules.cache.is_some()
-    }
     fn recall(&self, request: &wire::Request, fill: &Fill, memory: &mut Memory) -> Option<Recalled> {
         let request = request.of::<Request>();
         let (rule, checks) = (self.rules.cache.as_ref()?, self.rules.checks(request.checks));
@@ -281,13 +257,6 @@ impl Dialogue for Http1Dialogue {
         let judge = Judge::expecting(expected, if checks.captures.is_empty() { 0 } else { fill.random });
         let lesson = judge.recall((&self.rules, checks), &kept)?;
         Some(Recalled { bytes: kept.size, code: u32::from(kept.status), lesson })
-    }
-    fn has_slots(&self) -> bool {
-        // Whoever keeps cookies is told the time.
-        self.slots || self.remembers() || self.rules.all().any(|checks| !checks.captures.is_empty())
-    }
-    fn requests_at_most(&self) -> Option<u64> {
-        self.end
     }
     fn session(&self, _origin: &Origin, _established: &Established) -> Box<dyn Session> {
         Box::new(Http1Session::new(Arc::clone(&self.rules)))

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use url::{Host, Url};
 use wire::{
-    Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Names, OptionSpec, Origin, Protocol, RequestList,
-    Session, Weighted,
+    Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Memory, Names, OptionSpec, Origin, Prepared,
+    Protocol, Session, Weighted,
 };
 
 use super::close;
@@ -22,8 +22,6 @@ use super::upgrade::Upgrade;
 use crate::marks::Marks;
 use values::beside::Beside;
 use values::template::{Guard, Template};
-
-const ALPN: &[&[u8]] = &[b"http/1.1"];
 
 /// WebSocket over TCP and TLS.
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,10 +92,17 @@ impl Protocol for WebSocket {
         if requests.is_empty() {
             return Err(Complaint::new("URL", "none was given; write one, for instance ws://127.0.0.1:8080/"));
         }
-        let slots = requests.iter().any(|weighted| weighted.request.has_slots());
         let counts = requests.iter().any(|weighted| weighted.request.is_numbered());
         let rules = Arc::new(Rules::new(wishes, upgrades, expect, beside.counting(counts)));
-        Ok(Arc::new(WebSocketDialogue { requests, names, origins, silent, rules, slots, end }))
+        let prepared = Prepared {
+            silent,
+            by_order: (!silent && rules.pairs_by_order()).then_some(ByOrder::Messages),
+            has_slots: requests.iter().any(|weighted| weighted.request.has_slots()),
+            counts_messages: true,
+            requests_at_most: end,
+            ..Prepared::new(requests, origins, names)
+        };
+        Ok(Arc::new(WebSocketDialogue { prepared, rules }))
     }
 }
 
@@ -108,7 +113,14 @@ fn of_steps(asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
     let beside = Beside::read(asked, |_, _, _| Ok(Message::new(Template::fixed(Vec::new()), false, 0)))?;
     let rules = Rules::new(Wishes { push: true, ..wishes }, upgrades, Expect::Nothing, beside);
     let rules = Arc::new(Rules { steps: each, ..rules });
-    Ok(Arc::new(WebSocketDialogue { requests, names, origins, silent: false, rules, slots: true, end }))
+    let prepared = Prepared {
+        by_order: rules.pairs_by_order().then_some(ByOrder::Messages),
+        has_slots: true,
+        counts_messages: true,
+        requests_at_most: end,
+        ..Prepared::new(requests, origins, names)
+    };
+    Ok(Arc::new(WebSocketDialogue { prepared, rules }))
 }
 
 /// Options of single URLs are those of steps.
@@ -143,57 +155,27 @@ fn message(content: &Content, wishes: &Wishes, expected: Option<&str>) -> Result
 /// Everything a run will say in WebSocket.
 #[derive(Debug)]
 pub struct WebSocketDialogue {
-    requests: Vec<Weighted<Message>>,
-    names: Names,
-    origins: Vec<Origin>,
-    silent: bool,
+    prepared: Prepared,
     rules: Arc<Rules>,
-    slots: bool,
-    /// After how many messages their data is at its end.
-    end: Option<u64>,
 }
 
 impl Dialogue for WebSocketDialogue {
-    fn requests(&self) -> &dyn RequestList {
-        &self.requests
+    fn prepared(&self) -> &Prepared {
+        &self.prepared
     }
-    fn origins(&self) -> &[Origin] {
-        &self.origins
-    }
-    fn names(&self) -> &Names {
-        &self.names
-    }
-    fn alpn(&self) -> &[&'static [u8]] {
-        ALPN
+    fn alpn(&self, _origin: &Origin) -> &[&'static [u8]] {
+        &[b"http/1.1"]
     }
     /// It is opened by its user's first step, with what that user knows.
     fn belongs(&self, _origin: &Origin) -> Belongs {
         Belongs::ToUser
     }
-    fn silent(&self) -> bool {
-        self.silent
-    }
-    fn has_slots(&self) -> bool {
-        self.slots
-    }
-    fn counts_messages(&self) -> bool {
-        true
-    }
-    fn requests_at_most(&self) -> Option<u64> {
-        self.end
-    }
     fn awaited(&self, request: &wire::Request) -> Option<String> {
         let request = request.of::<Message>();
         self.rules.steps.get(request.key as usize)?.awaited.clone()
     }
-    fn by_order(&self) -> Option<ByOrder> {
-        (!self.silent && self.rules.pairs_by_order()).then_some(ByOrder::Messages)
-    }
     /// The message alone: frame and mask say nothing to people.
-    fn sent(&self, request: &wire::Request) -> Vec<u8> {
-        self.sent_with(request, &Fill::default())
-    }
-    fn sent_with(&self, request: &wire::Request, fill: &Fill) -> Vec<u8> {
+    fn sent_with(&self, request: &wire::Request, fill: &Fill, _memory: Option<&Memory>) -> Vec<u8> {
         request.of::<Message>().payload(fill)
     }
     fn readable(&self, _established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Follow, Found, Lesson, Memory, Names, OptionSpec,
-    Options, Origin, Page, Protocol, Recalled, RequestList, Session, Takes, Trace, Weighted,
+    Asked, Belongs, Complaint, Dialogue, Established, Fill, Follow, Found, Lesson, Memory, Names, OptionSpec, Options,
+    Origin, Page, Prepared, Protocol, Recalled, Session, Takes, Trace, Weighted,
 };
 
 use super::parts::{Made, Request, inner, inner_code, outer, outer_code, part_of_bound};
@@ -206,6 +206,21 @@ impl Parts {
         self.0.iter().flatten().map(|dialogue| &**dialogue)
     }
 
+    /// What is known of all of them before the run.
+    fn prepared(&self, requests: Vec<Weighted<Request>>, origins: Vec<Origin>, names: Names) -> Prepared {
+        let each = || self.all().map(|dialogue| dialogue.prepared());
+        Prepared {
+            by_order: each().find_map(|one| one.by_order),
+            reads_closely: each().any(|one| one.reads_closely),
+            has_slots: true,
+            counts_messages: each().any(|one| one.counts_messages),
+            remembers: each().any(|one| one.remembers),
+            recalls: each().any(|one| one.recalls),
+            requests_at_most: each().filter_map(|one| one.requests_at_most).min(),
+            ..Prepared::new(requests, origins, names)
+        }
+    }
+
     /// The one of a number that an origin, a request or a code was given here.
     fn get(&self, part: usize) -> &Arc<dyn Dialogue> {
         self.0.get(part).and_then(Option::as_ref).expect("numbers are given to protocols that say something")
@@ -255,18 +270,17 @@ impl Building {
         let own = |part: &Option<Arc<dyn Dialogue>>| part.iter().flat_map(|d| d.names().list().to_vec()).collect();
         let rows = self.parts.0.iter().map(own).map(|own: Vec<String>| own.iter().map(|n| names.beside(n)).collect());
         let rows = rows.collect();
-        Ok(MixedDialogue { parts: self.parts, requests, names, rows, origins: self.origins })
+        let prepared = self.parts.prepared(requests, self.origins, names);
+        Ok(MixedDialogue { parts: self.parts, rows, prepared })
     }
 }
 
 /// Everything a flow of several protocols will say.
 pub struct MixedDialogue {
     parts: Parts,
-    requests: Vec<Weighted<Request>>,
-    names: Names,
     /// Of each part, by what a name is among its own: what it is among all.
     rows: Vec<Arc<[u16]>>,
-    origins: Vec<Origin>,
+    prepared: Prepared,
 }
 
 impl MixedDialogue {
@@ -275,11 +289,12 @@ impl MixedDialogue {
         let outer_request = |(at, one): (usize, &Weighted)| {
             Weighted::new(Request { part, own: Made::Prepared(at) }, one.origin, one.weight)
         };
-        let requests = dialogue.requests().iter().enumerate().map(outer_request).collect();
+        let requests: Vec<_> = dialogue.requests().iter().enumerate().map(outer_request).collect();
         let origins = dialogue.origins().iter().map(|origin| outer(part, origin)).collect();
         let (names, mut parts) = (dialogue.names().clone(), Parts::default());
         parts.set(part, dialogue);
-        MixedDialogue { parts, requests, names, rows: Vec::new(), origins }
+        let prepared = parts.prepared(requests, origins, names);
+        MixedDialogue { parts, rows: Vec::new(), prepared }
     }
 
     /// Whose request it is, and that as its protocol knows it.
@@ -310,37 +325,16 @@ pub(super) fn outer_follow(part: usize, next: Follow) -> Follow {
 }
 
 impl Dialogue for MixedDialogue {
-    fn requests(&self) -> &dyn RequestList {
-        &self.requests
+    fn prepared(&self) -> &Prepared {
+        &self.prepared
     }
-    fn origins(&self) -> &[Origin] {
-        &self.origins
-    }
-    fn names(&self) -> &Names {
-        &self.names
-    }
-    fn alpn_of(&self, origin: &Origin) -> &[&'static [u8]] {
+    fn alpn(&self, origin: &Origin) -> &[&'static [u8]] {
         let (part, origin) = inner(origin);
-        self.parts.get(part).alpn_of(&origin)
+        self.parts.get(part).alpn(&origin)
     }
     fn belongs(&self, origin: &Origin) -> Belongs {
         let (part, origin) = inner(origin);
         self.parts.get(part).belongs(&origin)
-    }
-    fn by_order(&self) -> Option<ByOrder> {
-        self.parts.all().find_map(Dialogue::by_order)
-    }
-    fn reads_closely(&self) -> bool {
-        self.parts.all().any(Dialogue::reads_closely)
-    }
-    fn has_slots(&self) -> bool {
-        true
-    }
-    fn counts_messages(&self) -> bool {
-        self.parts.all().any(Dialogue::counts_messages)
-    }
-    fn remembers(&self) -> bool {
-        self.parts.all().any(Dialogue::remembers)
     }
     fn learn(&self, request: &wire::Request, fill: &Fill<'_>, lesson: Lesson, memory: &mut Memory) -> Option<Found> {
         let lesson = match lesson.downcast::<capture::Taken>() {
@@ -356,23 +350,14 @@ impl Dialogue for MixedDialogue {
         let rows = Arc::clone(self.rows.get(part)?);
         Some(Box::new(move || outer_page(part, found(), &rows)))
     }
-    fn recalls(&self) -> bool {
-        self.parts.all().any(Dialogue::recalls)
-    }
     fn recall(&self, request: &wire::Request, fill: &Fill<'_>, memory: &mut Memory) -> Option<Recalled> {
         let (dialogue, own) = self.part(request);
         let recalled = dialogue.recall(own, fill, memory)?;
         Some(Recalled { code: outer_code(request.of::<Request>().part, recalled.code), ..recalled })
     }
-    fn requests_at_most(&self) -> Option<u64> {
-        self.parts.all().filter_map(Dialogue::requests_at_most).min()
-    }
-    fn sent(&self, request: &wire::Request) -> Vec<u8> {
-        self.sent_with(request, &Fill::default())
-    }
-    fn sent_with(&self, request: &wire::Request, fill: &Fill<'_>) -> Vec<u8> {
+    fn sent_with(&self, request: &wire::Request, fill: &Fill<'_>, memory: Option<&Memory>) -> Vec<u8> {
         let (part, own) = self.part(request);
-        part.sent_with(own, fill)
+        part.sent_with(own, fill, memory)
     }
     fn trace(&self, request: &wire::Request, fill: &Fill<'_>) -> Option<Trace> {
         let (part, own) = self.part(request);
@@ -381,10 +366,6 @@ impl Dialogue for MixedDialogue {
     fn says_no_trace(&self, request: &wire::Request) -> bool {
         let (part, own) = self.part(request);
         part.says_no_trace(own)
-    }
-    fn sent_remembering(&self, request: &wire::Request, fill: &Fill<'_>, memory: &Memory) -> Vec<u8> {
-        let (part, own) = self.part(request);
-        part.sent_remembering(own, fill, memory)
     }
     fn awaited(&self, request: &wire::Request) -> Option<String> {
         let (part, own) = self.part(request);

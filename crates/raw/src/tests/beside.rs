@@ -165,11 +165,11 @@ fn what_was_sent_is_known_by_its_number() {
     for number in 1..=4 {
         assert_eq!(line.submit(0), number);
         let fill = Fill { sequence: number, ..Fill::default() };
-        assert_eq!(dialogue.sent_with(request, &fill), line.out.bytes());
+        assert_eq!(dialogue.sent_with(request, &fill, None), line.out.bytes());
         line.said();
         line.hear(&[&b"\n"[..]]).expect("good");
     }
     assert_eq!(dialogue.sent(request), b"1 1 \x0a");
     let fill = Fill { sequence: 4, ..Fill::default() };
-    assert_eq!(dialogue.sent_with(request, &fill), b"4 2 \x0b");
+    assert_eq!(dialogue.sent_with(request, &fill, None), b"4 2 \x0b");
 }

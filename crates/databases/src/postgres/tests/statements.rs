@@ -110,11 +110,14 @@ fn what_is_said_once_is_text_and_in_order() {
         dialogue(&["before=CREATE TABLE t (a int)", "before=INSERT INTO t VALUES ({counter})", "after=DROP TABLE t"]);
     let shown =
         |requests: &[std::sync::Arc<wire::Request>]| requests.iter().map(|r| dialogue.sent(r)).collect::<Vec<_>>();
-    assert_eq!(shown(dialogue.before()), [&b"CREATE TABLE t (a int)"[..], b"INSERT INTO t VALUES ({counter})"]);
-    assert_eq!(shown(dialogue.after()), [b"DROP TABLE t"]);
+    assert_eq!(
+        shown(&dialogue.prepared().before),
+        [&b"CREATE TABLE t (a int)"[..], b"INSERT INTO t VALUES ({counter})"]
+    );
+    assert_eq!(shown(&dialogue.prepared().after), [b"DROP TABLE t"]);
     let mut session = entered(&dialogue);
     let mut out = Out::default();
-    session.submit(ExchangeId(0), &dialogue.before()[1], &Fill::default(), &mut out).expect("room");
+    session.submit(ExchangeId(0), &dialogue.prepared().before[1], &Fill::default(), &mut out).expect("room");
     assert_eq!(readable(out.bytes()), ["Q INSERT INTO t VALUES (0)\\x00"]);
 }
 

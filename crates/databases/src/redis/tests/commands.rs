@@ -71,10 +71,10 @@ fn what_is_sent_once_keeps_its_order() {
     let sent =
         |requests: &[std::sync::Arc<wire::Request>]| requests.iter().map(|r| dialogue.sent(r)).collect::<Vec<_>>();
     assert_eq!(
-        sent(dialogue.before()),
+        sent(&dialogue.prepared().before),
         [&b"*1\r\n$8\r\nFLUSHALL\r\n"[..], b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\n1\r\n"]
     );
-    assert_eq!(sent(dialogue.after()), [b"*2\r\n$3\r\nDEL\r\n$1\r\nk\r\n"]);
+    assert_eq!(sent(&dialogue.prepared().after), [b"*2\r\n$3\r\nDEL\r\n$1\r\nk\r\n"]);
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn a_call_says_what_was_filled() {
         ("streams", "2"),
     ];
     let dialogue = dialogue(UNARY, &options);
-    assert!(dialogue.has_slots());
+    assert!(dialogue.prepared().has_slots);
     let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
     let (mut out, mut decoder) = (Out::default(), Decoder::default());
     session.open(&mut out);
@@ -156,7 +156,7 @@ fn a_call_says_what_was_filled() {
     let mut texts = Vec::new();
     for number in [5, 1_000_000] {
         session.submit(ExchangeId(0), request, &fill(number), &mut out).expect("room");
-        let shown = dialogue.sent_with(request, &fill(number));
+        let shown = dialogue.sent_with(request, &fill(number), None);
         let (mut rest, mut fields) = (out.bytes(), Vec::new());
         while let Some(head) = rest.first_chunk::<HEAD>().map(FrameHead::read) {
             let payload = &rest[HEAD..HEAD + head.length];
@@ -183,7 +183,7 @@ fn a_call_says_what_was_filled() {
     }
     assert_eq!((texts.len(), texts[0] != texts[1]), (2, true));
     assert!(
-        !super::dialogue(UNARY, &[("header", "x: {env PATH}"), ("data", "{}")]).has_slots(),
+        !super::dialogue(UNARY, &[("header", "x: {env PATH}"), ("data", "{}")]).prepared().has_slots,
         "known before the run"
     );
 }
@@ -192,7 +192,7 @@ fn a_call_says_what_was_filled() {
 fn streams_have_slots_and_lockstep_has_none() {
     let data = [("data", r#"{"text":"a{counter}"}"#), ("data", r#"{"text":"b"}"#)];
     let dialogue = dialogue(CLIENT, &data);
-    let shown = dialogue.sent_with(&dialogue.requests()[0].request, &fill(3));
+    let shown = dialogue.sent_with(&dialogue.requests()[0].request, &fill(3), None);
     assert_eq!(shown, b"POST /brunt.Target/ClientStream\n\n\x02a3\n\n\x01b\n");
     let said = Grpc.prepare(&asked(BIDI, &[data[0], data[1], ("lockstep", "")])).expect_err("one by one").to_string();
     assert!(said.starts_with("--lockstep: sends messages one by one"), "{said}");
@@ -201,6 +201,6 @@ fn streams_have_slots_and_lockstep_has_none() {
 #[test]
 fn braces_are_braces_where_slots_are_off() {
     let off = dialogue(UNARY, &[("data", r#"{"text":"{uuid}"}"#), ("header", "x: {counter}"), ("no-slots", "")]);
-    assert!(!off.has_slots());
+    assert!(!off.prepared().has_slots);
     assert!(off.sent(&off.requests()[0].request).ends_with(b"\n\x06{uuid}\n"));
 }

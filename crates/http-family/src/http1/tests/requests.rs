@@ -246,13 +246,13 @@ fn several_urls_share_their_origins() {
     let origins: Vec<_> = dialogue.origins().iter().map(|o| (o.host.as_str(), o.port, o.tls)).collect();
     assert_eq!(origins, [("h", 80, false), ("h", 443, true), ("::1", 8080, false)]);
     assert_eq!(dialogue.requests().iter().map(|r| r.origin).collect::<Vec<_>>(), [0, 1, 0, 2]);
-    assert!(!dialogue.one_exchange_per_connection());
+    assert!(!dialogue.prepared().one_exchange_per_connection);
 }
 
 #[test]
 fn one_exchange_a_connection_where_asked() {
-    assert!(dialogue("http://h/", &["no-keepalive"]).one_exchange_per_connection());
-    assert!(dialogue("http://h/", &["header=connection: close"]).one_exchange_per_connection());
+    assert!(dialogue("http://h/", &["no-keepalive"]).prepared().one_exchange_per_connection);
+    assert!(dialogue("http://h/", &["header=connection: close"]).prepared().one_exchange_per_connection);
 }
 
 #[test]
@@ -308,10 +308,10 @@ fn bodies_in_chunks_and_the_old_version() {
         "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\na=b\r\n0\r\n\r\n"
     );
     assert_eq!(lines("http://h/a", &["http=1.0"]), "GET /a HTTP/1.0\r\nHost: h\r\n\r\n");
-    assert!(dialogue("http://h/", &["http=1.0"]).one_exchange_per_connection());
+    assert!(dialogue("http://h/", &["http=1.0"]).prepared().one_exchange_per_connection);
     let kept = &["http=1.0", "header=Connection: keep-alive"];
     assert_eq!(lines("http://h/", kept), "GET / HTTP/1.0\r\nHost: h\r\nConnection: keep-alive\r\n\r\n");
-    assert!(!dialogue("http://h/", kept).one_exchange_per_connection());
+    assert!(!dialogue("http://h/", kept).prepared().one_exchange_per_connection);
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn sent(dialogue: &Arc<dyn Dialogue>, fill: &Fill) -> String {
     let mut session = dialogue.session(&Origin::default(), &Established::default());
     session.submit(ExchangeId(0), request, fill, &mut out).expect("room");
     let bytes = [out.bytes(), out.tail().map(|tail| &**tail).unwrap_or_default()].concat();
-    assert_eq!(dialogue.sent_with(request, fill), bytes, "an example shows what was sent");
+    assert_eq!(dialogue.sent_with(request, fill, None), bytes, "an example shows what was sent");
     String::from_utf8(bytes).expect("text")
 }
 
@@ -48,7 +48,7 @@ fn slots_stand_in_path_query_header_lines_and_body() {
     assert!(head.contains("\r\nX-Id: 041\r\n") && head.contains("\r\nCookie: a=7\r\n"), "{head}");
     assert_eq!(body, "{\"n\":41,\"u\":{\"v\":7}}");
     assert_eq!(dialogue.names().list(), ["POST /items/{counter}"]);
-    assert!(dialogue.has_slots());
+    assert!(dialogue.prepared().has_slots);
 }
 
 /// The digits of a length are as many as it takes, whatever they were in a trial.
@@ -63,9 +63,9 @@ fn the_length_said_is_the_length_sent() {
 #[test]
 fn a_request_without_slots_is_what_it_was() {
     let plain = dialogue("http://h/a", &["data={\"a\":{\"b\":1}}"]);
-    assert!(!plain.has_slots() && plain.requests()[0].request.of::<super::Request>().slots.is_none());
+    assert!(!plain.prepared().has_slots && plain.requests()[0].request.of::<super::Request>().slots.is_none());
     let off = dialogue("http://h/{uuid}", &["data={counter}", "no-slots"]);
-    assert!(!off.has_slots());
+    assert!(!off.prepared().has_slots);
     let text = sent(&off, &fill(1));
     assert!(text.starts_with("POST /%7Buuid%7D HTTP") && text.ends_with("\r\n\r\n{counter}"), "{text}");
 }
@@ -75,7 +75,7 @@ fn a_request_without_slots_is_what_it_was() {
 fn variables_of_the_environment_are_filled_once() {
     let path = std::env::var("PATH").expect("every process has one");
     let dialogue = dialogue("http://h/a?p={env PATH | url}", &["header=X-Path: {env PATH}", "data=<{env PATH}>"]);
-    assert!(!dialogue.has_slots());
+    assert!(!dialogue.prepared().has_slots);
     let of_host = super::dialogue("http://{env PATH | hex}.example/", &[]);
     assert!(of_host.origins()[0].host.ends_with(".example") && !of_host.origins()[0].host.contains('{'));
     let text = sent(&dialogue, &Fill::default());
@@ -97,7 +97,7 @@ fn fields_of_a_form_have_slots_and_files_go_as_they_are() {
     let form = [&format!("form=f=@{};filename={{user}}.txt", file.path().display()), "form=n={counter}"];
     let dialogue = dialogue("http://h/", &form);
     let request = &dialogue.requests()[0].request;
-    let bytes = dialogue.sent_with(request, &fill(41));
+    let bytes = dialogue.sent_with(request, &fill(41), None);
     let text = String::from_utf8_lossy(&bytes);
     assert!(text.contains("filename=\"7.txt\"") && text.contains("\r\n\r\n{counter}\u{fffd}\r\n"), "{text}");
     assert!(text.contains("name=\"n\"\r\n\r\n41\r\n"), "{text}");
@@ -188,7 +188,7 @@ fn what_is_expected_of_a_body_is_filled_like_its_request() {
     };
     let named = dialogue("http://h/{counter}", &["data={id={uuid}} {user}", "expect-body=\"{id}\":{counter}:"]);
     let bare = dialogue("http://h/", &["expect-body=\"{counter}\":{counter}:"]);
-    assert!(named.has_slots() && bare.has_slots());
+    assert!(named.prepared().has_slots && bare.prepared().has_slots);
     for number in [41, 42] {
         let (fill, counter) = (fill(number), number.to_string());
         let text = sent(&named, &fill);
@@ -200,7 +200,7 @@ fn what_is_expected_of_a_body_is_filled_like_its_request() {
         }
     }
     let known = dialogue("http://h/", &["expect-body={env PATH}"]);
-    assert!(!known.has_slots(), "known before the run");
+    assert!(!known.prepared().has_slots, "known before the run");
     let path = std::env::var("PATH").expect("every process has one");
     assert_eq!(verdict(&known, &fill(1), &format!("<{path}>---")), None);
     assert_eq!(verdict(&known, &fill(1), "{env PATH}"), Some(FaultKind::WrongBody));

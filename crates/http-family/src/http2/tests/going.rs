@@ -91,7 +91,7 @@ fn a_connection_for_one_exchange_takes_one() {
         talk.hear(&[settings(&[]), last_head(1, OK)].concat());
         assert_eq!((talk.ends(), talk.session.room()), (vec!["0 ok 200 0".to_owned()], 0));
     }
-    assert!(dialogue(&["no-keepalive"]).one_exchange_per_connection());
+    assert!(dialogue(&["no-keepalive"]).prepared().one_exchange_per_connection);
 }
 
 #[test]

@@ -66,11 +66,11 @@ fn head_and_body_decode_to_what_was_filled() {
         assert!(body.starts_with(&format!("{{\"n\":{number},\"u\":\"")), "{body}");
     }
     assert_ne!(said[0].1[said[0].1.len() - 20..], said[1].1[said[1].1.len() - 20..], "another uuid each time");
-    let shown =
-        String::from_utf8(talk.dialogue.sent_with(
-            &talk.dialogue.requests()[0].request,
-            &Fill { number: 5, user: 7, random: 4, ..Fill::default() },
-        ));
+    let shown = String::from_utf8(talk.dialogue.sent_with(
+        &talk.dialogue.requests()[0].request,
+        &Fill { number: 5, user: 7, random: 4, ..Fill::default() },
+        None,
+    ));
     let shown = shown.expect("text");
     assert!(shown.starts_with("POST /i/5?u=7 HTTP/2\r\n"), "{shown}");
     assert!(shown.as_bytes().ends_with(&said[0].1), "an example shows what was sent: {shown}");

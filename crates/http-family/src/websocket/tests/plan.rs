@@ -28,9 +28,9 @@ fn messages() {
             .collect();
         let expected: Vec<(u8, Vec<u8>)> = expected.iter().map(|(first, text)| (*first, text.to_vec())).collect();
         assert_eq!(sent, expected, "{options:?}");
-        assert!(!dialogue.silent());
+        assert!(!dialogue.prepared().silent);
     }
-    assert!(dialogue(&[]).silent() && dialogue(&["match-field=seq"]).silent(), "nothing to say");
+    assert!(dialogue(&[]).prepared().silent && dialogue(&["match-field=seq"]).prepared().silent, "nothing to say");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn slots_among_braces_that_are_none() {
         .prepare(&asked(&["ws://h/{user}"], &["data={counter}", "header=X: {user}", "no-slots"]))
         .expect("braces");
     assert_eq!(
-        (off.requests()[0].request.of::<Message>().payload(&fill), off.has_slots()),
+        (off.requests()[0].request.of::<Message>().payload(&fill), off.prepared().has_slots),
         (b"{counter}".to_vec(), false)
     );
     let complaint = WebSocket.prepare(&asked(&["ws://h/"], &["data={countr}"])).expect_err("a mistake").to_string();
