@@ -9,7 +9,7 @@ use crate::shell;
 
 /// The crates of each floor, lowest first. A crate that is not here may not exist.
 const FLOORS: [&[&str]; 10] = [
-    &["measure", "web"],
+    &["measure", "cause", "web"],
     &["plan", "wire", "record", "words"],
     &["load", "scenario", "values", "net", "probe", "diagnose"],
     &["http-family", "databases", "raw", "engine", "report"],

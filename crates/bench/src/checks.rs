@@ -166,8 +166,5 @@ pub(crate) fn security(plan: &Plan) -> Result<RustlsSecurity, Complaint> {
             _ => Versions::Both,
         },
     };
-    RustlsSecurity::new(&settings).map_err(|trouble| match trouble.split_once(": ") {
-        Some((place, rest)) if place.starts_with("--") => Complaint::new(place, rest),
-        _ => Complaint::new("TLS", trouble),
-    })
+    RustlsSecurity::new(&settings)
 }

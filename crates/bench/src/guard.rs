@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, RwLock};
 
+use cause::Cause;
 use engine::Resolver;
 use plan::address;
 use wire::{Origin, Place};
@@ -57,7 +58,7 @@ impl Guard {
     ///
     /// # Errors
     /// It is on a public address that nobody was asked about.
-    pub fn may_be_reached(&self, origin: &Origin) -> Result<(), String> {
+    pub fn may_be_reached(&self, origin: &Origin) -> Result<(), Cause> {
         match self.allowed().map(|_| self.within.resolve(origin)) {
             Some(Ok(_)) => self.resolve(origin).map(drop),
             Some(Err(_)) | None => Ok(()),
@@ -78,7 +79,7 @@ fn public_of(places: &[Place]) -> Option<IpAddr> {
 }
 
 impl Resolver for Guard {
-    fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, String> {
+    fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, Cause> {
         let places = self.within.resolve(origin)?;
         let Some(address) = public_of(&places) else { return Ok(places) };
         match self.allowed() {
@@ -86,10 +87,7 @@ impl Resolver for Guard {
                 if let Ok(mut refused) = self.refused.lock() {
                     refused.insert(origin.host.clone(), address);
                 }
-                Err(format!(
-                    "{} ({address}) is a public address and was not confirmed; add --yes to allow it",
-                    origin.host
-                ))
+                Err(cause::reaching::public_address(&origin.host, address.to_string()))
             }
             _ => Ok(places),
         }
@@ -104,13 +102,13 @@ mod tests {
     #[derive(Default)]
     struct Late(Mutex<u32>);
     impl Resolver for Late {
-        fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, String> {
+        fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, Cause> {
             let mut asked = self.0.lock().unwrap();
             *asked += u32::from(origin.host == "late.example");
             match origin.host.parse::<IpAddr>() {
                 Ok(ip) => Ok(vec![Place::Tcp((ip, origin.port).into())]),
                 Err(_) if *asked > 1 => Ok(vec![Place::Tcp(([8, 8, 8, 8], origin.port).into())]),
-                Err(_) => Err("not found".into()),
+                Err(_) => Err(cause::said("not found")),
             }
         }
     }
@@ -122,7 +120,7 @@ mod tests {
         assert!(to("8.8.8.8").is_ok(), "nothing is asked of light load");
         guard.hold_to(vec!["9.9.9.9".into()]);
         assert!(to("127.0.0.1").is_ok() && to("9.9.9.9").is_ok());
-        let said = to("8.8.8.8").unwrap_err();
+        let said = to("8.8.8.8").unwrap_err().to_string();
         assert_eq!(said, "8.8.8.8 (8.8.8.8) is a public address and was not confirmed; add --yes to allow it");
         assert_eq!(guard.take_refused().into_keys().collect::<Vec<_>>(), ["8.8.8.8"]);
         guard.allow(["8.8.8.8".to_string()]);
@@ -134,7 +132,7 @@ mod tests {
         let guard = Guard::over(Arc::<Late>::default());
         guard.hold_to(Vec::new());
         let late = Origin::tcp("late.example", 80, false);
-        assert_eq!(guard.resolve(&late), Err("not found".into()));
-        assert!(guard.resolve(&late).unwrap_err().contains("was not confirmed"));
+        assert_eq!(guard.resolve(&late), Err(cause::said("not found")));
+        assert!(guard.resolve(&late).unwrap_err().to_string().contains("was not confirmed"));
     }
 }

@@ -98,7 +98,7 @@ fn seal(address: &str, cacert: Option<Vec<u8>>) -> Result<Seal, Complaint> {
     let must = cacert.is_some();
     let settings = TlsSettings { cacert, ..TlsSettings::default() };
     let security = RustlsSecurity::new(&settings)
-        .map_err(|sentence| Complaint::new("--probe-cacert", sentence.trim_start_matches("--cacert: ").to_owned()))?;
+        .map_err(|Complaint { trouble, .. }| Complaint::new("--probe-cacert", trouble))?;
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host).trim_matches(['[', ']']).to_owned();
     Ok(Box::new(move |socket| {
         let here = socket.peer_addr()?.ip().to_canonical().is_loopback();

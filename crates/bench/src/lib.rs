@@ -229,7 +229,7 @@ impl Bench {
     pub fn tear_down(&self, stop: &Stop, within: Option<Nanos>) -> Option<Notice> {
         Some(match self.prepared.tear_down(&self.setup, stop, within)? {
             AfterFailure::Interrupted => Notice::new(Subject::AfterInterrupted, []),
-            AfterFailure::Failed(why) => Notice::new(Subject::TeardownFailed, [("why", why)]),
+            AfterFailure::Failed(why) => Notice::new(Subject::TeardownFailed, []).because("why", why),
         })
     }
 
@@ -239,7 +239,8 @@ impl Bench {
     }
 
     fn no_load(&self, why: OneShotFailure) -> Box<NoLoad> {
-        let mut found = FirstAnswer { url: self.first_url(), failure: Some(why.why), ..FirstAnswer::default() };
+        let mut found = FirstAnswer { url: self.first_url(), ..FirstAnswer::default() };
+        (found.failure, found.cause) = (Some(why.why.to_string()), Some(why.why));
         self.redaction.probe(&mut found);
         Box::new(NoLoad { found, unreachable: why.unreachable })
     }
@@ -343,7 +344,7 @@ impl Bench {
     pub fn after(&self, stop: &Stop, within: Option<Nanos>) -> Option<Notice> {
         Some(match self.prepared.after(&self.setup, stop, within)? {
             AfterFailure::Interrupted => Notice::new(Subject::AfterInterrupted, []),
-            AfterFailure::Failed(why) => Notice::new(Subject::AfterFailed, [("why", why)]),
+            AfterFailure::Failed(why) => Notice::new(Subject::AfterFailed, []).because("why", why),
         })
     }
 

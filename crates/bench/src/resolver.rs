@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use cause::{Cause, reaching};
 use engine::Resolver;
 use plan::Plan;
 use plan::address::ConnectTo;
@@ -66,12 +67,11 @@ impl SystemResolver {
         (slowest.0 >= SLOW).then(|| (slowest.1.clone(), slowest.0))
     }
 
-    fn addresses(&self, host: &str, port: u16, datagrams: bool) -> Result<Vec<SocketAddr>, String> {
+    fn addresses(&self, host: &str, port: u16, datagrams: bool) -> Result<Vec<SocketAddr>, Cause> {
         let began = Instant::now();
         let found = (host, port).to_socket_addrs();
         self.took(host, began.elapsed());
-        let found: Vec<SocketAddr> =
-            found.map_err(|error| format!("the name {host} was not found ({})", plain(&error)))?.collect();
+        let found: Vec<SocketAddr> = found.map_err(|error| reaching::name_not_found(host, plain(&error)))?.collect();
         // Nobody can be knocked for at a port of UDP.
         Ok(if datagrams { found } else { self.answering(host, port, found) })
     }
@@ -93,7 +93,7 @@ impl SystemResolver {
 }
 
 impl Resolver for SystemResolver {
-    fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, String> {
+    fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, Cause> {
         if let Some(path) = &self.unix {
             return Ok(vec![Place::Unix(Arc::clone(path))]);
         }
@@ -108,13 +108,18 @@ impl Resolver for SystemResolver {
             let place = if origin.datagrams { Place::Udp } else { Place::Tcp };
             places.extend(found.into_iter().map(place).filter(|place| !places.contains(place)).collect::<Vec<_>>());
         }
-        if places.is_empty() { Err(format!("the name {} has no address", origin.host)) } else { Ok(places) }
+        if places.is_empty() { Err(reaching::name_without_address(&origin.host)) } else { Ok(places) }
     }
 }
 
 /// The resolver's reason without the words that every such error begins with.
-fn plain(error: &std::io::Error) -> String {
-    error.to_string().trim_start_matches("failed to lookup address information: ").to_string()
+fn plain(error: &std::io::Error) -> cause::Place {
+    let said = error.to_string();
+    match said.trim_start_matches("failed to lookup address information: ") {
+        "Name or service not known" => reaching::unknown_name().into(),
+        "Temporary failure in name resolution" => reaching::names_away().into(),
+        other => other.into(),
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
+use cause::Cause;
 use engine::Resolver;
 use net::tls::RustlsSecurity;
 use net::tunnel::tunnel;
@@ -93,7 +94,7 @@ impl Through {
     }
 
     /// Looks up what a proxy is to be told the address of.
-    fn look_up(&self, origin: &Origin) -> Result<(), String> {
+    fn look_up(&self, origin: &Origin) -> Result<(), Cause> {
         let places = self.guard.resolve(origin)?;
         let address = places.iter().find_map(|place| match place {
             Place::Tcp(to) => Some(to.ip()),
@@ -107,7 +108,7 @@ impl Through {
 }
 
 impl Resolver for Through {
-    fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, String> {
+    fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, Cause> {
         let Some(proxy) = self.proxies.of(origin) else { return self.guard.resolve(origin) };
         self.guard.may_be_reached(origin)?;
         if proxy.kind == ProxyKind::Socks5 {
@@ -115,23 +116,21 @@ impl Resolver for Through {
         }
         self.direct
             .resolve(&Origin::tcp(proxy.host.clone(), proxy.port, false))
-            .map_err(|why| format!("the proxy {proxy} cannot be found: {why}"))
+            .map_err(|why| cause::proxy::not_found(proxy.to_string(), why))
     }
 }
 
 impl Security for Through {
-    fn client(&self, origin: &Origin, alpn: &[&'static [u8]]) -> Result<Box<dyn SecureChannel>, String> {
+    fn client(&self, origin: &Origin, alpn: &[&'static [u8]]) -> Result<Box<dyn SecureChannel>, Cause> {
         self.tls.client(origin, alpn)
     }
 
-    fn tunnel(&self, origin: &Origin) -> Result<Option<Box<dyn SecureChannel>>, String> {
+    fn tunnel(&self, origin: &Origin) -> Result<Option<Box<dyn SecureChannel>>, Cause> {
         let Some(proxy) = self.proxies.of(origin).filter(|_| !origin.forwarded) else { return Ok(None) };
         let (mut host, port) = self.destination(origin);
         if proxy.kind == ProxyKind::Socks5 && host.parse::<IpAddr>().is_err() {
             let known = self.found.read().ok().and_then(|found| found.get(&(host.clone(), port)).copied());
-            host = known
-                .ok_or_else(|| format!("the name {host} was not found; socks5h:// lets the proxy resolve it"))?
-                .to_string();
+            host = known.ok_or_else(|| cause::proxy::unresolved(&host))?.to_string();
         }
         tunnel(proxy, &host, port).map(Some)
     }

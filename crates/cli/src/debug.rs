@@ -116,10 +116,12 @@ impl Shown<'_> {
         let (told, ending) = match (&probe.failure, fault.filter(|kind| is_answer(&probe, *kind))) {
             (None, _) => (format!("{}\n", self.lang.of(messages::DEBUG_SUCCESS)), Ending::Success),
             (Some(failure), Some(kind)) => {
-                let why = verdict(&probe, kind, &report::reason(failure, self.lang));
+                let why = verdict(&probe, kind, &report::reason(failure, probe.cause.as_ref(), self.lang));
                 (format!("{}\n", self.lang.fill(messages::DEBUG_FAILURE, &[("why", &why)])), Ending::Failure)
             }
-            (Some(failure), None) => (String::new(), Ending::NoAnswer(report::reason(failure, self.lang).into_owned())),
+            (Some(failure), None) => {
+                (String::new(), Ending::NoAnswer(report::reason(failure, probe.cause.as_ref(), self.lang).into_owned()))
+            }
         };
         text += &(told + &captured);
         (text, ending)
@@ -129,7 +131,8 @@ impl Shown<'_> {
     fn resource(&self, setup: &Setup, resource: &Resource) -> (String, Ending) {
         let Resource { page, url, answer, fault, from_cache, .. } = resource;
         let page = setup.shown.urls.get(*page).map_or("", |url| url.name.as_deref().unwrap_or(&url.url));
-        let failure = answer.failure.as_deref().map(|why| report::reason(why, self.lang));
+        let failure = answer.failure.as_deref();
+        let failure = failure.map(|why| report::reason(why, answer.cause.as_ref(), self.lang));
         let (what, ending) = match (failure, fault.filter(|kind| is_answer(answer, *kind))) {
             (None, _) if *from_cache => (self.lang.of(messages::DEBUG_FROM_CACHE).to_owned(), Ending::Success),
             (None, _) => (answer.status.clone(), Ending::Success),

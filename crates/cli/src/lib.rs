@@ -109,7 +109,8 @@ fn obey(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::Outcome {
         return worker::take(protocols, &host);
     }
     signals::survive_full_quotas();
-    let interrupts = || Interrupts::listen().map_err(|why| Complaint::new("signals", engine::no_thread(&why)));
+    let interrupts =
+        || Interrupts::listen().map_err(|why| Complaint::new("signals", engine::no_thread(&why).to_string()));
     match intent::read(line, protocols, &defaults)? {
         Command::Run(mut intent) => {
             intent.redaction.over_complaints();

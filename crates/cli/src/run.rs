@@ -40,7 +40,7 @@ pub fn run(intent: &mut Intent, protocol: &dyn Protocol, host: &Host, interrupts
     driven::take_over(intent)?;
     let late = |after| lang.fill(messages::OUT_OF_TIME, &[("time", &before::span(after))]);
     let timer = intent.run_timeout.map(|after| Timer::start(after, interrupts, late(after))).transpose();
-    let timer = timer.map_err(|why| Complaint::new("--run-timeout", engine::no_thread(&why)))?;
+    let timer = timer.map_err(|why| Complaint::new("--run-timeout", engine::no_thread(&why).to_string()))?;
     let mut bench = Bench::prepare(intent, protocol, host, Arc::new(Again))?;
     if intent.says("workers") {
         checks::workers(&intent.plan, bench.prepared())?;
@@ -215,11 +215,14 @@ fn load(
 
 /// Says why no load can be sent, and keeps that as a run that could not begin.
 fn unreachable(bench: &Bench, intent: &Intent, (probe, text): (FirstAnswer, Text), view: &mut View) -> u8 {
-    let failure = probe.failure.clone().unwrap_or_default();
+    let mut failure = (probe.failure.clone().unwrap_or_default(), probe.cause.clone());
     // It is this machine that has none to give, and no target that does not answer.
-    let failure = if failure.contains("Too many open files") { engine::no_descriptors() } else { failure };
+    if failure.0.contains("Too many open files") {
+        let why = engine::no_descriptors();
+        failure = (why.to_string(), Some(why));
+    }
     let lang = intent.lang();
-    let failure = report::reason(&failure, lang);
+    let failure = report::reason(&failure.0, failure.1.as_ref(), lang);
     screen::complain(&lang.fill(text, &[("url", &probe.url), ("failure", failure.trim_end_matches('.'))]));
     without_load(bench, intent, probe, (End::Aborted, Exit::Unreachable), view)
 }

@@ -145,7 +145,7 @@ fn open(rate: f64) -> Load {
 struct Direct;
 
 impl Resolver for Direct {
-    fn resolve(&self, _: &Origin) -> Result<Vec<Place>, String> {
+    fn resolve(&self, _: &Origin) -> Result<Vec<Place>, cause::Cause> {
         Ok(vec![Place::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 80)))])
     }
 }

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use cause::Cause;
 use plan::{Bundle, Plan};
 use record::Host;
 use scenario::Scenario;
@@ -18,7 +19,7 @@ pub enum AfterFailure {
     /// A stop was asked for meanwhile.
     Interrupted,
     /// The first that failed, in a sentence.
-    Failed(String),
+    Failed(Cause),
 }
 
 /// Makes what the users of one worker do, of a seed of its own.
@@ -90,8 +91,8 @@ pub trait Resolver: Send + Sync {
     /// The addresses, used in turn; at least one.
     ///
     /// # Errors
-    /// A sentence saying why there is none.
-    fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, String>;
+    /// Why there is none.
+    fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, Cause>;
 }
 
 /// What a probe found.
@@ -136,8 +137,8 @@ pub struct ProbeFailure {
 /// Why a request before or after a run failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OneShotFailure {
-    /// In a sentence.
-    pub why: String,
+    /// What is known of it.
+    pub why: Cause,
     /// True where nobody can be talked to at all.
     pub unreachable: bool,
 }

@@ -325,14 +325,14 @@ impl Books {
 
     /// A connection that is part of the plan is lost.
     #[cold]
-    pub fn connection_lost(&mut self, kind: FaultKind, errno: Option<i32>, detail: &str) {
-        self.tally.lost(kind, errno, detail);
+    pub fn connection_lost(&mut self, kind: FaultKind, errno: Option<i32>, why: Option<&cause::Cause>) {
+        self.tally.lost(kind, errno, why);
     }
 
     /// A connection did not come to stand, and no request fails by it.
     #[cold]
-    pub fn connection_not_opened(&mut self, sort: Sort, detail: &str) {
-        self.tally.not_opened(sort, detail);
+    pub fn connection_not_opened(&mut self, sort: Sort, why: Option<&cause::Cause>) {
+        self.tally.not_opened(sort, why);
     }
 
     /// Since when the failures of the first moments are told, once: when their time has come or the run ends before.

@@ -354,7 +354,8 @@ impl<'a> Collector<'a> {
             kind: raw.sort.kind.name().into(),
             phase: raw.sort.phase.name().into(),
             errno: raw.sort.errno.map(errno_name),
-            detail: clipped(raw.detail),
+            detail: raw.why.as_ref().map_or(String::new(), |why| clipped(why.en().into_owned())),
+            cause: raw.why.map(|why| why.cut(EXCERPT)),
             sent: readable(&raw.sent),
             received: readable(&raw.received),
             reused: raw.reused,
@@ -381,7 +382,10 @@ fn add_losses(all: &mut Vec<record::Loss>, told: Vec<Loss>) {
     for loss in told {
         let (kind, phase) = (loss.kind.name().into(), loss.phase.name().into());
         let errno = loss.errno.map(errno_name);
-        record::Loss::add(all, &record::Loss { kind, phase, errno, detail: loss.detail, count: loss.count });
+        record::Loss::add(
+            all,
+            &record::Loss { kind, phase, errno, detail: loss.detail, cause: loss.cause, count: loss.count },
+        );
     }
 }
 

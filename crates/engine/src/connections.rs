@@ -351,7 +351,7 @@ impl<N: Network> Connections<N> {
     }
 
     /// The same through TLS.
-    fn received_sealed(&mut self, conn: u32, count: usize, fed: Result<Fed, String>) {
+    fn received_sealed(&mut self, conn: u32, count: usize, fed: Result<Fed, cause::Cause>) {
         self.mark();
         self.books.counts().bytes.received += count as u64;
         self.batching.heard();
@@ -364,7 +364,7 @@ impl<N: Network> Connections<N> {
     #[inline]
     fn take_in(&mut self, conn: u32, read: Result<(), Broken>) {
         let before = (self.books.counts().failed, self.books.counts().strays);
-        self.settle(conn, read.as_ref().err().map_or("", |broken| broken.0));
+        self.settle(conn, read.as_ref().err().map(|broken| broken.0));
         if self.reads_closely {
             // What follows is late by what that took; the response was not.
             let now = self.links.net().now();
@@ -377,7 +377,7 @@ impl<N: Network> Connections<N> {
             let nobodys = c.in_flight == 0 && c.stage == Stage::Open && unseen;
             let kind = c.session.as_ref().map_or(FaultKind::BrokenProtocol, |session| session.refusal());
             self.books.counts().unsolicited += u64::from(nobodys);
-            return self.break_off(conn, kind, None, what);
+            return self.break_off(conn, kind, None, Some(&what.into()));
         }
         self.links.look_at_replies(conn);
         match self.links.conn(conn).stage {

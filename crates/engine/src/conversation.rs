@@ -9,6 +9,7 @@ mod troubles;
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use cause::{Cause, reaching, response};
 use measure::Nanos;
 use measure::random::Rng;
 use net::Epoll;
@@ -29,31 +30,25 @@ use crate::filling::FillSource;
 use crate::links::{Arrived, CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, Cut, Links, Step};
 use crate::{Setup, Stop, lookup};
 
-/// A server of TLS may close on whoever does not speak it without telling why.
-const CLOSED_WITHOUT_A_WORD: &str =
-    "the connection was closed without a response; if this port uses TLS, write the scheme with TLS";
-
-const STOPPED: &str = "the run was stopped before the first response";
 /// A peer that does not touch a request is asked again so often, as in a run.
 const UNTOUCHED_AT_MOST: u32 = 8;
-const TURNED_AWAY: &str = "the target kept refusing it";
 /// A stop asked for from outside is seen at least so often.
 const ATTENTION: Nanos = Nanos::from_millis(50);
 
 /// Why there is no answer.
 pub(crate) struct Trouble {
-    pub why: String,
+    pub why: Cause,
     /// Nobody can be talked to at all.
     pub unreachable: bool,
     /// What a run would count the answer as, where there is one.
     pub fault: Option<FaultKind>,
 }
 
-pub(crate) fn unreachable(why: impl Into<String>) -> Trouble {
+pub(crate) fn unreachable(why: impl Into<Cause>) -> Trouble {
     Trouble { why: why.into(), unreachable: true, fault: None }
 }
 
-pub(crate) fn no_answer(why: impl Into<String>) -> Trouble {
+pub(crate) fn no_answer(why: impl Into<Cause>) -> Trouble {
     Trouble { why: why.into(), unreachable: false, fault: None }
 }
 
@@ -98,8 +93,8 @@ impl<'a> OneShot<'a> {
     /// The same, and its conversation may go on.
     pub fn begin(&self, requests: &[&'a Request], transcribed: &mut Transcribed) -> Result<Begun<'a>, Trouble> {
         let found = lookup::find(&self.setup.resolver, self.origin, self.stop);
-        let places = found.ok_or_else(|| no_answer(STOPPED))?.map_err(unreachable)?;
-        let mut last = unreachable(format!("{} has no address", self.origin.host));
+        let places = found.ok_or_else(|| no_answer(response::stopped()))?.map_err(unreachable)?;
+        let mut last = unreachable(reaching::no_address(&self.origin.host));
         for to in places {
             match self.talk(to, requests, transcribed) {
                 Err(trouble) if trouble.unreachable => last = trouble,
@@ -110,10 +105,11 @@ impl<'a> OneShot<'a> {
     }
 
     fn talk(&self, to: Place, requests: &[&'a Request], transcribed: &mut Transcribed) -> Result<Begun<'a>, Trouble> {
-        let net = Epoll::new().map_err(|e| unreachable(format!("epoll: {e}")))?;
+        let net = Epoll::new().map_err(|e| unreachable(reaching::epoll(e.to_string())))?;
         let ears = Ears::default();
         let (address, proxy) = (place_name(&to), self.setup.security.proxy(self.origin));
-        let name = proxy.as_ref().map_or_else(|| address.clone(), |proxy| format!("the proxy {proxy} ({address})"));
+        let through = |proxy: &String| cause::proxy::at(proxy, &address).into();
+        let name = proxy.as_ref().map_or_else(|| (&address).into(), through);
         let talk = Conversation::new(self, net, requests, name, &ears);
         let mut kept = Kept { talk, address, through: proxy };
         let outcome = kept.talk.run(to);
@@ -137,9 +133,10 @@ impl From<Trouble> for Gone {
 
 impl From<Cut> for Gone {
     fn from(cut: Cut) -> Gone {
+        let why = cut.why.unwrap_or_else(|| cause::said(""));
         Gone::Trouble(match cut.kind {
-            FaultKind::Tls | FaultKind::Proxy => unreachable(cut.why),
-            _ => no_answer(cut.why),
+            FaultKind::Tls | FaultKind::Proxy => unreachable(why),
+            _ => no_answer(why),
         })
     }
 }
@@ -150,7 +147,7 @@ struct Conversation<'a> {
     links: Links<Epoll>,
     conn: u32,
     /// Where it leads, in words.
-    name: String,
+    name: cause::Place,
     /// When what is under way must be over.
     deadline: Nanos,
     spoken: String,
@@ -179,7 +176,7 @@ struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    fn new(one_shot: &OneShot<'a>, mut net: Epoll, requests: &[&'a Request], name: String, ears: &Ears) -> Self {
+    fn new(one_shot: &OneShot<'a>, mut net: Epoll, requests: &[&'a Request], name: cause::Place, ears: &Ears) -> Self {
         let OneShot { dialogue, setup, .. } = one_shot;
         let timeout = setup.plan.connect_timeout;
         let deadline = net.now() + timeout;
@@ -211,9 +208,8 @@ impl<'a> Conversation<'a> {
     }
 
     fn run(&mut self, to: Place) -> Result<Vec<Ended>, Trouble> {
-        let refused = |name: &str, errno: i32| unreachable(format!("{name} does not respond: {}", describe(errno)));
         let now = self.links.net().now();
-        self.conn = self.links.dial(0, to, now).map_err(|e| refused(&self.name, e.0))?;
+        self.conn = self.links.dial(0, to, now).map_err(|e| self.not_there(e.0))?;
         self.converse()
     }
 
@@ -227,13 +223,12 @@ impl<'a> Conversation<'a> {
 
     /// Until all requests are over.
     fn converse(&mut self) -> Result<Vec<Ended>, Trouble> {
-        let refused = |name: &str, errno: i32| unreachable(format!("{name} does not respond: {}", describe(errno)));
         while !self.is_over() {
             let now = self.links.net().now();
             let deadline = self.deadline.min(self.one_shot.until);
             self.links.net().wait(deadline.min(now + ATTENTION).min(self.release_at));
             if self.one_shot.stop.requested() {
-                return Err(no_answer(STOPPED));
+                return Err(no_answer(response::stopped()));
             }
             let now = self.links.net().now();
             if now >= deadline {
@@ -245,7 +240,7 @@ impl<'a> Conversation<'a> {
             }
             match self.links.next().map_or(Ok(()), |arrived| self.take_in(arrived)) {
                 Ok(()) => {}
-                Err(Gone::Before(errno)) => return Err(refused(&self.name, errno)),
+                Err(Gone::Before(errno)) => return Err(self.not_there(errno)),
                 Err(Gone::Trouble(trouble)) => return Err(trouble),
             }
         }
@@ -352,7 +347,7 @@ impl<'a> Conversation<'a> {
                 Ok(())
             }
             Ok(()) if self.is_over() => Ok(()),
-            Ok(()) if self.untouched > UNTOUCHED_AT_MOST => Err(no_answer(TURNED_AWAY).into()),
+            Ok(()) if self.untouched > UNTOUCHED_AT_MOST => Err(no_answer(response::refusing()).into()),
             Ok(()) if self.takes_no_more() => self.closed(None, false),
             Ok(()) => {
                 self.go_on();
@@ -364,16 +359,16 @@ impl<'a> Conversation<'a> {
     /// The peer said that it takes nothing more before everything was asked: nobody waits for it to hang up as well.
     fn takes_no_more(&self) -> bool {
         let session = self.links.session(self.conn);
-        let over = session.is_some_and(|s| !s.opening() && s.room() == 0 && !s.goodbye().is_empty());
+        let over = session.is_some_and(|s| !s.opening() && s.room() == 0 && s.goodbye().is_some());
         over && self.asked == self.over()
     }
 
     /// What is wrong with the conversation is why the request failed, where nothing else was said of it.
     fn explain(&mut self, broken: Broken) {
         if let Some(ended) = self.ended.last_mut().filter(|ended| ended.fault == Some(FaultKind::BrokenProtocol))
-            && ended.why.is_empty()
+            && ended.why.is_none()
         {
-            ended.why = broken.0.into();
+            ended.why = Some(broken.0.into());
         }
     }
 
@@ -432,7 +427,7 @@ impl<'a> Conversation<'a> {
                 Sent::Asked => {}
                 Sent::OneWay => {
                     let (fault, excerpt, follow) = (None, None, None);
-                    self.ended.push(Ended { id, fault, code: 0, payload: 0, excerpt, follow, why: "".into() });
+                    self.ended.push(Ended { id, fault, code: 0, payload: 0, excerpt, follow, why: None });
                 }
                 Sent::Withheld(at_most) => self.release_at = self.links.net().now() + at_most,
                 Sent::There => {
@@ -467,18 +462,18 @@ impl<'a> Conversation<'a> {
         if cut {
             fail_cut(&mut self.links.done().events, Box::default());
         }
-        let goodbye = self.links.session(self.conn).map_or("", |session| session.goodbye());
+        let goodbye = self.links.session(self.conn).and_then(|session| session.goodbye());
         self.collect();
         let nothing_came = self.ears.both()[1].all == 0;
         // The words of the load, so that one failure is not told in two ways.
-        let lost =
-            why.map(|errno| format!("the connection was lost before the response was complete: {}", describe(errno.0)));
-        Err(no_answer(match goodbye {
+        Err(match (goodbye, why) {
             _ if greeted && self.is_over() => return Ok(()),
-            "" if nothing_came && in_order && !self.one_shot.origin.tls => CLOSED_WITHOUT_A_WORD,
-            "" => lost.as_deref().unwrap_or("the connection was closed before the response was complete"),
-            words => words,
-        })
+            (Some(words), _) => no_answer(words),
+            // A server of TLS may close on whoever does not speak it without telling why.
+            (None, None) if nothing_came && !self.one_shot.origin.tls => no_answer(response::closed_without_a_word()),
+            (None, Some(errno)) => no_answer(response::lost(describe(errno.0))),
+            (None, None) => no_answer(response::closed()),
+        }
         .into())
     }
 }

@@ -9,6 +9,7 @@ mod tests;
 
 use std::io::{self, BufRead, Read, Write};
 
+use cause::Cause;
 use measure::Nanos;
 use record::frames::Speech;
 use wire::{FaultKind, Phase, Trace};
@@ -27,6 +28,8 @@ const LINK: Speech = Speech { hello: "brunt-link", version: 1, what: "the link b
 const REASON: usize = 4 << 10;
 /// So much of a request or an answer: what is shown of it, and one more that tells that there was more.
 const SHOWN: usize = EXCERPT + 1;
+/// So much of a cause: a few places of [`EXCERPT`] bytes each, with all that escapes them.
+const CAUSE: usize = 32 * EXCERPT;
 
 /// One frame of a process.
 pub(crate) enum Frame {
@@ -90,8 +93,10 @@ pub(crate) fn write(to: &mut dyn Write, worker: u32, message: &Message) -> io::R
             body.extend(example.code.to_le_bytes());
             body.extend(example.at_ns.to_le_bytes());
             body.extend(trace_bytes(example.trace));
-            let detail = &example.detail[..example.detail.floor_char_boundary(EXCERPT)];
-            for part in [detail.as_bytes(), &example.sent, &example.received] {
+            let cause = cause_bytes(example.why.as_ref().map(|why| why.cut(EXCERPT)).as_ref());
+            body.extend((cause.len() as u32).to_le_bytes());
+            body.extend(cause);
+            for part in [&example.sent, &example.received] {
                 let part = &part[..part.len().min(SHOWN)];
                 body.extend((part.len() as u32).to_le_bytes());
                 body.extend(part);
@@ -152,16 +157,26 @@ fn parse(mut frame: &[u8]) -> Option<Frame> {
             };
             let (code, at_ns) = (number(bytes)?, long(bytes)? as i64);
             let trace = trace(bytes)?;
-            let mut shown = || part(bytes, SHOWN);
-            let (detail, sent, received) = (String::from_utf8(shown()?).ok()?, shown()?, shown()?);
+            let why = cause(&part(bytes, CAUSE)?)?;
+            let (sent, received) = (part(bytes, SHOWN)?, part(bytes, SHOWN)?);
             let values = used(bytes)?;
-            Message::Example(RawExample { sort, name, code, at_ns, detail, sent, received, reused, trace, values })
+            Message::Example(RawExample { sort, name, code, at_ns, why, sent, received, reused, trace, values })
         }
         OVER => Message::Over { window: Nanos(long(bytes)?), interrupted: byte(bytes)? != 0 },
         BROKEN => Message::Broken(reason(bytes)),
         _ => return None,
     };
     Some(Frame::Told(worker, message))
+}
+
+/// Why something failed; nothing where nothing is known.
+pub(crate) fn cause_bytes(cause: Option<&Cause>) -> Vec<u8> {
+    cause.map_or(Vec::new(), |cause| serde_json::to_vec(cause).expect("a cause is plain JSON"))
+}
+
+/// The same, read; None where it is none.
+pub(crate) fn cause(bytes: &[u8]) -> Option<Option<Cause>> {
+    if bytes.is_empty() { Some(None) } else { serde_json::from_slice(bytes).ok().map(Some) }
 }
 
 /// How many values there are; of each its name, whether it was known, and what it was.

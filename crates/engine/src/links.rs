@@ -11,6 +11,7 @@ mod saying;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use cause::{Cause, Plain};
 use measure::Nanos;
 use measure::random::Rng;
 use wire::{
@@ -24,11 +25,10 @@ use crate::openings::Openings;
 use crate::pool::{Conn, Stage};
 
 /// The proxy closed before it said whether it leads to the target.
-pub(crate) const CLOSED_IN_TUNNEL: &str = "the proxy closed the connection before connecting to the target";
+pub(crate) const CLOSED_IN_TUNNEL: Plain = cause::proxy::closed();
 
 /// The peer closed on our TLS without telling why.
-pub(crate) const CLOSED_IN_HANDSHAKE: &str = "the connection was closed during the TLS handshake; if this port does \
-    not use TLS, write the scheme without TLS";
+pub(crate) const CLOSED_IN_HANDSHAKE: Plain = cause::tls::closed();
 
 /// Responses to pings from which on it is looked whether they leave, and the bytes unsent up to which they do.
 const REPLIES_LOOKED_AT: u32 = 1024;
@@ -41,7 +41,7 @@ pub(crate) enum Arrived {
     /// So many bytes came, and the session has read them: what it found is in [`Links::done`].
     Read(u32, usize, Result<(), Broken>),
     /// So many bytes came for TLS: [`Links::shaken_hands`] and [`Links::read_plain`].
-    Secure(u32, usize, Result<Fed, String>),
+    Secure(u32, usize, Result<Fed, Cause>),
     /// It is gone, or never stood.
     Closed(u32, Option<Errno>),
     /// Everything that waited for the socket has left.
@@ -63,7 +63,7 @@ pub(crate) enum Step {
 #[derive(Debug)]
 pub(crate) struct Cut {
     pub kind: FaultKind,
-    pub why: String,
+    pub why: Option<Cause>,
 }
 
 /// Where a connection leads.
@@ -283,7 +283,7 @@ impl<N: Network> Links<N> {
     /// # Errors
     /// The proxy cannot be told, or TLS cannot begin.
     pub fn connected(&mut self, conn: u32, led: Led<'_>, now: Nanos) -> Result<Step, Cut> {
-        let tunnel = self.security.tunnel(led.origin).map_err(|why| Cut { kind: FaultKind::Proxy, why })?;
+        let tunnel = self.security.tunnel(led.origin).map_err(|why| Cut { kind: FaultKind::Proxy, why: Some(why) })?;
         let Some(mut tunnel) = tunnel else { return self.reached(conn, led, now) };
         tunnel.start(&mut self.cipher);
         self.net.send(ConnId(conn), &mut self.cipher);
@@ -316,7 +316,7 @@ impl<N: Network> Links<N> {
         (c.stage, c.since) = (Stage::Handshaking, now);
         let alpn = if outer { self.dialogue.alpn(origin) } else { &[] };
         let channel = self.security.client(origin, alpn);
-        let mut channel = channel.map_err(|why| Cut { kind: FaultKind::Tls, why })?;
+        let mut channel = channel.map_err(|why| Cut { kind: FaultKind::Tls, why: Some(why) })?;
         channel.start(&mut self.cipher);
         self.net.send(ConnId(conn), &mut self.cipher);
         c.secure = Some(channel);
@@ -390,7 +390,7 @@ impl<N: Network> Links<N> {
         }
         // Such a connection never stood: taken for one, it would be held for nothing, or begun again without a pause.
         if session.room() == 0 {
-            return Err(Cut { kind: FaultKind::Closed, why: session.goodbye().to_owned() });
+            return Err(Cut { kind: FaultKind::Closed, why: session.goodbye().map(Cause::from) });
         }
         Ok(self.stands(conn, now))
     }

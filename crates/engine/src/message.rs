@@ -36,7 +36,8 @@ pub(crate) struct RawExample {
     pub code: u32,
     /// When, since the start of the window.
     pub at_ns: i64,
-    pub detail: String,
+    /// What is known beyond the sort.
+    pub why: Option<cause::Cause>,
     pub sent: Vec<u8>,
     pub received: Vec<u8>,
     pub reused: bool,

@@ -56,18 +56,18 @@ pub(crate) struct Unspoken {
     pub sort: Sort,
     /// The status code with which the peer refused; 0: none.
     pub code: u32,
-    pub detail: String,
+    pub why: Option<cause::Cause>,
 }
 
 impl Unspoken {
     /// What is known of a failure.
     pub fn of(cause: &Cause<'_>) -> Unspoken {
-        Unspoken { sort: cause.sort, code: cause.code, detail: cause.detail.to_owned() }
+        Unspoken { sort: cause.sort, code: cause.code, why: cause.why.cloned() }
     }
 
     /// The same as why a request failed.
     pub fn cause(&self) -> Cause<'_> {
-        Cause { sort: self.sort, code: self.code, detail: &self.detail }
+        Cause { sort: self.sort, code: self.code, why: self.why.as_ref() }
     }
 }
 

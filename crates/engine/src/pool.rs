@@ -272,7 +272,7 @@ pub(crate) struct Pool {
     /// When the last look-up was asked for.
     pub looked_up: Nanos,
     /// Why it found nothing.
-    pub unknown: Option<String>,
+    pub unknown: Option<cause::Cause>,
 }
 
 impl Pool {

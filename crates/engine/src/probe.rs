@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use cause::{Cause, response};
 use measure::{Clock, Nanos};
 use plan::Plan;
 use record::FirstAnswer;
@@ -52,7 +53,7 @@ fn probing<'a>(
     match outcome {
         Ok(()) => Ok(ProbeResult { probe, transcript }),
         Err(Trouble { why, unreachable, fault }) => {
-            probe.failure = Some(why);
+            fails(&mut probe, why);
             Err(Box::new(ProbeFailure { probe, transcript, unreachable, fault }))
         }
     }
@@ -208,10 +209,10 @@ fn hops(
         hop = exchange(d, way, (&next.origin, Some(&next.request), patience), probe, told)?;
     }
     let Some((kind, why)) = hop.and_then(|ended| Some((ended.fault?, ended.why))) else { return Ok(()) };
-    let trouble = match kind {
-        _ if why.is_empty() => no_answer(kind.name()),
-        FaultKind::BrokenProtocol => no_answer(format!("the response is broken: {why}")),
-        _ => no_answer(why),
+    let trouble = match (kind, why) {
+        (_, None) => no_answer(cause::said(kind.name())),
+        (FaultKind::BrokenProtocol, Some(why)) => no_answer(response::broken(why)),
+        (_, Some(why)) => no_answer(why),
     };
     Err(Trouble { fault: Some(kind), ..trouble })
 }
@@ -255,6 +256,11 @@ fn write_down(d: &dyn Dialogue, transcribed: Transcribed, probe: &mut FirstAnswe
     let [sent, received] = readable.unwrap_or([sent.head, received.head]);
     append(&mut told.sent, sent);
     append(&mut told.received, received);
+}
+
+/// What a probe failed by.
+pub(crate) fn fails(probe: &mut FirstAnswer, why: Cause) {
+    (probe.failure, probe.cause) = (Some(why.to_string()), Some(why));
 }
 
 /// However many hops there were, so much is shown of them.
@@ -318,7 +324,7 @@ impl OneShots<'_> {
                 Ok(ended) => {
                     let failed = ended.iter().zip(requests).find(|(ended, _)| ended.fault.is_some());
                     if let Some((ended, request)) = failed {
-                        let why = format!("`{}` failed: {}", d.named(request), told(&**d, ended));
+                        let why = cause::run::failed(d.named(request), told(&**d, ended));
                         return Some(OneShotFailure { why, unreachable: false });
                     }
                 }

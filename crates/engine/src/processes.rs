@@ -122,7 +122,7 @@ pub(crate) fn start<'s>(
                 if let Err(why) = started {
                     ending.kill();
                     (0..BARRIERS).for_each(|barrier| links.ready(barrier));
-                    lose(&task, &lost, no_thread(&why));
+                    lose(&task, &lost, no_thread(&why).to_string());
                 }
             }
             Err(why) => {

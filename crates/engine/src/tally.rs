@@ -3,8 +3,10 @@
 //! Counting allocates nothing: histograms and lists are kept and cleared. The encoding is the only thing that leaves a
 //! worker, so that a worker may as well be another process or machine.
 
+use std::borrow::Cow;
 use std::ops::{Deref, DerefMut};
 
+use cause::Cause;
 use measure::{Histogram, Nanos};
 use record::{Bytes, CODES, Connections, Heartbeats, Latency};
 use wire::{FaultKind, Phase};
@@ -116,8 +118,10 @@ pub(crate) struct Loss {
     pub kind: FaultKind,
     pub phase: Phase,
     pub errno: Option<i32>,
-    /// What is known beyond the kind: the peer's last words.
+    /// What is known beyond the kind, in English: the peer's last words.
     pub detail: String,
+    /// The same, for reports in other languages.
+    pub cause: Option<Cause>,
     pub count: u64,
 }
 
@@ -189,15 +193,15 @@ impl Tally {
 
     /// A connection that is part of the plan is lost.
     #[cold]
-    pub fn lost(&mut self, kind: FaultKind, errno: Option<i32>, detail: &str) {
+    pub fn lost(&mut self, kind: FaultKind, errno: Option<i32>, why: Option<&Cause>) {
         self.counts.connections.lost += 1;
-        add_loss(&mut self.losses, Sort { kind, phase: Phase::Hold, errno }, detail);
+        add_loss(&mut self.losses, Sort { kind, phase: Phase::Hold, errno }, why);
     }
 
     /// A connection did not come to stand, and no request fails by it.
     #[cold]
-    pub fn not_opened(&mut self, sort: Sort, detail: &str) {
-        add_loss(&mut self.unopened, sort, detail);
+    pub fn not_opened(&mut self, sort: Sort, why: Option<&Cause>) {
+        add_loss(&mut self.unopened, sort, why);
     }
 
     pub fn clear(&mut self) {
@@ -241,7 +245,8 @@ pub(crate) fn count_code(codes: &mut Vec<(u32, u64)>, code: u32) {
 }
 
 /// Adds to those lost in the same way.
-fn add_loss(losses: &mut Vec<Loss>, sort: Sort, detail: &str) {
+fn add_loss(losses: &mut Vec<Loss>, sort: Sort, why: Option<&Cause>) {
+    let detail = why.map_or(Cow::Borrowed(""), Cause::en);
     let cut = detail.floor_char_boundary(WORDS);
     let full = losses.len() >= WAYS;
     let Sort { kind, phase, errno } = sort;
@@ -250,7 +255,8 @@ fn add_loss(losses: &mut Vec<Loss>, sort: Sort, detail: &str) {
         Some(loss) => loss.count += 1,
         None => {
             let detail = if full { String::new() } else { detail[..cut].to_owned() };
-            losses.push(Loss { kind, phase, errno, detail, count: 1 });
+            let cause = why.filter(|_| !full).map(|why| why.cut(WORDS));
+            losses.push(Loss { kind, phase, errno, detail, cause, count: 1 });
         }
     }
 }
@@ -326,24 +332,27 @@ mod tests {
 
     #[test]
     fn losses_are_told_apart_by_their_words_up_to_a_bound_and_survive_their_encoding() {
+        let said = |words: &str| Some(cause::said(words));
+        let full = said("1040 too many connections");
         let mut tally = Tally::new(1);
         for _ in 0..2 {
-            tally.lost(FaultKind::Closed, None, "the server closed with 1001 (going away)");
+            tally.lost(FaultKind::Closed, None, said("the server closed with 1001 (going away)").as_ref());
         }
-        tally.lost(FaultKind::Reset, Some(libc::ECONNRESET), "");
+        tally.lost(FaultKind::Reset, Some(libc::ECONNRESET), None);
         for n in 0..40 {
-            tally.lost(FaultKind::Closed, None, &format!("the server closed with {} (private)", 4000 + n));
+            let why = said(&format!("the server closed with {} (private)", 4000 + n));
+            tally.lost(FaultKind::Closed, None, why.as_ref());
         }
         let refused = Sort { kind: FaultKind::WrongStatus, phase: Phase::Greeting, errno: None };
-        (0..3).for_each(|_| tally.not_opened(refused, "1040 too many connections"));
-        tally.not_opened(Sort { phase: Phase::Tls, ..refused }, "1040 too many connections");
+        (0..3).for_each(|_| tally.not_opened(refused, full.as_ref()));
+        tally.not_opened(Sort { phase: Phase::Tls, ..refused }, full.as_ref());
         let snapshot = decode(&encode(&tally, (Nanos(0), Nanos(1)), Part::Window, Nanos(0))).expect("a second");
         assert_eq!((&snapshot.losses, &snapshot.unopened), (&tally.losses, &tally.unopened));
         assert_eq!(tally.unopened.iter().map(|loss| loss.count).collect::<Vec<_>>(), [3, 1]);
         assert_eq!((snapshot.losses[0].count, snapshot.losses[1].errno), (2, Some(libc::ECONNRESET)));
         assert_eq!(snapshot.losses.iter().map(|loss| loss.count).sum::<u64>(), snapshot.counts.connections.lost);
         assert!(snapshot.losses.len() <= WAYS + 1, "{}", snapshot.losses.len());
-        tally.lost(FaultKind::Closed, None, &"é".repeat(WORDS));
+        tally.lost(FaultKind::Closed, None, said(&"é".repeat(WORDS)).as_ref());
         tally.clear();
         assert!(tally.losses.is_empty() && tally.unopened.is_empty());
     }

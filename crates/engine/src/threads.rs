@@ -54,7 +54,7 @@ impl<'a> Threads<'a> {
             let started = std::thread::Builder::new().name(format!("worker-{index}")).spawn_scoped(scope, body);
             if let Err(why) = started {
                 absent(&self.barriers);
-                let _ = broken.send((index as usize, Message::Broken(no_thread(&why))));
+                let _ = broken.send((index as usize, Message::Broken(no_thread(&why).to_string())));
             }
         }
     }

@@ -123,17 +123,19 @@ fn once(
         Walked::Sent { request, outcome: Err(failure), .. } => {
             if failed.is_none() && !goes_on(steps, request as u32) {
                 let name = setup.plan.urls.get(request).map(|url| url.name.as_deref().unwrap_or(&url.url).to_owned());
-                let why = failure.probe.failure.clone().unwrap_or_default();
-                let status = Some(&failure.probe.status).filter(|status| !status.is_empty());
-                let status = status.map(|status| format!(" ({status})")).unwrap_or_default();
-                let why = format!("`{}` failed: {why}{status}", name.unwrap_or_default());
+                let (name, why) = (name.unwrap_or_default(), failure.probe.cause.clone());
+                let why = why.unwrap_or_else(|| cause::said(""));
+                let why = match &failure.probe.status[..] {
+                    "" => cause::run::failed(name, why),
+                    status => cause::run::failed_with(name, why, status),
+                };
                 failed = Some(OneShotFailure { why, unreachable: before && failure.unreachable });
             }
             Nanos::ZERO
         }
         Walked::Paused(pause) => pause,
         Walked::Endless => {
-            let why = "a loop in it sends nothing and never ends".to_owned();
+            let why = cause::run::endless().into();
             failed.get_or_insert(OneShotFailure { why, unreachable: false });
             Nanos::ZERO
         }

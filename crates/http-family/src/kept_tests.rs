@@ -11,7 +11,7 @@ use crate::http2::frames;
 use crate::websocket::WebSocket;
 
 /// Feeds connections heads that do not end until one finds no room: how many there were, and what it said.
-fn crowd(dialogue: &Arc<dyn Dialogue>, start: &[u8], pieces: &[Vec<u8>]) -> (usize, &'static str) {
+fn crowd(dialogue: &Arc<dyn Dialogue>, start: &[u8], pieces: &[Vec<u8>]) -> (usize, cause::Plain) {
     let mut all = Vec::new();
     loop {
         let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
@@ -32,7 +32,7 @@ fn crowd(dialogue: &Arc<dyn Dialogue>, start: &[u8], pieces: &[Vec<u8>]) -> (usi
 #[test]
 fn heads_that_do_not_end_have_one_bound_in_every_protocol_and_give_back_what_they_had() {
     let most = Budget::default().most();
-    let check = |name: &str, each: usize, crowd: &dyn Fn() -> (usize, &'static str)| {
+    let check = |name: &str, each: usize, crowd: &dyn Fn() -> (usize, cause::Plain)| {
         let (first, said) = crowd();
         assert_eq!(said, NO_ROOM_FOR_HEADS, "{name}");
         assert!(first > 100 && first * each <= most, "{name}: {first} with {each} bytes each");

@@ -2,6 +2,7 @@
 
 use std::sync::RwLock;
 
+use cause::Cause;
 use plan::mask::{self, Secrets};
 use record::{FirstAnswer, RunEvent};
 
@@ -63,7 +64,8 @@ impl Redaction {
         match event {
             RunEvent::Example(example) => {
                 let Some(secrets) = &self.0 else { return };
-                let record::Example { sent, received, detail, values, .. } = example;
+                let record::Example { sent, received, detail, cause, values, .. } = example;
+                let places = cause.iter_mut().flat_map(Cause::words_mut);
                 let values = values.iter_mut().filter_map(|used| {
                     let value = used.value.as_mut()?;
                     if mask::is_secret_name(&used.name) {
@@ -71,15 +73,20 @@ impl Redaction {
                     }
                     Some(value)
                 });
-                secrets.hide_all(&mut [sent, received, detail].into_iter().chain(values).collect::<Vec<_>>());
+                secrets.hide_all(
+                    &mut [sent, received, detail].into_iter().chain(places).chain(values).collect::<Vec<_>>(),
+                );
             }
             RunEvent::FirstAnswer(found) => self.probe(found),
             // A server's reasons are its own words.
             RunEvent::Second(second) => {
                 let losses = second.losses.iter_mut().chain(&mut second.unopened);
-                losses.for_each(|loss| self.texts([&mut loss.detail]));
+                losses.for_each(|loss| self.reason(Some(&mut loss.detail), loss.cause.as_mut()));
             }
-            RunEvent::Notice(notice) => notice.facts.values_mut().for_each(|fact| self.texts([fact])),
+            RunEvent::Notice(notice) => {
+                notice.facts.values_mut().for_each(|fact| self.texts([fact]));
+                notice.causes.values_mut().for_each(|cause| self.reason(None, Some(cause)));
+            }
             // Threads are called what their program likes.
             RunEvent::Counters(counters) => counters.labels.values_mut().for_each(|word| self.texts([word])),
             // Some names are what is sent: a path, a statement.
@@ -102,7 +109,16 @@ impl Redaction {
             probe.url = mask::url(&probe.url);
         }
         self.texts([&mut probe.url, &mut probe.status, &mut probe.spoken]);
-        probe.failure.iter_mut().for_each(|failure| self.texts([failure]));
+        self.reason(probe.failure.as_mut(), probe.cause.as_mut());
+    }
+
+    /// Why something failed, in English and as a sentence.
+    fn reason(&self, detail: Option<&mut String>, cause: Option<&mut Cause>) {
+        if let Some(secrets) = &self.0 {
+            secrets.hide_all(
+                &mut detail.into_iter().chain(cause.into_iter().flat_map(Cause::words_mut)).collect::<Vec<_>>(),
+            );
+        }
     }
 }
 

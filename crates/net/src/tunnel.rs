@@ -6,28 +6,29 @@
 
 use std::net::IpAddr;
 
+use cause::{Cause, Place, proxy};
 use wire::{Fed, Handshake, Out, Proxy, ProxyKind, SecureChannel, bracketed};
 
 /// The longest head of an answer to CONNECT.
 const HEAD_BOUND: usize = 64 << 10;
 
-/// What is to be said to `proxy` so that it connects to `host` and `port`; a [`ProxyKind::Socks5`] is told an address.
+/// What is to be said to the proxy `through` so that it connects to `host` and `port`; a [`ProxyKind::Socks5`] is told an address.
 ///
 /// # Errors
 /// The proxy cannot be told of this host.
-pub fn tunnel(proxy: &Proxy, host: &str, port: u16) -> Result<Box<dyn SecureChannel>, String> {
+pub fn tunnel(through: &Proxy, host: &str, port: u16) -> Result<Box<dyn SecureChannel>, Cause> {
     let heard = Vec::new();
     let target = format!("{}:{port}", bracketed(host));
-    match proxy.kind {
+    match through.kind {
         ProxyKind::Http => {
             let mut request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n");
-            if let Some(value) = proxy.authorization() {
+            if let Some(value) = through.authorization() {
                 request += &format!("Proxy-Authorization: {value}\r\n");
             }
             request += concat!("User-Agent: brunt/", env!("CARGO_PKG_VERSION"), "\r\n");
             request += "Proxy-Connection: Keep-Alive\r\n\r\n";
-            let known = proxy.user.is_some();
-            Ok(Box::new(Connect { request, heard, known, proxy: proxy.to_string(), target }))
+            let known = through.user.is_some();
+            Ok(Box::new(Connect { request, heard, known, proxy: through.to_string(), target }))
         }
         ProxyKind::Socks5 | ProxyKind::Socks5h => {
             let mut request = vec![5, 1, 0];
@@ -35,16 +36,16 @@ pub fn tunnel(proxy: &Proxy, host: &str, port: u16) -> Result<Box<dyn SecureChan
                 Ok(IpAddr::V4(ip)) => request.extend([&[1], &ip.octets()[..]].concat()),
                 Ok(IpAddr::V6(ip)) => request.extend([&[4], &ip.octets()[..]].concat()),
                 Err(_) if host.len() > 255 => {
-                    return Err(format!("a name of {} bytes is too long for a SOCKS proxy", host.len()));
+                    return Err(proxy::long_name(host.len()));
                 }
                 Err(_) => request.extend([&[3, host.len() as u8], host.as_bytes()].concat()),
             }
             request.extend(port.to_be_bytes());
-            let user = proxy.user.as_ref().map(|(name, password)| {
+            let user = through.user.as_ref().map(|(name, password)| {
                 let part = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
                 [vec![1], part(name), part(password)].concat()
             });
-            Ok(Box::new(Socks { request, user, heard, step: Step::Method, proxy: proxy.to_string(), target }))
+            Ok(Box::new(Socks { request, user, heard, step: Step::Method, proxy: through.to_string(), target }))
         }
     }
 }
@@ -60,13 +61,13 @@ struct Connect {
 }
 
 impl Connect {
-    fn refused(&self, status: &str) -> String {
-        let hint = match (status.get(..3), self.known) {
-            (Some("407"), false) => "; give credentials with -U NAME:PASSWORD",
-            (Some("407"), true) => "; it does not accept this name and password",
-            _ => "",
+    fn refused(&self, status: &str) -> Cause {
+        let why: Place = match (status.get(..3), self.known) {
+            (Some("407"), false) => proxy::give_password(status).into(),
+            (Some("407"), true) => proxy::not_accepted(status).into(),
+            _ => status.into(),
         };
-        format!("the proxy {} refused the tunnel to {}: {status}{hint}", self.proxy, self.target)
+        proxy::refused(&self.proxy, &self.target, why)
     }
 }
 
@@ -75,14 +76,14 @@ impl SecureChannel for Connect {
         cipher.put(self.request.as_bytes());
     }
 
-    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, _cipher: &mut Out) -> Result<Fed, String> {
+    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, _cipher: &mut Out) -> Result<Fed, Cause> {
         self.heard.extend_from_slice(bytes);
         loop {
             let Some(end) = end_of_head(&self.heard) else {
                 let begins = b"HTTP/1.".iter().zip(&self.heard).all(|(wanted, byte)| wanted == byte);
                 return match begins && self.heard.len() <= HEAD_BOUND {
                     true => Ok(Fed::More),
-                    false => Err(format!("{} does not respond like an HTTP proxy; is it one?", self.proxy)),
+                    false => Err(proxy::no_http(&self.proxy)),
                 };
             };
             let line = String::from_utf8_lossy(&self.heard[..end]).lines().next().unwrap_or_default().to_owned();
@@ -97,7 +98,7 @@ impl SecureChannel for Connect {
                 // An interim answer.
                 [b'1', ..] => drop(self.heard.drain(..end)),
                 [b'3'..=b'5', ..] => return Err(self.refused(status.trim())),
-                _ => return Err(format!("{} does not respond like an HTTP proxy; is it one?", self.proxy)),
+                _ => return Err(proxy::no_http(&self.proxy)),
             }
         }
     }
@@ -138,12 +139,9 @@ struct Socks {
 
 impl Socks {
     /// Takes the next answer, where it is whole; how many bytes it had.
-    fn answer(&mut self, cipher: &mut Out) -> Result<Option<usize>, String> {
-        let proxy = &self.proxy;
+    fn answer(&mut self, cipher: &mut Out) -> Result<Option<usize>, Cause> {
         match (self.step, &self.heard[..]) {
-            (Step::Method | Step::Reply, [version, ..]) if *version != 5 => {
-                Err(format!("{proxy} does not respond like a SOCKS5 proxy; is it one?"))
-            }
+            (Step::Method | Step::Reply, [version, ..]) if *version != 5 => Err(proxy::no_socks(&self.proxy)),
             (Step::Method, [_, 0, ..]) => {
                 cipher.put(&self.request);
                 self.step = Step::Reply;
@@ -155,26 +153,22 @@ impl Socks {
                 Ok(Some(2))
             }
             (Step::Method, [_, _, ..]) => Err(match self.user {
-                None => {
-                    format!("the proxy {proxy} requires a name and a password; write -U NAME:PASSWORD")
-                }
-                Some(_) => format!("the proxy {proxy} supports neither password authentication nor anonymous access"),
+                None => proxy::no_password(&self.proxy, "-U NAME:PASSWORD"),
+                Some(_) => proxy::no_method(&self.proxy),
             }),
             (Step::Password, [_, 0, ..]) => {
                 cipher.put(&self.request);
                 self.step = Step::Reply;
                 Ok(Some(2))
             }
-            (Step::Password, [_, _, ..]) => Err(format!("the proxy {proxy} does not accept this name and password")),
-            (Step::Reply, [_, code, ..]) if *code > 0 => {
-                Err(format!("the proxy {proxy} refused the tunnel to {}: {}", self.target, reason(*code)))
-            }
+            (Step::Password, [_, _, ..]) => Err(proxy::wrong_password(&self.proxy)),
+            (Step::Reply, [_, code, ..]) if *code > 0 => Err(proxy::refused(&self.proxy, &self.target, reason(*code))),
             (Step::Reply, [_, _, _, kind, first, ..]) => {
                 let address = match kind {
                     1 => 4,
                     3 => 1 + usize::from(*first),
                     4 => 16,
-                    _ => return Err(format!("{proxy} does not respond like a SOCKS5 proxy; is it one?")),
+                    _ => return Err(proxy::no_socks(&self.proxy)),
                 };
                 Ok(Some(4 + address + 2).filter(|whole| self.heard.len() >= *whole))
             }
@@ -188,7 +182,7 @@ impl SecureChannel for Socks {
         cipher.put(if self.user.is_some() { &[5, 2, 0, 2] } else { &[5, 1, 0] });
     }
 
-    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, String> {
+    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, Cause> {
         self.heard.extend_from_slice(bytes);
         loop {
             let last = self.step == Step::Reply;
@@ -209,19 +203,18 @@ impl SecureChannel for Socks {
 }
 
 /// A SOCKS5 reply in words (RFC 1928, 6).
-fn reason(code: u8) -> String {
-    let words = match code {
-        1 => "general failure",
-        2 => "not allowed by its rules",
-        3 => "network unreachable",
-        4 => "host unreachable",
-        5 => "the target refused the connection",
-        6 => "timed out",
-        7 => "command not supported",
-        8 => "address type not supported",
-        _ => "no reason given",
-    };
-    format!("{words} (reply {code})")
+fn reason(code: u8) -> Cause {
+    match code {
+        1 => proxy::failure(code),
+        2 => proxy::not_allowed(code),
+        3 => proxy::no_network(code),
+        4 => proxy::no_host(code),
+        5 => proxy::target_refused(code),
+        6 => proxy::timed_out(code),
+        7 => proxy::no_command(code),
+        8 => proxy::no_address_type(code),
+        _ => proxy::no_reason(code),
+    }
 }
 
 #[cfg(test)]
@@ -233,7 +226,7 @@ mod tests {
     }
 
     /// Feeds a script in pieces of each size: what was said after the start, what came behind it, how it ended.
-    fn played(proxy: &str, host: &str, script: &[u8]) -> (Vec<u8>, Vec<u8>, Result<Fed, String>) {
+    fn played(proxy: &str, host: &str, script: &[u8]) -> (Vec<u8>, Vec<u8>, Result<Fed, Cause>) {
         let mut outcomes = (1..=script.len()).map(|piece| {
             let (mut channel, mut said, mut plain) = (through(proxy, host), Out::default(), Vec::new());
             channel.start(&mut said);
@@ -288,7 +281,11 @@ mod tests {
             ("http://p:1", "SSH-2.0-x\r\n", "http://p:1 does not respond like an HTTP proxy; is it one?"),
             ("http://p:1", "HTTP/1.1 xyz\r\n\r\n", "http://p:1 does not respond like an HTTP proxy; is it one?"),
         ] {
-            assert_eq!(played(proxy, "h", answer.as_bytes()).2, Err(said.to_owned()), "{answer}");
+            assert_eq!(
+                played(proxy, "h", answer.as_bytes()).2.map_err(|why| why.to_string()),
+                Err(said.to_owned()),
+                "{answer}"
+            );
         }
         let mut endless = through("http://p", "h");
         let (mut plain, mut out) = (Vec::new(), Out::default());
@@ -333,7 +330,7 @@ mod tests {
             ("socks5h://p:1", b"HTTP/1.1 400 Bad", "does not respond like a SOCKS5 proxy"),
             ("socks5h://p:1", &[5, 0, 5, 0, 0, 9, 0], "does not respond like a SOCKS5 proxy"),
         ] {
-            let why = played(proxy, "h", answer).2.unwrap_err();
+            let why = played(proxy, "h", answer).2.unwrap_err().to_string();
             assert!(why.contains(said), "{answer:?}: {why}");
         }
     }

@@ -68,7 +68,8 @@ fn serve(files: &Files, options: &[&str]) -> Option<Server> {
 fn get(security: &RustlsSecurity, port: u16) -> Result<(Handshake, Vec<u8>), String> {
     let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    let mut channel = security.client(&Origin::tcp("localhost", port, true), &[b"http/1.1"])?;
+    let mut channel =
+        security.client(&Origin::tcp("localhost", port, true), &[b"http/1.1"]).map_err(|why| why.to_string())?;
     let (mut question, mut cipher, mut plain) = (Out::default(), Out::default(), Vec::new());
     question.put(b"GET / HTTP/1.0\r\n\r\n");
     channel.start(&mut cipher);
@@ -78,7 +79,7 @@ fn get(security: &RustlsSecurity, port: u16) -> Result<(Handshake, Vec<u8>), Str
         let _ = socket.write_all(cipher.bytes());
         cipher.clear();
         let n = socket.read(&mut piece).unwrap_or(0);
-        let fed = channel.feed(&piece[..n], &mut plain, &mut cipher)?;
+        let fed = channel.feed(&piece[..n], &mut plain, &mut cipher).map_err(|why| why.to_string())?;
         if fed == Fed::Established {
             channel.seal(&question, &mut cipher);
         }

@@ -43,14 +43,14 @@ impl Length {
     pub fn total(&self, first: &[u8], second: &[u8]) -> Result<Option<u64>, Broken> {
         let (number, end) = match self.field.find(first, second) {
             Found::NotYet => return Ok(None),
-            Found::Wrong => return Err(Broken("the length of the response is not a number")),
+            Found::Wrong => return Err(Broken(cause::raw::length_not_a_number())),
             Found::Number(number, end) => (self.field.signed(number), end as i128),
         };
         let total = number + self.add.map_or(end, i128::from);
         if total < end {
-            return Err(Broken("the length of the response is less than what comes before it"));
+            return Err(Broken(cause::raw::length_too_small()));
         }
-        u64::try_from(total).map(Some).map_err(|_| Broken("the length of the response is out of range"))
+        u64::try_from(total).map(Some).map_err(|_| Broken(cause::raw::length_out_of_range()))
     }
 }
 

@@ -64,7 +64,7 @@ fn heard(dialogue: &Arc<dyn Dialogue>, pieces: &[&[u8]], again: bool) -> Vec<Str
         if let Err(broken) = read {
             assert!(session.room() == 0, "a broken conversation takes no more");
             assert!(session.pay(0, &mut out) == 0, "a broken conversation says no more");
-            told.push(format!("broken: {}", broken.0));
+            told.push(format!("broken: {broken}"));
             return told;
         }
         // What is owed is said after each piece: of one that breaks the conversation nothing is.

@@ -1,5 +1,6 @@
 //! What holds for every exchange of a run: where answers end, whose they are, and which of them count as a success.
 
+use cause::Cause;
 use memchr::memmem::Finder;
 use wire::{Failed, FaultKind};
 
@@ -58,11 +59,13 @@ impl Checks {
 
     /// What an answer lacks whose content is wrong, and what begins it instead.
     #[cold]
-    pub fn why(&self, beginning: &[u8], size: u64) -> String {
+    pub fn why(&self, beginning: &[u8], size: u64) -> Cause {
         match &self.bytes {
             // Where both a text and a pattern are asked for, nobody knows any more which it was.
-            Some(text) if self.regex.is_none() => verify::lacks("response", text.needle(), beginning, size),
-            _ => verify::unlike("response", "--expect-regex", beginning, size),
+            Some(text) if self.regex.is_none() => {
+                verify::lacks(cause::checks::response_lacks, text.needle(), beginning, size)
+            }
+            _ => verify::unlike("--expect-regex", beginning, size),
         }
     }
 

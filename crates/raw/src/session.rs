@@ -4,7 +4,6 @@
 //! an idle connection holds no buffer. Without `--match` a request whose time passed ends the connection: its late answer
 //! could only be taken for the answer of the next one.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -51,7 +50,7 @@ pub struct RawSession {
 /// What is to be sent, and what happened.
 type Told<'a> = (&'a mut Out, &'a mut Done);
 
-const UNASKED: Broken = Broken("unsolicited bytes");
+const UNASKED: Broken = Broken(cause::raw::unsolicited());
 
 impl RawSession {
     pub(super) fn new(rules: Arc<Rules>, fill: &Fill) -> RawSession {
@@ -152,8 +151,8 @@ impl RawSession {
         let shown = fault.is_some_and(|kind| done.wants_example(kind));
         let excerpt = shown.then(|| beginning[..beginning.len().min(FARTHEST)].into());
         let why = match fault {
-            Some(FaultKind::WrongBody) if shown => self.rules.checks.why(beginning, payload).into(),
-            _ => Cow::Borrowed(""),
+            Some(FaultKind::WrongBody) if shown => Some(self.rules.checks.why(beginning, payload)),
+            _ => None,
         };
         if fault.is_some() {
             done.failed(flight.id, failed.bits());

@@ -41,6 +41,7 @@ pub use words::{End, Kind, Phase, Subject};
 
 use std::collections::BTreeMap;
 
+use cause::Cause;
 use measure::Nanos;
 use plan::{Change, Plan};
 use schemars::JsonSchema;
@@ -221,8 +222,11 @@ pub struct FirstAnswer {
     pub took: Nanos,
     /// Requests it sent (redirects are requests).
     pub requests: u64,
-    /// What went wrong, if anything.
+    /// What went wrong, if anything, in English.
     pub failure: Option<String>,
+    /// The same as a sentence of brunt; None: an older record does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
 }
 
 /// Where status codes are counted once a run has shown [`CODES`] different ones: peers choose them.
@@ -298,8 +302,11 @@ pub struct Loss {
     pub phase: String,
     /// As in [`Failure`].
     pub errno: Option<String>,
-    /// What is known beyond the kind: the code and reason that the peer closed with, the heartbeat that was missed.
+    /// What is known beyond the kind, in English: the code and reason that the peer closed with, the heartbeat that was missed.
     pub detail: String,
+    /// The same as a sentence of brunt; None: nothing is known, or an older record does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
     /// How many.
     pub count: u64,
 }
@@ -319,7 +326,7 @@ impl Loss {
         let mut alike = all.iter_mut().filter(same);
         match alike.find(|known| known.detail == loss.detail || (full && known.detail.is_empty())) {
             Some(known) => known.count = known.count.saturating_add(loss.count),
-            None if full => all.push(Loss { detail: String::new(), ..loss.clone() }),
+            None if full => all.push(Loss { detail: String::new(), cause: None, ..loss.clone() }),
             None => all.push(loss.clone()),
         }
     }
@@ -334,8 +341,11 @@ pub struct Example {
     pub phase: String,
     /// As in [`Failure`].
     pub errno: Option<String>,
-    /// What is known beyond the kind, in words.
+    /// What is known beyond the kind, in English.
     pub detail: String,
+    /// The same as a sentence of brunt; None: nothing is known, or an older record does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
     /// What was sent (text where it is text, else with \x escapes), secrets masked, cut at 4 KiB.
     pub sent: String,
     /// What came back, likewise.
@@ -376,6 +386,9 @@ pub struct Notice {
     pub code: String,
     /// What the sentence is about, by name.
     pub facts: BTreeMap<String, String>,
+    /// Those of the facts that are sentences of brunt. Older records have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub causes: BTreeMap<String, Cause>,
     /// Until when the run was known when it was said, since the start of the window (nanoseconds); None: before its first
     /// second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -386,7 +399,14 @@ impl Notice {
     /// With its facts, said without a moment.
     pub fn new<const N: usize>(subject: Subject, facts: [(&str, String); N]) -> Notice {
         let facts = facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect();
-        Notice { code: subject.name().into(), facts, at_ns: None }
+        Notice { code: subject.name().into(), facts, causes: BTreeMap::new(), at_ns: None }
+    }
+
+    /// The same with another fact, which is a sentence.
+    pub fn because(mut self, name: &str, cause: Cause) -> Notice {
+        self.facts.insert(name.to_owned(), cause.to_string());
+        self.causes.insert(name.to_owned(), cause);
+        self
     }
 
     /// What it is about; None: a record of another version knows.

@@ -87,10 +87,10 @@ pub fn exit(summary: &Summary, lang: Lang) -> String {
     out
 }
 
-/// A fact of a notice in the reader's language: kinds of failure by their words, reasons as such.
-fn told(name: &str, fact: &str, lang: Lang) -> String {
+/// A fact of a notice in the reader's language: kinds of failure by their words, causes as such.
+fn told(notice: &record::Notice, name: &str, fact: &str, lang: Lang) -> String {
     if name != "kind" {
-        return reason(fact, lang).into_owned();
+        return reason(fact, notice.causes.get(name), lang).into_owned();
     }
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut out = String::new();
@@ -105,7 +105,8 @@ fn told(name: &str, fact: &str, lang: Lang) -> String {
 /// A notice as a sentence; an unknown code is shown as it is, and facts the sentence does not use are put behind it.
 pub fn notice(notice: &record::Notice, lang: Lang) -> String {
     let known = notice.subject().map(say::notice);
-    let told: Vec<(&str, String)> = notice.facts.iter().map(|(name, fact)| (&**name, told(name, fact, lang))).collect();
+    let told: Vec<(&str, String)> =
+        notice.facts.iter().map(|(name, fact)| (&**name, told(notice, name, fact, lang))).collect();
     let facts: Vec<(&str, &str)> = told.iter().map(|(name, fact)| (*name, &**fact)).collect();
     let mut out = known.map_or_else(|| plain::line(&notice.code).into_owned(), |text| lang.fill(text, &facts));
     let used = |name: &str| known.is_some_and(|text| lang.of(text).contains(&format!("{{{name}}}")));

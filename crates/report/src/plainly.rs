@@ -2,6 +2,7 @@
 //!
 //! A record may come from anybody, and servers write into it. JSON keeps texts as they are and escapes them by itself.
 
+use cause::Cause;
 use measure::plain;
 use record::{Failure, Loss};
 use serde::Serialize;
@@ -30,8 +31,9 @@ impl Summary {
         for Failure { kind, phase, errno, .. } in &mut totals.failures {
             [Some(kind), Some(phase), errno.as_mut()].into_iter().flatten().for_each(line);
         }
-        for Loss { kind, phase, errno, detail, .. } in totals.losses.iter_mut().chain(&mut totals.unopened) {
+        for Loss { kind, phase, errno, detail, cause, .. } in totals.losses.iter_mut().chain(&mut totals.unopened) {
             [Some(kind), Some(phase), errno.as_mut(), Some(detail)].into_iter().flatten().for_each(line);
+            cause.iter_mut().flat_map(Cause::words_mut).for_each(line);
         }
         shown
     }

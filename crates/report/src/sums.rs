@@ -63,13 +63,14 @@ fn clip(text: &str) -> String {
 }
 
 fn clipped(example: &Example) -> Example {
-    let Example { kind, phase, errno, detail, sent, received, reused, name, status, at_ns, trace, values } = example;
+    let Example { kind, phase, errno, detail, cause, sent, received, reused, name, status, at_ns, trace, values } =
+        example;
     let [kind, phase, detail, sent, received, status] =
         [kind, phase, detail, sent, received, status].map(|text| clip(text));
-    let errno = errno.as_deref().map(clip);
+    let (errno, cause) = (errno.as_deref().map(clip), cause.as_ref().map(|cause| cause.cut(TEXT)));
     let (name, at_ns, reused, trace) = (*name, *at_ns, *reused, trace.as_ref().map(clipped_id));
     let values = values.iter().take(VALUES).map(clipped_value).collect();
-    Example { kind, phase, errno, detail, sent, received, reused, name, status, at_ns, trace, values }
+    Example { kind, phase, errno, detail, cause, sent, received, reused, name, status, at_ns, trace, values }
 }
 
 fn clipped_value(used: &UsedValue) -> UsedValue {
@@ -108,7 +109,9 @@ impl Adding {
                 self.notices.retain(|n| n.code != notice.code);
                 if self.notices.len() < KEPT {
                     let facts = notice.facts.iter().take(KEPT).map(|(name, fact)| (name.clone(), clip(fact))).collect();
-                    self.notices.push(Notice { code: notice.code.clone(), facts, at_ns: notice.at_ns });
+                    let causes = notice.causes.iter().take(KEPT);
+                    let causes = causes.map(|(name, cause)| (name.clone(), cause.cut(TEXT))).collect();
+                    self.notices.push(Notice { code: notice.code.clone(), facts, causes, at_ns: notice.at_ns });
                 }
             }
             RunEvent::Joined(joined) => {

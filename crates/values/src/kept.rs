@@ -16,10 +16,9 @@ const OF_A_CORE: usize = 8 << 20;
 /// So many bytes of each buffer are not counted.
 const FREE: usize = 16 << 10;
 /// Why a head that does not end could not be kept any longer.
-pub const NO_ROOM_FOR_HEADS: &str = "endless headers: too many unfinished headers to hold in memory";
+pub const NO_ROOM_FOR_HEADS: cause::Plain = cause::http1::no_room_for_heads();
 /// Why something could not be kept.
-pub const NO_ROOM: &str = "too much response data is held at a time across all connections; use fewer connections, or fewer checks of \
-        large responses";
+pub const NO_ROOM: cause::Plain = cause::checks::no_room();
 
 /// The bound on what is kept; its copies are one and the same.
 #[derive(Clone, Debug)]

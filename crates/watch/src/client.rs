@@ -166,10 +166,11 @@ impl Link {
                     Event::Ended(ended) => {
                         let kept = ended.excerpt.as_deref().unwrap_or_default();
                         let words = || (self.tongue.refusal)(kept, ended.code);
+                        let why = || ended.why.as_ref().map(|why| why.to_string()).unwrap_or_default();
                         return match ended.fault {
                             None => Ok(Ok(*answer.expect("sessions tell each answer that was asked for"))),
-                            Some(FaultKind::WrongStatus) => Ok(Err(words().unwrap_or_else(|| ended.why.into_owned()))),
-                            Some(_) => heard.and(Err(invalid(&ended.why))),
+                            Some(FaultKind::WrongStatus) => Ok(Err(words().unwrap_or_else(why))),
+                            Some(_) => heard.and(Err(invalid(&why()))),
                         };
                     }
                     _ => {}
@@ -197,9 +198,9 @@ impl Link {
     fn broken(&self, broken: &Broken) -> io::Error {
         let refused = self.session.refusal() == FaultKind::WrongStatus;
         let words = || (self.tongue.refusal)(self.session.begun(), self.session.refusal_code());
-        invalid(&refused.then(words).flatten().unwrap_or_else(|| match broken.0.strip_prefix("the server ") {
+        invalid(&refused.then(words).flatten().unwrap_or_else(|| match broken.0.en().strip_prefix("the server ") {
             Some(does) => format!("it {does}"),
-            None => format!("it does not speak the {} protocol: {}", self.tongue.name, broken.0),
+            None => format!("it does not speak the {} protocol: {}", self.tongue.name, broken.0.en()),
         }))
     }
 }

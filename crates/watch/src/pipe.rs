@@ -42,7 +42,7 @@ impl Pipe {
         origin: &Origin,
         alpn: &[&'static [u8]],
     ) -> io::Result<Handshake> {
-        let mut channel = security.client(origin, alpn).map_err(io::Error::other)?;
+        let mut channel = security.client(origin, alpn).map_err(|why| io::Error::other(why.to_string()))?;
         channel.start(&mut self.cipher);
         (self.until, self.heard) = (Instant::now() + PATIENCE, 0);
         self.channel = Some(channel);
@@ -121,7 +121,7 @@ impl Pipe {
         let fed = channel.feed(&piece[..length], &mut self.plain, &mut self.cipher);
         // What is wrong is told to the other side, too, which may be gone.
         let sent = self.write_sealed();
-        self.ended |= fed.map_err(io::Error::other)? == Fed::Ended;
+        self.ended |= fed.map_err(|why| io::Error::other(why.to_string()))? == Fed::Ended;
         sent
     }
 

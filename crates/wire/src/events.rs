@@ -1,7 +1,8 @@
 //! What a session tells: what became of exchanges, and what else happened in a conversation.
 
-use std::borrow::Cow;
 use std::sync::Arc;
+
+use cause::Cause;
 
 use crate::{ExchangeId, FaultKind, Lesson, Origin, Request};
 
@@ -116,8 +117,8 @@ pub struct Ended {
     pub code: u32,
     /// Bytes of payload (body) received.
     pub payload: u64,
-    /// Why it failed, in a sentence, where the protocol knows more than the kind says; else empty.
-    pub why: Cow<'static, str>,
+    /// Why it failed, where the protocol knows more than the kind says.
+    pub why: Option<Cause>,
     /// What came back, attached where the exchange failed and [`Done::wants_example`] said so.
     pub excerpt: Option<Box<[u8]>>,
     /// The next hop (a redirect): a request of its own, for the same user.

@@ -1,9 +1,9 @@
 //! How a protocol plugs in.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use cause::{Cause, Plain};
 use measure::Nanos;
 
 use crate::{
@@ -221,10 +221,10 @@ pub trait Dialogue: Send + Sync + 'static {
     fn code_name(&self, code: u32) -> String {
         code.to_string()
     }
-    /// What a status code means, in one sentence for people who do not know it: the detail of its example in reports. Empty
+    /// What a status code means, in one sentence for people who do not know it: the detail of its example in reports. None
     /// where the name says it all.
-    fn code_meaning(&self, _code: u32) -> &'static str {
-        ""
+    fn code_meaning(&self, _code: u32) -> Option<Plain> {
+        None
     }
 }
 
@@ -309,7 +309,13 @@ pub struct Full;
 
 /// The peer does not follow the protocol; the connection must be closed. All exchanges on it fail so.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken(pub &'static str);
+pub struct Broken(pub Plain);
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.en())
+    }
+}
 
 /// One connection's conversation. Bytes in, bytes out, finished exchanges out.
 pub trait Session: Send {
@@ -390,18 +396,18 @@ pub trait Session: Send {
     }
     /// Nearly all of them have left: counting begins anew.
     fn replies_left(&mut self) {}
-    /// What the peer said of the connection's end before it came, in a sentence; empty where it said nothing. The detail of
+    /// What the peer said of the connection's end before it came, in a sentence; None where it said nothing. The detail of
     /// what fails with the connection.
-    fn goodbye(&self) -> &'static str {
-        ""
+    fn goodbye(&self) -> Option<Plain> {
+        None
     }
     /// The same with what only this peer said (a reason, a private code): what lost connections are told apart by.
-    fn farewell(&self) -> Cow<'static, str> {
-        Cow::Borrowed(self.goodbye())
+    fn farewell(&self) -> Option<Cause> {
+        self.goodbye().map(Cause::from)
     }
     /// Why the peer did nothing for exchanges ([`crate::Event::Refused`]), in a sentence.
-    fn why_refused(&self) -> &'static str {
-        "the target kept refusing it"
+    fn why_refused(&self) -> Plain {
+        cause::response::refusing()
     }
     /// Appends a sign of life that the peer answers; false where the protocol has none, or not now. The answer is told by
     /// [`crate::Event::Heartbeat`]. At most one is on its way.

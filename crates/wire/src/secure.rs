@@ -1,5 +1,7 @@
 //! TLS between network and session: itself without I/O.
 
+use cause::Cause;
+
 use crate::{Origin, Out};
 
 /// Makes the client side of TLS connections for one run; shared by the workers.
@@ -7,14 +9,14 @@ pub trait Security: Send + Sync {
     /// A channel to `origin`, offering `alpn`.
     ///
     /// # Errors
-    /// A sentence where the host is no valid server name.
-    fn client(&self, origin: &Origin, alpn: &[&'static [u8]]) -> Result<Box<dyn SecureChannel>, String>;
+    /// The host is no valid server name.
+    fn client(&self, origin: &Origin, alpn: &[&'static [u8]]) -> Result<Box<dyn SecureChannel>, Cause>;
     /// What a new connection for `origin` has to say to a proxy before it leads there: a channel that is taken away again
     /// once it says [`Fed::Established`]. None: it leads there by itself.
     ///
     /// # Errors
-    /// A sentence where the proxy cannot be told of the host.
-    fn tunnel(&self, _origin: &Origin) -> Result<Option<Box<dyn SecureChannel>>, String> {
+    /// The proxy cannot be told of the host.
+    fn tunnel(&self, _origin: &Origin) -> Result<Option<Box<dyn SecureChannel>>, Cause> {
         Ok(None)
     }
     /// The proxy that connections for `origin` go through, as people write it; its name and password are not shown.
@@ -54,8 +56,8 @@ pub trait SecureChannel: Send {
     /// Takes bytes from the wire (any split); appends plaintext and what must be sent in return.
     ///
     /// # Errors
-    /// A sentence saying what is wrong with certificate, handshake or record.
-    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, String>;
+    /// What is wrong with certificate, handshake or record.
+    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, Cause>;
     /// Seals plaintext; only after the handshake.
     fn seal(&mut self, plain: &Out, cipher: &mut Out);
     /// Appends close_notify.

@@ -11,6 +11,13 @@ use wire::{
     Names, OptionSpec, Origin, Out, Prepared, Protocol, Request, Sent, Session, Takes, Text, Weighted,
 };
 
+// What can be wrong with a conversation, as reports say it.
+cause::sentences! { "lines":
+    long_line = "a line is longer than 64 KiB", "一行超过 64 KiB";
+    unsolicited_line = "a line nobody asked for", "未经请求的一行";
+    more_than_a_line = "more than the line that was asked for", "多于所请求的一行";
+}
+
 /// The longest answer that is taken: nothing from the network may grow without a bound.
 const LONGEST: usize = 64 * 1024;
 
@@ -84,15 +91,15 @@ impl Session for Conversation {
     fn receive(&mut self, bytes: &[u8], _: &mut Out, done: &mut Done) -> Result<(), Broken> {
         self.answer.extend_from_slice(bytes);
         let Some(end) = self.answer.iter().position(|b| *b == b'\n') else {
-            return if self.answer.len() > LONGEST { Err(Broken("a line is longer than 64 KiB")) } else { Ok(()) };
+            return if self.answer.len() > LONGEST { Err(Broken(long_line())) } else { Ok(()) };
         };
-        let id = self.asked.take().ok_or(Broken("a line nobody asked for"))?;
+        let id = self.asked.take().ok_or(Broken(unsolicited_line()))?;
         let wrong = self.expected.as_ref().is_some_and(|expected| **expected != self.answer[..end]);
         let (fault, payload) = (wrong.then_some(FaultKind::WrongBody), end as u64);
-        done.push(Event::Ended(Ended { id, fault, code: 0, payload, excerpt: None, follow: None, why: "".into() }));
+        done.push(Event::Ended(Ended { id, fault, code: 0, payload, excerpt: None, follow: None, why: None }));
         let more = self.answer.len() > end + 1;
         self.answer.clear();
-        if more { Err(Broken("more than the line that was asked for")) } else { Ok(()) }
+        if more { Err(Broken(more_than_a_line())) } else { Ok(()) }
     }
     fn room(&self) -> usize {
         usize::from(self.asked.is_none())

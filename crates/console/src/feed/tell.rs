@@ -87,9 +87,10 @@ impl Teller {
 fn said(example: &Example) -> Value {
     let in_words = |lang: Lang| {
         let sort = sort_of_failure((&example.kind, &example.phase, example.errno.as_deref()), lang);
-        json!({ "kind": word_of_failure(&example.kind, lang), "sort": sort, "detail": reason(&example.detail, lang) })
+        let detail = reason(&example.detail, example.cause.as_ref(), lang);
+        json!({ "kind": word_of_failure(&example.kind, lang), "sort": sort, "detail": detail })
     };
-    let mut told = json!(example);
+    let mut told = json!(Example { cause: None, ..example.clone() });
     told["words"] = json!({ "en": in_words(Lang::En), "zh": in_words(Lang::Zh) });
     told
 }

@@ -3,8 +3,7 @@
 //! An exchange ends with its last statement's last result, or with the first error. What a transaction left open is rolled
 //! back before the exchange ends, so that the next user of the connection finds it clean and the failure is one.
 
-use std::borrow::Cow;
-
+use cause::Cause;
 use wire::{Broken, Done, Ended, Event, FaultKind, Out};
 
 use super::codec::{
@@ -25,7 +24,7 @@ impl MysqlSession {
         if self.passes_over(first.unwrap_or(0), packet.len()) && (first.is_some() || self.continued) {
             return self.count(packet.len(), out);
         }
-        let Some(first) = first else { return Err(Broken("the server sent an empty packet")) };
+        let Some(first) = first else { return Err(Broken(cause::mysql::empty_packet())) };
         if self.pinged {
             return self.pong(first, done);
         }
@@ -53,7 +52,7 @@ impl MysqlSession {
             Stage::Prepared => self.prepared(packet, out),
             Stage::Idle | Stage::Over => Err(self.unasked(first, packet)),
             Stage::Described => self.count(packet.len(), out),
-            Stage::Columns | Stage::ColumnsEnd => Err(Broken("the column list of a result has no proper end")),
+            Stage::Columns | Stage::ColumnsEnd => Err(Broken(cause::mysql::no_column_end())),
         }
     }
 
@@ -67,14 +66,14 @@ impl MysqlSession {
                 self.result_over(fine.status, out, done)
             }
             ERR => self.refused(packet, out, done),
-            LOCAL_INFILE => Err(Broken("the server asks for a local file (LOCAL INFILE), which brunt never sends")),
+            LOCAL_INFILE => Err(Broken(cause::mysql::local_infile())),
             _ => {
                 let mut fields = Fields(packet);
                 self.left = fields.integer()?;
                 // MariaDB's cached metadata: 0 says that the columns are those described before.
                 let described = !self.agreed.cached_columns || fields.byte()? != 0;
                 if self.left == 0 || self.left > u64::from(u16::MAX) {
-                    return Err(Broken("the server announces a result with an impossible number of columns"));
+                    return Err(Broken(cause::mysql::too_many_columns()));
                 }
                 self.stage = if described { Stage::Columns } else { Stage::Rows };
                 Ok(())
@@ -155,15 +154,15 @@ impl MysqlSession {
             Some(_) => Some(std::mem::take(&mut self.told)).filter(|told| !told.is_empty()),
         };
         let mut why = match (&self.checks().rows, fault, &excerpt) {
-            (Some(rows), Some(FaultKind::WrongBody), Some(_)) => other_rows(rows, self.rows).into(),
-            _ => Cow::Borrowed(""),
+            (Some(rows), Some(FaultKind::WrongBody), Some(_)) => Some(other_rows(rows, self.rows)),
+            _ => None,
         };
         let mut fault = fault;
         if fault.is_none()
             && self.looks()
             && let Err(missing) = self.taken(done)
         {
-            (fault, why) = (Some(FaultKind::WrongBody), missing.into());
+            (fault, why) = (Some(FaultKind::WrongBody), Some(missing));
         }
         if let (Some(kind), Some(rows)) = (fault, &self.checks().rows) {
             done.failed(self.id, u32::from(kind == FaultKind::WrongStatus || !rows.contains(&self.rows)));
@@ -174,7 +173,7 @@ impl MysqlSession {
 
     /// What is taken out of the answer is told.
     #[cold]
-    fn taken(&mut self, done: &mut Done) -> Result<(), String> {
+    fn taken(&mut self, done: &mut Done) -> Result<(), Cause> {
         let Some(own) = &mut self.own else { return Ok(()) };
         let checks = &self.plan.scripts[self.script as usize].checks;
         own.looking.end((self.id, own.random), checks, done)
@@ -207,7 +206,7 @@ impl MysqlSession {
 
     fn pong(&mut self, first: u8, done: &mut Done) -> Result<(), Broken> {
         if first != OK {
-            return Err(Broken("the server did not respond to a ping with OK"));
+            return Err(Broken(cause::mysql::no_pong()));
         }
         (self.pinged, self.number) = (false, self.after_pong);
         done.push(Event::Heartbeat);
@@ -255,8 +254,8 @@ impl MysqlSession {
             self.stage = Stage::Over;
             self.told = refusal.shown(EXCERPT_BOUND);
             (self.code, self.refused) = (refusal.code, true);
-            return Broken("the server ends an idle connection with an error");
+            return Broken(cause::mysql::ends_idle());
         }
-        Broken("the server sent an unsolicited packet")
+        Broken(cause::mysql::unsolicited())
     }
 }

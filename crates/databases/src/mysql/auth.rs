@@ -43,7 +43,7 @@ pub fn sha2(password: &[u8], scramble: &[u8]) -> Vec<u8> {
 /// # Errors
 /// The key is none, or too short for this password.
 pub fn sealed(password: &[u8], scramble: &[u8], pem: &[u8]) -> Result<Vec<u8>, Broken> {
-    let no_key = Broken("the public key the server sent for the password is not an RSA key");
+    let no_key = Broken(cause::mysql::no_rsa_key());
     let key = PublicEncryptingKey::from_der(&from_pem(pem).ok_or(no_key.clone())?)
         .map_err(|_| no_key.clone())
         .and_then(|key| OaepPublicEncryptingKey::new(key).map_err(|_| no_key))?;
@@ -52,7 +52,7 @@ pub fn sealed(password: &[u8], scramble: &[u8], pem: &[u8]) -> Result<Vec<u8>, B
     let mut sealed = vec![0; key.ciphertext_size()];
     let size = key
         .encrypt(&OAEP_SHA1_MGF1SHA1, &text, &mut sealed, None)
-        .map_err(|_| Broken("the password is too long for the public key the server sent"))?
+        .map_err(|_| Broken(cause::mysql::long_password()))?
         .len();
     sealed.truncate(size);
     Ok(sealed)

@@ -37,7 +37,7 @@ pub const COM_STMT_PREPARE: u8 = 0x16;
 /// `COM_STMT_EXECUTE`.
 pub const COM_STMT_EXECUTE: u8 = 0x17;
 
-const SHORT: Broken = Broken("a packet from the server ends too early");
+const SHORT: Broken = Broken(cause::mysql::short_packet());
 
 /// The length a packet's header says.
 #[inline]
@@ -101,7 +101,7 @@ impl<'a> Fields<'a> {
             0xfc => 2,
             0xfd => 3,
             0xfe => 8,
-            _ => return Err(Broken("a packet from the server has an invalid byte where an integer should start")),
+            _ => return Err(Broken(cause::mysql::wrong_integer())),
         };
         Ok(self.bytes(size)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }

@@ -3,6 +3,8 @@
 //! Numbers and meanings from "MySQL Error Message Reference, Server Error Message Reference" and "MariaDB Error Codes"; the
 //! ones a load meets. Others are counted under their bare number.
 
+use cause::Plain;
+
 /// Names an error, and with it the sentence for a connection that it ends before the first request.
 macro_rules! errors {
     ($($code:literal $name:literal,)*) => {
@@ -15,10 +17,10 @@ macro_rules! errors {
         }
 
         /// Why the server refuses the connection.
-        pub fn refused(code: u16) -> &'static str {
+        pub fn refused(code: u16) -> Plain {
             match code {
-                $($code => concat!("the server refuses the connection: ", $code, " ", $name),)*
-                _ => "the server refuses the connection with an error",
+                $($code => const { &cause::mysql::refused(concat!($code, " ", $name)) }.plain(),)*
+                _ => cause::mysql::refused_by_error(),
             }
         }
     };

@@ -57,7 +57,7 @@ pub struct Agreed {
 pub fn read(packet: &[u8]) -> Result<Greeting, Broken> {
     let mut fields = Fields(packet);
     if fields.byte()? != 10 {
-        return Err(Broken("the greeting is not from a MySQL server (protocol version 10)"));
+        return Err(Broken(cause::mysql::no_mysql()));
     }
     fields.text();
     fields.long()?;
@@ -69,7 +69,7 @@ pub fn read(packet: &[u8]) -> Result<Greeting, Broken> {
     fields.bytes(3)?;
     let capabilities = u32::from(low) | u32::from(fields.short()?) << 16;
     if capabilities & (PROTOCOL_41 | SECURE_CONNECTION) != PROTOCOL_41 | SECURE_CONNECTION {
-        return Err(Broken("the server is older than MySQL 4.1 and uses another protocol"));
+        return Err(Broken(cause::mysql::too_old()));
     }
     let length = fields.byte()?;
     let reserved = fields.bytes(10)?;

@@ -117,7 +117,7 @@ impl Opening {
     /// # Errors
     /// The server refuses, or does not follow the protocol.
     pub fn packet(&mut self, packet: &[u8], number: u8, plan: &Plan, out: &mut Vec<u8>) -> Result<Came, Broken> {
-        let Some(&first) = packet.first() else { return Err(Broken("the server sent an empty packet")) };
+        let Some(&first) = packet.first() else { return Err(Broken(cause::mysql::empty_packet())) };
         if first == ERR && self.step == Step::Prepared {
             // The exchanges that want it will say so, each for itself.
             self.ready.push(Ready::default());
@@ -131,7 +131,7 @@ impl Opening {
         let number = number.wrapping_add(1);
         match self.step {
             Step::Greeting => self.greeted(packet, number, plan, out),
-            Step::Secure => Err(Broken("the server sent data before the TLS handshake it agreed to")),
+            Step::Secure => Err(Broken(cause::mysql::data_before_tls())),
             Step::Proof | Step::Key => self.proof(first, packet, number, plan, out),
             Step::Prepared => self.prepared(first, packet, plan),
             Step::Described(_) => Ok(self.passed_over(plan)),
@@ -147,7 +147,7 @@ impl Opening {
             return Ok(Came::More);
         }
         if !greeting.takes_tls() {
-            return Err(Broken("the server does not support TLS, which was asked for (ssl)"));
+            return Err(Broken(cause::mysql::no_tls()));
         }
         let mut request = Vec::with_capacity(32);
         greeting.ask_for_tls(&self.account(plan).database, &mut request);
@@ -188,7 +188,7 @@ impl Opening {
     fn proof(&mut self, first: u8, packet: &[u8], number: u8, plan: &Plan, out: &mut Vec<u8>) -> Result<Came, Broken> {
         self.asked += 1;
         if self.asked > MOST_ASKED {
-            return Err(Broken("the server keeps asking for the password"));
+            return Err(Broken(cause::mysql::asks_again()));
         }
         match (first, &packet[1..]) {
             (OK, _) => Ok(self.logged_in(plan, out)),
@@ -208,7 +208,7 @@ impl Opening {
                 self.step = Step::Proof;
                 Ok(Came::More)
             }
-            _ => Err(Broken("the server's response to the password is not MySQL protocol")),
+            _ => Err(Broken(cause::mysql::wrong_proof())),
         }
     }
 
@@ -224,19 +224,14 @@ impl Opening {
         let proof = match plugin {
             NATIVE | SHA2 => self.proof_by(plugin, plan),
             CLEAR if self.is_private(plan) => with_zero(&self.account(plan).password),
-            CLEAR => return Err(Broken("the server asks for the password in cleartext; use --ssl or a Unix socket")),
+            CLEAR => return Err(Broken(cause::mysql::clear_password())),
             b"client_ed25519" => {
-                return Err(Broken(
-                    "the server requires login by client_ed25519, which is not supported; use mysql_native_password",
-                ));
+                return Err(Broken(cause::mysql::ed25519()));
             }
             b"sha256_password" => {
-                return Err(Broken(
-                    "the server requires login by sha256_password, which is not supported; use \
-                    caching_sha2_password",
-                ));
+                return Err(Broken(cause::mysql::sha256_password()));
             }
-            _ => return Err(Broken("the server requires login by an unsupported method")),
+            _ => return Err(Broken(cause::mysql::no_method())),
         };
         put_packet(number, &proof, out);
         self.step = Step::Proof;
@@ -257,7 +252,7 @@ impl Opening {
     /// "COM_STMT_PREPARE_OK".
     fn prepared(&mut self, first: u8, packet: &[u8], plan: &Plan) -> Result<Came, Broken> {
         if first != OK {
-            return Err(Broken("the server's response to a prepare is not MySQL protocol"));
+            return Err(Broken(cause::mysql::wrong_prepare()));
         }
         let (id, described) = prepared(packet, self.agreed)?;
         self.ready.push(Ready { id, bound: false });

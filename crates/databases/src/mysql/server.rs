@@ -42,7 +42,7 @@ impl MysqlServer {
             fine(number.wrapping_add(1), &mut self.owed);
             return Ok(());
         }
-        let (&command, argument) = packet.split_first().ok_or(Broken("the client sent an empty command"))?;
+        let (&command, argument) = packet.split_first().ok_or(Broken(cause::mysql::client_empty()))?;
         match command {
             COM_QUIT => self.over = true,
             COM_PING => fine(1, &mut self.owed),
@@ -54,7 +54,7 @@ impl MysqlServer {
             COM_STMT_EXECUTE => {
                 let id = argument.first_chunk().map_or(0, |id| u32::from_le_bytes(*id));
                 let sql = self.prepared.get((id as usize).wrapping_sub(1)).cloned();
-                let sql = sql.ok_or(Broken("the client executes a statement it never prepared"))?;
+                let sql = sql.ok_or(Broken(cause::mysql::client_unprepared()))?;
                 self.hear(&sql, argument, true, hear);
             }
             _ => refused(1047, "Unknown command", &mut self.owed),
@@ -80,7 +80,7 @@ impl MysqlServer {
 
     fn prepare(&mut self, sql: &[u8]) -> Result<(), Broken> {
         if self.prepared.len() == MOST_PREPARED {
-            return Err(Broken("the client prepares more than 4096 statements"));
+            return Err(Broken(cause::mysql::client_prepares()));
         }
         let sql = String::from_utf8_lossy(sql).into_owned();
         let parameters = sql.bytes().filter(|b| *b == b'?').count() as u16;
@@ -114,7 +114,7 @@ impl ServerSession for MysqlServer {
         while self.kept.len() >= HEADER && !self.over {
             let size = length(&self.kept);
             if size > BOUND || size == WHOLE {
-                return Err(Broken("the client sent a command of more than 1 MiB"));
+                return Err(Broken(cause::mysql::client_long()));
             }
             if self.kept.len() < HEADER + size {
                 break;

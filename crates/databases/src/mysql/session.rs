@@ -183,7 +183,7 @@ impl MysqlSession {
                 self.rows = self.rows.saturating_add(u64::from(!self.continued));
                 self.continued = size == WHOLE;
             }
-            _ if size == WHOLE => return Err(Broken("the description of a column is larger than 16 MiB")),
+            _ if size == WHOLE => return Err(Broken(cause::mysql::long_description())),
             Stage::Columns => {
                 self.left -= 1;
                 if self.left == 0 {
@@ -211,7 +211,7 @@ impl MysqlSession {
     fn numbered(&mut self, header: &[u8], first: Option<u8>) -> Result<(), Broken> {
         // What a server says before it ends an idle connection belongs to no command, and is numbered anyhow.
         if header[3] != self.number && (self.stage != Stage::Idle || first != Some(ERR)) {
-            return Err(Broken("the server's packets are numbered out of order"));
+            return Err(Broken(cause::mysql::out_of_order()));
         }
         self.number = self.number.wrapping_add(1);
         Ok(())
@@ -263,7 +263,7 @@ impl MysqlSession {
     }
 }
 
-const TOO_LARGE: Broken = Broken("a packet that must be read as a whole is larger than 64 KiB");
+const TOO_LARGE: Broken = Broken(cause::mysql::too_large());
 
 impl Session for MysqlSession {
     #[inline]
@@ -375,7 +375,7 @@ impl MysqlSession {
             rest = &rest[HEADER + size..];
             self.packet(packet, out, done)?;
             if !rest.is_empty() && self.secures_now() {
-                return Err(Broken("the server sent more data after its greeting, before TLS"));
+                return Err(Broken(cause::mysql::data_after_greeting()));
             }
         }
         if !self.begun && self.in_flight() && !(pinged && self.stage == Stage::Answer && self.kept.is_empty()) {

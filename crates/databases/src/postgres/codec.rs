@@ -28,10 +28,10 @@ pub struct Head {
 pub fn head(bytes: &[u8; HEAD]) -> Result<Head, Broken> {
     let size = u32::from_be_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]);
     if !(4..=i32::MAX as u32).contains(&size) {
-        return Err(Broken("a message with an impossible length"));
+        return Err(Broken(cause::postgres::wrong_length()));
     }
     if !b"DCTZ12snStNAERKIGHdcWVv3".contains(&bytes[0]) {
-        return Err(Broken("a message of a type that PostgreSQL does not have"));
+        return Err(Broken(cause::postgres::wrong_type()));
     }
     Ok(Head { kind: bytes[0], size: size - 4 })
 }

@@ -79,15 +79,15 @@ pub fn name(code: u32) -> String {
 }
 
 /// What is said where the server refuses a connection.
-pub fn refused(state: &[u8]) -> &'static str {
+pub fn refused(state: &[u8]) -> cause::Plain {
     match state {
-        b"28P01" => "the server refused the login: the password is wrong (28P01)",
-        b"28000" => "the server refused the login: this user may not log in from here (28000)",
-        b"42501" => "the server refused the login: this user may not connect to this database (42501)",
-        b"3D000" => "the server refused the login: there is no such database (3D000)",
-        b"53300" => "the server refused the connection: it has too many connections (53300)",
-        b"57P01" => "the server closed the connection: terminated by an administrator, or shutting down (57P01)",
-        b"57P03" => "the server refused the connection: it is starting up or shutting down (57P03)",
-        _ => "the server refused the connection with an error",
+        b"28P01" => cause::postgres::wrong_password(),
+        b"28000" => cause::postgres::not_from_here(),
+        b"42501" => cause::postgres::not_this_database(),
+        b"3D000" => cause::postgres::no_database(),
+        b"53300" => cause::postgres::full(),
+        b"57P01" => cause::postgres::terminated(),
+        b"57P03" => cause::postgres::starting(),
+        _ => cause::postgres::refused(),
     }
 }

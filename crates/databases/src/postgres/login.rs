@@ -32,7 +32,7 @@ enum Step {
 }
 
 /// What to do where a password is asked for and none was given.
-pub const NO_PASSWORD: Broken = Broken("the server requires a password; write postgres://user:password@host");
+pub const NO_PASSWORD: Broken = Broken(cause::postgres::no_password());
 
 impl Login {
     /// A login that begins; `seed` differs between connections.
@@ -75,9 +75,9 @@ impl Login {
                 self.step = Step::Securing;
                 Ok(())
             }
-            [b'N', ..] => Err(Broken("the server does not support TLS, which was asked for (ssl)")),
-            [b'S', ..] => Err(Broken("the server sent cleartext after agreeing to TLS")),
-            _ => Err(Broken("the response to SSLRequest is neither S nor N")),
+            [b'N', ..] => Err(Broken(cause::postgres::no_tls())),
+            [b'S', ..] => Err(Broken(cause::postgres::clear_after_tls())),
+            _ => Err(Broken(cause::postgres::wrong_ssl_response())),
         }
     }
 
@@ -86,7 +86,7 @@ impl Login {
     /// # Errors
     /// A way to prove a password that is not spoken here, or a server that makes no sense.
     pub fn asked(&mut self, body: &[u8], plan: &Plan, out: &mut Vec<u8>) -> Result<(), Broken> {
-        let wrong = Broken("an authentication message that makes no sense");
+        let wrong = Broken(cause::postgres::wrong_authentication());
         let Some((code, rest)) = body.split_first_chunk::<4>() else { return Err(wrong) };
         let Some(account) = self.account(plan).filter(|_| self.step == Step::Proving) else { return Err(wrong) };
         let code = u32::from_be_bytes(*code);
@@ -94,11 +94,11 @@ impl Login {
             return Err(NO_PASSWORD);
         }
         if matches!(code, 3 | 5) && std::mem::replace(&mut self.told, true) {
-            return Err(Broken("the server keeps asking for the password"));
+            return Err(Broken(cause::postgres::asks_again()));
         }
         match code {
             0 if self.scram.is_one_sided() => {
-                return Err(Broken("the server accepts the login without its own SCRAM-SHA-256 proof"));
+                return Err(Broken(cause::postgres::no_own_proof()));
             }
             0 => self.step = Step::Entered,
             3 => put(b'p', out, |out| text(&account.password, out)),
@@ -110,7 +110,7 @@ impl Login {
             }
             10 => {
                 if !rest.split(|byte| *byte == 0).any(|name| name == scram::NAME) {
-                    return Err(Broken("the server offers no supported password authentication"));
+                    return Err(Broken(cause::postgres::no_method()));
                 }
                 let first = self.scram.first()?;
                 put(b'p', out, |out| {
@@ -125,7 +125,7 @@ impl Login {
             }
             12 => self.scram.check(rest)?,
             _ => {
-                return Err(Broken("the server requires Kerberos, GSSAPI, SSPI or another unsupported login"));
+                return Err(Broken(cause::postgres::other_login()));
             }
         }
         Ok(())

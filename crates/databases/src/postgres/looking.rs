@@ -5,7 +5,7 @@ use wire::{Broken, Done};
 use super::message::Message;
 use super::session::PostgresSession;
 
-const SHORT: Broken = Broken("a row that is shorter than announced");
+const SHORT: Broken = Broken(cause::postgres::short_row());
 
 impl PostgresSession {
     /// A row, or what describes those that follow.
@@ -40,7 +40,7 @@ impl PostgresSession {
     }
 
     /// What is taken out of the answer is told; what could not be found.
-    pub(super) fn taken(&mut self, done: &mut Done) -> Option<String> {
+    pub(super) fn taken(&mut self, done: &mut Done) -> Option<cause::Cause> {
         let (mut looking, random) = *self.looking.take()?;
         looking.end((self.id, random), self.checks(), done).err()
     }

@@ -60,7 +60,7 @@ impl Reader {
             }
             self.left = head(&self.head)?.size;
             if self.is_read(self.head[0]) && self.left as usize > READ_BOUND {
-                return Err(Broken("an error or another message of more than 64 KiB"));
+                return Err(Broken(cause::postgres::too_large()));
             }
             self.kept.clear();
         }

@@ -95,7 +95,7 @@ impl Scram {
     fn go_on(&mut self, from: Step, to: Step) -> Result<(), Broken> {
         match std::mem::replace(&mut self.step, to) == from {
             true => Ok(()),
-            false => Err(Broken("the server's SCRAM-SHA-256 steps are out of order")),
+            false => Err(Broken(cause::postgres::scram_order())),
         }
     }
 
@@ -114,17 +114,17 @@ impl Scram {
     /// It is none.
     pub fn answer(&mut self, server: &[u8], password: &[u8], keys: &Keys) -> Result<String, Broken> {
         self.go_on(Step::Begun, Step::Answered)?;
-        let wrong = Broken("the server's SCRAM-SHA-256 message is invalid");
+        let wrong = Broken(cause::postgres::scram_message());
         let server = std::str::from_utf8(server).map_err(|_| wrong.clone())?;
         let field = |name: &str| server.split(',').find_map(|field| field.strip_prefix(name)).ok_or(wrong.clone());
         let nonce = field("r=")?;
         if !nonce.starts_with(&self.nonce) || nonce.len() == self.nonce.len() {
-            return Err(Broken("the server did not use our nonce in SCRAM-SHA-256"));
+            return Err(Broken(cause::postgres::scram_nonce()));
         }
         let salt = STANDARD.decode(field("s=")?).map_err(|_| wrong.clone())?;
         let rounds: u32 = field("i=")?.parse().map_err(|_| wrong.clone())?;
         let rounds = NonZeroU32::new(rounds).filter(|r| r.get() <= MOST_ROUNDS);
-        let rounds = rounds.ok_or(Broken("the server asks for an invalid number of SCRAM-SHA-256 iterations"))?;
+        let rounds = rounds.ok_or(Broken(cause::postgres::scram_rounds()))?;
         let salted = keys.salted(password, &salt, rounds);
         let client_key = sign(&salted, b"Client Key");
         let stored = digest::digest(&digest::SHA256, &client_key);
@@ -145,7 +145,7 @@ impl Scram {
         let signed = server.strip_prefix(b"v=").and_then(|coded| STANDARD.decode(coded).ok());
         match (signed, self.signature) {
             (Some(signed), Some(expected)) if signed == expected => Ok(()),
-            _ => Err(Broken("the server does not know the password itself: its SCRAM-SHA-256 signature is wrong")),
+            _ => Err(Broken(cause::postgres::scram_signature())),
         }
     }
 }
@@ -204,7 +204,7 @@ mod tests {
             ("r=000000000000002abruntx", "message is invalid"),
         ] {
             let broken = begun().answer(server.as_bytes(), b"pw", &keys).unwrap_err();
-            assert!(broken.0.contains(why), "{server}: {}", broken.0);
+            assert!(broken.to_string().contains(why), "{server}: {broken}");
         }
         let server = b"r=000000000000002abruntx,s=AAAA,i=1";
         let answered = || {

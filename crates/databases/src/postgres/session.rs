@@ -4,9 +4,9 @@
 //! failure left a transaction open it is rolled back before the exchange ends, so that the next one finds the connection
 //! as it should be. Left out: several exchanges in flight; other sessions may be had cheaper by more connections.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use cause::Cause;
 use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
 
 use super::codec::{self, READ_BOUND, Refusal, put, text};
@@ -153,7 +153,7 @@ impl PostgresSession {
             b'A' => done.push(Event::Unsolicited(message.size)),
             b'R' if self.stage == Stage::Opening => return self.authentication(message.body, out),
             b'G' if self.stage == Stage::Busy && !self.rare().copies => self.refuse_copy(out),
-            b'W' => return Err(Broken("the server wants to copy in both directions, which is not supported")),
+            b'W' => return Err(Broken(cause::postgres::copy_both())),
             _ => return Err(MISPLACED),
         }
         Ok(())
@@ -205,7 +205,7 @@ impl PostgresSession {
     #[cold]
     fn opened(&mut self) -> Result<(), Broken> {
         if !self.login().is_some_and(|login| login.entered()) {
-            return Err(Broken("the server is ready before the login finished"));
+            return Err(Broken(cause::postgres::ready_too_soon()));
         }
         self.rare = None;
         self.stage = Stage::Idle;
@@ -245,15 +245,14 @@ impl PostgresSession {
         let (payload, id) = (self.payload, self.id);
         let missing = if self.error == 0 && !outside { self.taken(done) } else { None };
         if self.error == 0 && !outside && missing.is_none() {
-            let ended =
-                Ended { id, fault: None, code: errors::OK, payload, excerpt: None, follow: None, why: "".into() };
+            let ended = Ended { id, fault: None, code: errors::OK, payload, excerpt: None, follow: None, why: None };
             return done.push(Event::Ended(ended));
         }
         self.end_closely(missing, done);
     }
 
     #[cold]
-    fn end_closely(&mut self, missing: Option<String>, done: &mut Done) {
+    fn end_closely(&mut self, missing: Option<Cause>, done: &mut Done) {
         let (id, payload, rows) = (self.id, self.payload, self.rows);
         let (fault, code, excerpt) = match std::mem::take(&mut self.error) {
             0 => (FaultKind::WrongBody, errors::OK, format!("{rows} rows").into_bytes()),
@@ -266,9 +265,9 @@ impl PostgresSession {
             }
         }
         let why = match &self.checks().rows {
-            _ if missing.is_some() => missing.unwrap_or_default().into(),
-            Some(asked) if fault == FaultKind::WrongBody && done.wants_example(fault) => other_rows(asked, rows).into(),
-            _ => Cow::Borrowed(""),
+            _ if missing.is_some() => missing,
+            Some(asked) if fault == FaultKind::WrongBody && done.wants_example(fault) => Some(other_rows(asked, rows)),
+            _ => None,
         };
         let excerpt = done.wants_example(fault).then(|| excerpt.into_boxed_slice());
         if let Some(asked) = &self.checks().rows {
@@ -292,15 +291,15 @@ impl PostgresSession {
                 payload: self.payload,
                 excerpt,
                 follow: None,
-                why: "".into(),
+                why: None,
             }));
         }
         self.stage = Stage::Over;
     }
 }
 
-const MISPLACED: Broken = Broken("a message that PostgreSQL does not send at this point");
-const UNASKED: Broken = Broken("unsolicited bytes");
+const MISPLACED: Broken = Broken(cause::postgres::misplaced());
+const UNASKED: Broken = Broken(cause::postgres::unsolicited());
 
 impl Session for PostgresSession {
     fn open(&mut self, out: &mut Out) {

@@ -37,7 +37,7 @@ pub enum Head {
 /// It is none of RESP2 or RESP3.
 #[inline]
 pub fn head(line: &[u8]) -> Result<Head, Broken> {
-    let Some((kind, rest)) = line.split_first() else { return Err(Broken("an empty line where a reply should start")) };
+    let Some((kind, rest)) = line.split_first() else { return Err(Broken(cause::redis::empty_line())) };
     Ok(match kind {
         b'$' if rest == b"-1" => Head::Null,
         b'$' | b'=' => Head::Bytes(count(rest)?),
@@ -54,8 +54,8 @@ pub fn head(line: &[u8]) -> Result<Head, Broken> {
         b',' if is_double(rest) => Head::Value,
         b'(' if is_integer(rest) => Head::Value,
         b'!' => Head::LongError(count(rest)?),
-        b':' | b'_' | b'#' | b',' | b'(' => return Err(Broken("a reply whose value does not match its type")),
-        b';' | b'.' => return Err(Broken("a streamed reply, which is not supported")),
+        b':' | b'_' | b'#' | b',' | b'(' => return Err(Broken(cause::redis::wrong_value())),
+        b';' | b'.' => return Err(Broken(cause::redis::streamed())),
         _ => return Err(no_type(*kind)),
     })
 }
@@ -71,16 +71,16 @@ pub fn may_begin(kind: u8) -> Result<(), Broken> {
 
 fn no_type(kind: u8) -> Broken {
     // An alert of TLS is told by its first byte: nothing of RESP begins so.
-    if kind == 0x15 { SPEAKS_TLS } else { Broken("a reply that does not start with a RESP2 or RESP3 type") }
+    if kind == 0x15 { SPEAKS_TLS } else { Broken(cause::redis::no_type()) }
 }
 
-const SPEAKS_TLS: Broken = Broken("the server uses TLS on this port; write rediss://");
+const SPEAKS_TLS: Broken = Broken(cause::redis::uses_tls());
 
 /// A length or a number of elements.
 #[inline]
 fn count(digits: &[u8]) -> Result<u64, Broken> {
     if digits == b"?" {
-        return Err(Broken("a streamed reply, which is not supported"));
+        return Err(Broken(cause::redis::streamed()));
     }
     if digits.is_empty() || digits.len() > 15 {
         return Err(NO_COUNT);
@@ -93,14 +93,10 @@ fn count(digits: &[u8]) -> Result<u64, Broken> {
         }
         value = value * 10 + u64::from(digit);
     }
-    if value > ANNOUNCED_BOUND {
-        Err(Broken("a reply that announces more than 2^40 bytes or elements"))
-    } else {
-        Ok(value)
-    }
+    if value > ANNOUNCED_BOUND { Err(Broken(cause::redis::too_many())) } else { Ok(value) }
 }
 
-const NO_COUNT: Broken = Broken("a reply whose length is not a number");
+const NO_COUNT: Broken = Broken(cause::redis::no_count());
 
 #[inline]
 fn is_integer(text: &[u8]) -> bool {

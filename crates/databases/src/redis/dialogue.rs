@@ -194,7 +194,7 @@ impl Dialogue for RedisDialogue {
     fn code_name(&self, code: u32) -> String {
         self.rules.words.name(code)
     }
-    fn code_meaning(&self, code: u32) -> &'static str {
+    fn code_meaning(&self, code: u32) -> Option<cause::Plain> {
         words::meaning(code)
     }
 }

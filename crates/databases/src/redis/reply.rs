@@ -1,5 +1,6 @@
 //! A whole reply as what captures look into: a text as it is, aggregates as JSON.
 
+use cause::Plain;
 use memchr::memchr;
 
 use super::codec::{self, Head};
@@ -20,7 +21,7 @@ pub struct Said {
 ///
 /// # Errors
 /// Why they cannot be looked into.
-pub fn said(replies: &[u8], many: u32) -> Result<Said, &'static str> {
+pub fn said(replies: &[u8], many: u32) -> Result<Said, Plain> {
     let mut rest = replies;
     if many == 1 && !matches!(rest.first(), Some(b'*' | b'~' | b'%' | b'|')) {
         let text = scalar(&mut rest)?;
@@ -35,10 +36,10 @@ pub fn said(replies: &[u8], many: u32) -> Result<Said, &'static str> {
     Ok(Said { body, nothing: false })
 }
 
-const CUT: &str = "the reply is incomplete";
-const DEEP: &str = "the reply is nested more than 64 deep, the limit for checks";
+const CUT: Plain = cause::redis::incomplete();
+const DEEP: Plain = cause::redis::too_deep();
 
-fn line<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], &'static str> {
+fn line<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Plain> {
     let end = memchr(b'\n', rest).ok_or(CUT)?;
     let line = rest[..end].strip_suffix(b"\r").ok_or(CUT)?;
     *rest = &rest[end + 1..];
@@ -46,7 +47,7 @@ fn line<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], &'static str> {
 }
 
 /// The text of a string or a number; None: nothing.
-fn scalar(rest: &mut &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
+fn scalar(rest: &mut &[u8]) -> Result<Option<Vec<u8>>, Plain> {
     let line = line(rest)?;
     match codec::head(line).map_err(|broken| broken.0)? {
         Head::Null => Ok(None),
@@ -62,7 +63,7 @@ fn scalar(rest: &mut &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
     }
 }
 
-fn value(rest: &mut &[u8], deep: usize, out: &mut Vec<u8>) -> Result<(), &'static str> {
+fn value(rest: &mut &[u8], deep: usize, out: &mut Vec<u8>) -> Result<(), Plain> {
     let deep = deep.checked_sub(1).ok_or(DEEP)?;
     let kind = *rest.first().ok_or(CUT)?;
     match kind {
@@ -97,7 +98,7 @@ fn value(rest: &mut &[u8], deep: usize, out: &mut Vec<u8>) -> Result<(), &'stati
     }
 }
 
-fn list(rest: &mut &[u8], count: u64, deep: usize, out: &mut Vec<u8>) -> Result<(), &'static str> {
+fn list(rest: &mut &[u8], count: u64, deep: usize, out: &mut Vec<u8>) -> Result<(), Plain> {
     out.push(b'[');
     for at in 0..count {
         if at > 0 {
@@ -109,7 +110,7 @@ fn list(rest: &mut &[u8], count: u64, deep: usize, out: &mut Vec<u8>) -> Result<
     Ok(())
 }
 
-fn map(rest: &mut &[u8], count: u64, deep: usize, out: &mut Vec<u8>) -> Result<(), &'static str> {
+fn map(rest: &mut &[u8], count: u64, deep: usize, out: &mut Vec<u8>) -> Result<(), Plain> {
     out.push(b'{');
     for at in 0..count {
         if at > 0 {

@@ -105,15 +105,15 @@ fn command<'a>(bytes: &'a [u8], words: &mut Vec<&'a [u8]>) -> Result<Option<usiz
         words.extend(line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()));
         return Ok(Some(at));
     };
-    let count = number(count).filter(|n| *n <= WORDS_BOUND).ok_or(Broken("a command of no or too many words"))?;
+    let count = number(count).filter(|n| *n <= WORDS_BOUND).ok_or(Broken(cause::redis::no_words()))?;
     for _ in 0..count {
         let Some((line, used)) = self::line(&bytes[at..]) else { return Ok(None) };
         let length = line.strip_prefix(b"$").and_then(number).filter(|n| *n <= COMMAND_BOUND);
-        let length = length.ok_or(Broken("a word of a command without its length"))?;
+        let length = length.ok_or(Broken(cause::redis::no_word_length()))?;
         at += used;
         let Some(word) = bytes.get(at..at + length + 2) else { return Ok(None) };
         if !word.ends_with(b"\r\n") {
-            return Err(Broken("a word of a command that does not end where its length says"));
+            return Err(Broken(cause::redis::wrong_word_end()));
         }
         words.push(&word[..length]);
         at += length + 2;
@@ -147,7 +147,7 @@ impl ServerSession for RedisServer {
                 Ok(Some(used)) => rest = &rest[used..],
                 Ok(None) if rest.len() > COMMAND_BOUND => {
                     self.over = true;
-                    return Err(Broken("a command larger than 1 MiB"));
+                    return Err(Broken(cause::redis::long_command()));
                 }
                 Ok(None) => break,
                 Err(broken) => {

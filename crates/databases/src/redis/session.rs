@@ -113,10 +113,10 @@ struct Before {
     found: bool,
 }
 
-const UNASKED: Broken = Broken("an unsolicited reply");
-const UNENDED: Broken = Broken("a string that does not end where its length says");
-const ENDLESS: Broken = Broken("a line of more than 64 KiB where a reply should be");
-const REFUSED: Broken = Broken("the server refused the connection with an error");
+const UNASKED: Broken = Broken(cause::redis::unsolicited());
+const UNENDED: Broken = Broken(cause::redis::unended());
+const ENDLESS: Broken = Broken(cause::redis::endless());
+const REFUSED: Broken = Broken(cause::redis::refused());
 
 impl RedisSession {
     pub(super) fn new(rules: Arc<Rules>, bound: u32) -> RedisSession {
@@ -291,7 +291,7 @@ impl RedisSession {
     fn line(&mut self, line: &[u8]) -> Result<(), Broken> {
         let Some(line) = line.strip_suffix(b"\r\n").filter(|line| line.len() < LINE_BOUND) else {
             codec::may_begin(line[0])?;
-            return Err(if line.len() > LINE_BOUND { ENDLESS } else { Broken("a line that does not end in CR LF") });
+            return Err(if line.len() > LINE_BOUND { ENDLESS } else { Broken(cause::redis::line_end()) });
         };
         if self.values == 0 {
             self.values = 1;
@@ -336,7 +336,7 @@ impl RedisSession {
                 self.marks = self.marks & !OUTERMOST | PUSHED;
                 self.values = self.values.saturating_add(count);
             }
-            Head::Push(_) => return Err(Broken("a push message inside a reply")),
+            Head::Push(_) => return Err(Broken(cause::redis::push_within())),
         }
         self.values -= 1;
         Ok(())
@@ -407,14 +407,12 @@ impl RedisSession {
         rare.kept = [b"-", &rare.error[..], b"\r\n"].concat();
         let word = self.rules.words.name(self.error);
         Err(Broken(match (step, word.as_str()) {
-            (_, "WRONGPASS") => "the server rejected the name or password (WRONGPASS); correct them in the URL",
-            (_, "NOAUTH") => {
-                "the server requires a password (NOAUTH); write redis://:password@host, or redis://name:password@host"
-            }
-            (Step::Hello, _) => "the server refused HELLO 3; leave out --resp 3",
-            (Step::Login, _) => "the server refused AUTH",
-            (Step::Database, "NOPERM") => "the server does not permit SELECT (NOPERM)",
-            (Step::Database, _) => "the server refused to SELECT the database of the URL",
+            (_, "WRONGPASS") => cause::redis::wrong_password(),
+            (_, "NOAUTH") => cause::redis::no_password(),
+            (Step::Hello, _) => cause::redis::no_hello(),
+            (Step::Login, _) => cause::redis::no_auth(),
+            (Step::Database, "NOPERM") => cause::redis::select_not_permitted(),
+            (Step::Database, _) => cause::redis::no_select(),
         }))
     }
 
@@ -448,7 +446,7 @@ impl RedisSession {
             payload,
             excerpt: None,
             follow: None,
-            why: "".into(),
+            why: None,
         }));
     }
 
@@ -477,7 +475,7 @@ impl RedisSession {
                 std::mem::take(&mut self.rare().kept).into_boxed_slice()
             });
             let (id, fault, payload) = (ExchangeId(self.first.id), Some(FaultKind::BrokenProtocol), self.payload);
-            done.push(Event::Ended(Ended { id, fault, code: 0, payload, excerpt, follow: None, why: "".into() }));
+            done.push(Event::Ended(Ended { id, fault, code: 0, payload, excerpt, follow: None, why: None }));
             self.first.id = FORGOTTEN;
         }
         self.marks |= OVER;

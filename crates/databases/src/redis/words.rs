@@ -4,6 +4,8 @@
 
 use std::sync::OnceLock;
 
+use cause::Plain;
+
 /// A reply that is no error.
 pub const OK: u32 = 1;
 /// A reply that says: there is nothing.
@@ -18,44 +20,34 @@ const MOST_NEW: usize = 32;
 const LONGEST: usize = 24;
 
 /// The words of Redis 7 and of its cluster and sentinel, with what they mean where the word does not say it.
-const KNOWN: [(&str, &str); 27] = [
-    ("ERR", ""),
-    ("WRONGTYPE", "the key holds a value of the wrong type for the command"),
-    (
-        "MOVED",
-        "MOVED: this cluster node does not serve the key's slot; the one named in the reply does. Target that node, \
-            or put the keys in one slot with a hash tag ({{tag}} in a command)",
-    ),
-    ("ASK", "ASK: the key's slot is migrating to the node named in the reply, which has to serve this one command"),
-    (
-        "NOAUTH",
-        "the server requires a password; put it in the URL: redis://:password@host, or redis://name:password@host",
-    ),
-    ("WRONGPASS", "the name or the password in the URL is wrong"),
-    ("NOPERM", "the user's ACL does not permit the command, the key or the channel"),
-    ("OOM", "the server is at maxmemory and cannot evict anything for this command"),
-    ("BUSY", "a script on the server has exceeded its time limit"),
-    ("LOADING", "the server is still loading its dataset from disk"),
-    ("READONLY", "this server is a read-only replica"),
-    ("CLUSTERDOWN", "the cluster does not serve the slot: part of it is down, or slots are unassigned"),
-    (
-        "CROSSSLOT",
-        "the command's keys are in different cluster slots; give them the same hash tag ({{tag}} in a command)",
-    ),
-    ("TRYAGAIN", "the command's keys are migrating to another cluster node"),
-    ("NOSCRIPT", "the server does not know the script; load it with --before 'SCRIPT LOAD …'"),
-    ("EXECABORT", "the transaction was discarded because one of its commands was rejected"),
-    ("MISCONF", "the server rejects writes because it cannot persist them to disk"),
-    ("NOREPLICAS", "not enough replicas for a write"),
-    ("MASTERDOWN", "this replica lost its master and must not serve stale data"),
-    ("UNKILLABLE", ""),
-    ("BUSYGROUP", ""),
-    ("NOGROUP", ""),
-    ("BUSYKEY", ""),
-    ("NOPROTO", "the server does not support this RESP version"),
-    ("DENIED", "the server is in protected mode and only accepts local connections"),
-    ("INPROG", ""),
-    ("NOTBUSY", ""),
+const KNOWN: [(&str, Option<Plain>); 27] = [
+    ("ERR", None),
+    ("WRONGTYPE", Some(cause::redis::wrong_type())),
+    ("MOVED", Some(cause::redis::moved())),
+    ("ASK", Some(cause::redis::ask())),
+    ("NOAUTH", Some(cause::redis::auth_required())),
+    ("WRONGPASS", Some(cause::redis::wrong_account())),
+    ("NOPERM", Some(cause::redis::no_permission())),
+    ("OOM", Some(cause::redis::out_of_memory())),
+    ("BUSY", Some(cause::redis::busy())),
+    ("LOADING", Some(cause::redis::loading())),
+    ("READONLY", Some(cause::redis::read_only())),
+    ("CLUSTERDOWN", Some(cause::redis::cluster_down())),
+    ("CROSSSLOT", Some(cause::redis::cross_slot())),
+    ("TRYAGAIN", Some(cause::redis::try_again())),
+    ("NOSCRIPT", Some(cause::redis::no_script())),
+    ("EXECABORT", Some(cause::redis::exec_aborted())),
+    ("MISCONF", Some(cause::redis::misconfigured())),
+    ("NOREPLICAS", Some(cause::redis::no_replicas())),
+    ("MASTERDOWN", Some(cause::redis::master_down())),
+    ("UNKILLABLE", None),
+    ("BUSYGROUP", None),
+    ("NOGROUP", None),
+    ("BUSYKEY", None),
+    ("NOPROTO", Some(cause::redis::no_protocol())),
+    ("DENIED", Some(cause::redis::denied())),
+    ("INPROG", None),
+    ("NOTBUSY", None),
 ];
 
 /// Words seen that no list has.
@@ -98,11 +90,11 @@ impl Words {
     }
 }
 
-/// What a code means; empty where its word says it.
-pub fn meaning(code: u32) -> &'static str {
-    known(code).map_or("", |(_, meaning)| meaning)
+/// What a code means; None where its word says it.
+pub fn meaning(code: u32) -> Option<Plain> {
+    known(code).and_then(|(_, meaning)| *meaning)
 }
 
-fn known(code: u32) -> Option<&'static (&'static str, &'static str)> {
+fn known(code: u32) -> Option<&'static (&'static str, Option<Plain>)> {
     KNOWN.get(code.checked_sub(FIRST_KNOWN)? as usize)
 }

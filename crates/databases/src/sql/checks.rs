@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use cause::Cause;
 use wire::{Answer, Asked, Complaint, Done, Event, ExchangeId};
 
 use super::options::{Way, rows, way};
@@ -83,9 +84,9 @@ impl Looking {
     ///
     /// # Errors
     /// What could not be found.
-    pub fn end(&mut self, (id, random): (ExchangeId, u64), checks: &Checks, done: &mut Done) -> Result<(), String> {
+    pub fn end(&mut self, (id, random): (ExchangeId, u64), checks: &Checks, done: &mut Done) -> Result<(), Cause> {
         if self.lost {
-            return Err(format!("the rows were not checked: {}", values::kept::NO_ROOM));
+            return Err(cause::sql::rows_unchecked(values::kept::NO_ROOM));
         }
         if checks.answers {
             done.push(Event::Learnt(id, Box::new(Answer::Rows(self.rows.take()))));

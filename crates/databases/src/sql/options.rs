@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use cause::{Cause, Place, sql};
 use wire::{Asked, Complaint, OptionSpec, Takes, Text, option};
 
 use values::span;
@@ -74,13 +75,13 @@ pub fn way(asked: &Asked) -> Result<Way, Complaint> {
 }
 
 /// Another number of rows than asked for was returned or changed.
-pub fn other_rows(asked: &RangeInclusive<u64>, found: u64) -> String {
-    let asked = match (*asked.start(), *asked.end()) {
-        (from, to) if from == to => format!("{from}"),
-        (from, u64::MAX) => format!("at least {from}"),
-        (from, to) => format!("{from} to {to}"),
+pub fn other_rows(asked: &RangeInclusive<u64>, found: u64) -> Cause {
+    let asked: Place = match (*asked.start(), *asked.end()) {
+        (from, to) if from == to => from.into(),
+        (from, u64::MAX) => sql::at_least(from).into(),
+        (from, to) => sql::from_to(from, to).into(),
     };
-    format!("expected rows: {asked}, found: {found}")
+    sql::other_rows(asked, found)
 }
 
 /// How many rows an exchange must return or change.

@@ -1,5 +1,6 @@
 //! What sessions say came of exchanges: first bytes, messages, ends, requests turned away. Each is counted once.
 
+use cause::Plain;
 use measure::Nanos;
 use scenario::News;
 use wire::{Ended, Event, ExchangeId, FaultKind, Fill, Found, Lesson, Memory, Network, Phase, Request};
@@ -18,7 +19,7 @@ const RESENT_AT_MOST: u8 = 8;
 impl<N: Network> Connections<N> {
     /// What the session said is done; `broken` is what it found wrong with the conversation, if anything.
     #[inline]
-    pub(crate) fn settle(&mut self, conn: u32, broken: &str) {
+    pub(crate) fn settle(&mut self, conn: u32, broken: Option<Plain>) {
         let mut events = std::mem::take(&mut self.links.done().events);
         for event in events.drain(..) {
             match event {
@@ -62,10 +63,8 @@ impl<N: Network> Connections<N> {
         let x = self.flights.get(id);
         if x.resent == RESENT_AT_MOST {
             let session = self.links.session(conn);
-            let words = session.map(|session| (session.farewell(), session.why_refused()));
-            let (farewell, refusal) = words.unwrap_or_default();
-            let why = if farewell.is_empty() { refusal } else { &*farewell };
-            return self.fail_now(id, &Cause::new(FaultKind::Closed, Phase::FirstByte).saying(why), true);
+            let why = session.map(|session| session.farewell().unwrap_or_else(|| session.why_refused().into()));
+            return self.fail_now(id, &Cause::new(FaultKind::Closed, Phase::FirstByte).saying(why.as_ref()), true);
         }
         (x.conn, x.resent) = (NONE, x.resent + 1);
         self.books.counts().resent += 1;
@@ -74,7 +73,7 @@ impl<N: Network> Connections<N> {
 
     /// An exchange is over: counted, and its user goes on after this arrival.
     #[inline]
-    fn ended(&mut self, conn: u32, mut ended: Ended, broken: &str) {
+    fn ended(&mut self, conn: u32, mut ended: Ended, broken: Option<Plain>) {
         let x = self.flights.take(ended.id);
         let late = ended.fault.is_none() && self.too_late(ended.id, &x);
         if late {
@@ -147,7 +146,7 @@ impl<N: Network> Connections<N> {
         Some(found)
     }
 
-    fn ended_badly(&mut self, x: &Exchange, ended: &Ended, kind: FaultKind, broken: &str) {
+    fn ended_badly(&mut self, x: &Exchange, ended: &Ended, kind: FaultKind, broken: Option<Plain>) {
         let phase = match kind {
             // A stream whose messages came has begun to be answered, whatever its last word.
             FaultKind::WrongStatus if x.last_message > Nanos::ZERO => Phase::Transfer,
@@ -158,13 +157,14 @@ impl<N: Network> Connections<N> {
             _ if x.first_byte == Nanos::ZERO => Phase::FirstByte,
             _ => Phase::Transfer,
         };
-        let detail = match kind {
-            _ if !ended.why.is_empty() => &*ended.why,
+        let known = || match kind {
             FaultKind::BrokenProtocol => broken,
-            FaultKind::Timeout => "the response came after the timeout",
+            FaultKind::Timeout => Some(cause::response::late()),
             _ => self.dialogue.code_meaning(ended.code),
         };
-        let cause = Cause { sort: Sort { kind, phase, errno: None }, code: ended.code, detail };
+        let known = if ended.why.is_none() { known().map(cause::Cause::from) } else { None };
+        let why = ended.why.as_ref().or(known.as_ref());
+        let cause = Cause { sort: Sort { kind, phase, errno: None }, code: ended.code, why };
         self.failed(x, ended.id, &cause, ended.excerpt.as_deref());
     }
 

@@ -4,6 +4,7 @@
 //! A user has at most one to each origin, from its first request there to the end of its iteration. What is lost with such a
 //! connection is not made good in silence: the next request on it fails, and the one after that opens another.
 
+use cause::Plain;
 use measure::Nanos;
 use wire::{Belongs, Dialogue, ExchangeId, FaultKind, Network, Phase};
 
@@ -13,8 +14,8 @@ use crate::sources::{scenario_of, within};
 use super::Connections;
 use super::failing::Cause;
 
-const LOST: &str = "the user's connection was closed before this step, and with it the state from earlier steps";
-const BUSY: &str = "another step of its user is in progress on the connection; run them one after the other";
+const LOST: Plain = cause::response::step_lost();
+const BUSY: Plain = cause::response::step_busy();
 
 /// What users have of their own, by user and origin.
 #[derive(Debug)]
@@ -139,13 +140,17 @@ impl<N: Network> Connections<N> {
                     Belongs::ForIteration if busy => return false,
                     _ => {
                         let why = if busy { BUSY } else { LOST };
-                        self.fail_now(id, &Cause::new(FaultKind::Closed, Phase::Wait).saying(why), false);
+                        self.fail_now(
+                            id,
+                            &Cause::new(FaultKind::Closed, Phase::Wait).saying(&cause::Cause::from(why)),
+                            false,
+                        );
                     }
                 }
             }
             Own::Lost => {
                 *own = Own::None;
-                self.fail_now(id, &Cause::new(FaultKind::Closed, Phase::Wait).saying(LOST), false);
+                self.fail_now(id, &Cause::new(FaultKind::Closed, Phase::Wait).saying(&cause::Cause::from(LOST)), false);
             }
             Own::None if belongs == Belongs::ToUser && !self.pools.get(origin).places.is_empty() => {
                 self.dial_for(id, origin, x.intended);
@@ -206,7 +211,7 @@ impl<N: Network> Connections<N> {
     #[cold]
     pub(crate) fn was_there(&mut self, conn: u32) {
         self.links.tell(conn);
-        self.settle(conn, "");
+        self.settle(conn, None);
     }
 
     /// Messages that nobody awaited are pushes, now that nobody can any more.

@@ -109,7 +109,7 @@ impl<N: Network> Connections<N> {
         if self.links.openings().next() <= caught_up {
             for conn in self.links.openings().came_up(caught_up) {
                 if self.links.times_out(conn, caught_up) {
-                    self.break_off(conn, FaultKind::Timeout, None, "");
+                    self.break_off(conn, FaultKind::Timeout, None, None);
                 }
             }
         }

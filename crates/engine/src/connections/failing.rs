@@ -25,12 +25,12 @@ pub(crate) struct Cause<'a> {
     /// The status code with which the peer refused; 0: none.
     pub code: u32,
     /// What is known beyond the sort: the peer's last words, or ours.
-    pub detail: &'a str,
+    pub why: Option<&'a cause::Cause>,
 }
 
 impl<'a> Cause<'a> {
     pub fn new(kind: FaultKind, phase: Phase) -> Cause<'a> {
-        Cause { sort: Sort { kind, phase, errno: None }, code: 0, detail: "" }
+        Cause { sort: Sort { kind, phase, errno: None }, code: 0, why: None }
     }
 
     /// Because of what the operating system said.
@@ -38,8 +38,8 @@ impl<'a> Cause<'a> {
         Cause { sort: Sort { errno: errno.map(|e| e.0), ..self.sort }, ..self }
     }
 
-    pub fn saying(self, detail: &'a str) -> Cause<'a> {
-        Cause { detail, ..self }
+    pub fn saying(self, why: impl Into<Option<&'a cause::Cause>>) -> Cause<'a> {
+        Cause { why: why.into(), ..self }
     }
 
     pub fn with_code(self, code: u32) -> Cause<'a> {
@@ -119,12 +119,12 @@ impl<N: Network> Connections<N> {
         self.flights.get(id).state = Standing::Connecting;
         let c = self.links.conn(conn);
         let (origin, idle) = (c.origin, c.in_flight == 0);
-        let words = c.session.as_ref().map_or("", |session| session.goodbye());
+        let words = c.session.as_ref().and_then(|session| session.goodbye()).map(cause::Cause::from);
         self.pools.get_mut(origin).unmake_idle(self.links.conns_mut(), conn);
         if idle {
             self.retire(conn);
         }
-        let cause = Cause::new(FaultKind::Closed, Phase::FirstByte).saying(words);
+        let cause = Cause::new(FaultKind::Closed, Phase::FirstByte).saying(words.as_ref());
         self.fail_now(id, &cause, true);
         self.nobody_answers(origin, &cause.in_phase(Phase::Wait));
     }
@@ -133,10 +133,12 @@ impl<N: Network> Connections<N> {
     pub(crate) fn connection_failed(&mut self, cause: &Cause<'_>) {
         self.books.saw_failure(cause.sort);
         let code = Some(cause.code).filter(|code| *code > 0).map(|code| self.dialogue.code_name(code));
-        match code.filter(|code| !cause.detail.contains(code)) {
-            Some(code) => self.books.connection_not_opened(cause.sort, &format!("{code} · {}", cause.detail)),
-            None => self.books.connection_not_opened(cause.sort, cause.detail),
-        }
+        let unsaid = code.filter(|code| cause.why.is_none_or(|why| !why.en().contains(code)));
+        let whole = unsaid.map(|code| match cause.why {
+            Some(why) => cause::response::with_code(code, why.clone()),
+            None => cause::response::code_alone(code),
+        });
+        self.books.connection_not_opened(cause.sort, whole.as_ref().or(cause.why));
         self.keep_example(cause, None, None);
     }
 
@@ -147,7 +149,7 @@ impl<N: Network> Connections<N> {
         of: Option<(&Exchange, ExchangeId)>,
         excerpt: Option<&[u8]>,
     ) {
-        let Cause { sort, code, detail } = *cause;
+        let Cause { sort, code, why } = *cause;
         if excerpt.is_some() && self.examples.seen_enough(sort.kind) {
             self.links.done().example_kept(sort.kind);
         }
@@ -166,16 +168,16 @@ impl<N: Network> Connections<N> {
         let at_ns = self.stamp.0 as i64 - self.limits.window.0 as i64;
         let received = excerpt.unwrap_or_default().to_vec();
         let awaited = match of {
-            Some((x, id)) if sort.kind == FaultKind::Timeout && detail.is_empty() => self.awaited_of(x, id),
+            Some((x, id)) if sort.kind == FaultKind::Timeout && why.is_none() => self.awaited_of(x, id),
             _ => None,
         };
-        let detail = awaited.unwrap_or_else(|| detail.to_owned());
+        let why = awaited.or_else(|| why.cloned());
         self.books.report(Message::Example(RawExample {
             sort,
             name,
             code,
             at_ns,
-            detail,
+            why,
             sent,
             received,
             reused,
@@ -185,9 +187,9 @@ impl<N: Network> Connections<N> {
     }
 
     /// What it waited for in vain, where messages came that were others.
-    fn awaited_of(&self, x: &Exchange, id: ExchangeId) -> Option<String> {
+    fn awaited_of(&self, x: &Exchange, id: ExchangeId) -> Option<cause::Cause> {
         let request = self.flights.request(&*self.dialogue, x, id).filter(|_| x.state == Standing::InFlight)?;
-        Some(format!("no message like {} came in time", self.dialogue.awaited(request)?))
+        Some(cause::reaching::none_like(self.dialogue.awaited(request)?))
     }
 
     /// A request is over: its trace is kept where it is among the slowest.

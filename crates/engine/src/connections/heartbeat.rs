@@ -90,8 +90,8 @@ impl<N: Network> Connections<N> {
         }
         let interval = beat.interval;
         if c.beating {
-            let detail = format!("no response to a heartbeat within {}", measure::format_duration(interval));
-            self.break_off(conn, FaultKind::Timeout, None, &detail);
+            let why = cause::response::no_heartbeat(measure::format_duration(interval));
+            self.break_off(conn, FaultKind::Timeout, None, Some(&why));
             return;
         }
         if self.links.heartbeat(conn) {

@@ -60,9 +60,8 @@ impl<N: Network> Connections<N> {
 
     /// A connection that is part of the plan is lost: counted by what ended it. The peer's own words say more than ours.
     pub(crate) fn count_loss(&mut self, conn: u32, cause: &Cause<'_>) {
-        let words = self.links.session(conn).map(|session| session.farewell()).filter(|words| !words.is_empty());
-        let detail = words.as_deref().unwrap_or(cause.detail);
-        self.books.connection_lost(cause.sort.kind, cause.sort.errno, detail);
+        let words = self.links.session(conn).and_then(|session| session.farewell());
+        self.books.connection_lost(cause.sort.kind, cause.sort.errno, words.as_ref().or(cause.why));
     }
 
     /// True where a user opens its connection to say something, again and again: then what it could not say is a request.

@@ -11,15 +11,12 @@ use super::Connections;
 use super::failing::Cause;
 use super::opening::kind_of;
 
-/// What is wrong with an answer that ends with a TLS connection which was closed without close_notify.
-pub(super) const CUT: &str = "the response ends with its TLS connection, which was closed without close_notify: it \
-    may be incomplete";
-
 /// Answers that would end well with their connection do not where it was cut off (RFC 8446 6.1, RFC 9112 9.8).
 pub(crate) fn fail_cut(events: &mut [Event], came: Box<[u8]>) {
     for event in events {
         if let Event::Ended(ended @ Ended { fault: None, .. }) = event {
-            (ended.fault, ended.follow, ended.why) = (Some(FaultKind::Closed), None, CUT.into());
+            (ended.fault, ended.follow, ended.why) =
+                (Some(FaultKind::Closed), None, Some(cause::response::cut().into()));
             ended.excerpt = Some(came.clone()).filter(|came| !came.is_empty());
         }
     }
@@ -59,15 +56,15 @@ impl<N: Network> Connections<N> {
             if cut {
                 fail_cut(&mut self.links.done().events, came.into());
             }
-            self.settle(conn, "");
+            self.settle(conn, None);
         }
         let goodbye = self.links.farewell(conn, why);
         let kind = if self.links.in_tunnel(conn) { FaultKind::Proxy } else { kind_of(why) };
-        self.break_off(conn, kind, why, &goodbye);
+        self.break_off(conn, kind, why, goodbye.as_ref());
     }
 
     /// The connection is of no more use: what is on it fails.
-    pub(crate) fn break_off(&mut self, conn: u32, kind: FaultKind, errno: Option<Errno>, detail: &str) {
+    pub(crate) fn break_off(&mut self, conn: u32, kind: FaultKind, errno: Option<Errno>, why: Option<&cause::Cause>) {
         let c = self.links.conn(conn);
         let (stage, origin, user) = (c.stage, c.origin, c.user);
         let idle_user = user != NONE && c.in_flight == 0 && self.belongs(origin) == Belongs::ToNobody;
@@ -87,7 +84,7 @@ impl<N: Network> Connections<N> {
             Stage::Greeting | Stage::Open => self.links.session(conn).map_or(0, |session| session.refusal_code()),
             _ => 0,
         };
-        let cause = Cause::new(kind, phase).of_system(errno).with_code(code).saying(detail);
+        let cause = Cause::new(kind, phase).of_system(errno).with_code(code).saying(why);
         if stage == Stage::Open {
             self.fail_what_is_on(conn, &cause, in_vain);
             if in_vain {
@@ -194,9 +191,9 @@ impl<N: Network> Connections<N> {
             let cause = Cause::new(FaultKind::Closed, Phase::Hold);
             self.count_loss(conn, &cause);
             self.books.counts().heartbeats.missed += self.heartbeat_unanswered(conn);
-            let words = self.links.session(conn).map_or("", |session| session.goodbye());
+            let words = self.links.session(conn).and_then(|session| session.goodbye()).map(cause::Cause::from);
             let came = Some(self.links.begun(conn)).filter(|came| !came.is_empty());
-            self.keep_example(&cause.saying(words), None, came.as_deref());
+            self.keep_example(&cause.saying(words.as_ref()), None, came.as_deref());
         }
         self.let_go(conn);
         if lost && user != NONE {
@@ -281,7 +278,7 @@ impl<N: Network> Connections<N> {
                 self.fail_now(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
             }
             Standing::Waiting => self.give_up_waiting(),
-            Standing::Connecting => self.break_off(x.conn, FaultKind::Timeout, None, ""),
+            Standing::Connecting => self.break_off(x.conn, FaultKind::Timeout, None, None),
             Standing::InFlight if x.conn == NONE => {
                 self.wait_no_more(id);
                 self.fail_now(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
@@ -293,7 +290,7 @@ impl<N: Network> Connections<N> {
                 self.fail_now(id, &Cause::new(FaultKind::Timeout, phase), false);
                 self.offer(x.conn);
             }
-            Standing::InFlight => self.break_off(x.conn, FaultKind::Timeout, None, ""),
+            Standing::InFlight => self.break_off(x.conn, FaultKind::Timeout, None, None),
         }
     }
 }

@@ -203,9 +203,9 @@ impl<N: Network> Connections<N> {
     /// Nobody knows the way: those who wait for it fail.
     fn fail_unknown(&mut self, origin: u32) {
         let pool = self.pools.get_mut(origin);
-        let why = pool.unknown.clone().unwrap_or_default();
+        let why = pool.unknown.clone();
         for id in std::mem::take(&mut pool.waiting) {
-            self.fail_now(id, &Cause::new(FaultKind::Resolve, Phase::Resolve).saying(&why), true);
+            self.fail_now(id, &Cause::new(FaultKind::Resolve, Phase::Resolve).saying(why.as_ref()), true);
         }
     }
 
@@ -278,17 +278,17 @@ impl<N: Network> Connections<N> {
         match step {
             Ok(Step::Stands) => self.stands(conn),
             Ok(Step::Opening | Step::Tunnelling) => self.links.flush(),
-            Err(Cut { kind, why }) => self.break_off(conn, kind, None, &why),
+            Err(Cut { kind, why }) => self.break_off(conn, kind, None, why.as_ref()),
         }
     }
 
     /// Bytes went through TLS, or came from a proxy: what the session made of the plaintext; None where there was none, or the
     /// connection is gone.
-    pub(crate) fn unsealed(&mut self, conn: u32, fed: Result<Fed, String>) -> Option<Result<(), Broken>> {
+    pub(crate) fn unsealed(&mut self, conn: u32, fed: Result<Fed, cause::Cause>) -> Option<Result<(), Broken>> {
         let in_tunnel = self.links.in_tunnel(conn);
         match fed {
             Err(why) => {
-                self.break_off(conn, if in_tunnel { FaultKind::Proxy } else { FaultKind::Tls }, None, &why);
+                self.break_off(conn, if in_tunnel { FaultKind::Proxy } else { FaultKind::Tls }, None, Some(&why));
                 return None;
             }
             Ok(Fed::Established) if in_tunnel => self.led_through(conn),
@@ -297,7 +297,7 @@ impl<N: Network> Connections<N> {
         }
         let read = self.links.read_plain(conn).unwrap_or(Ok(()));
         if fed == Ok(Fed::Ended) && read.is_ok() {
-            self.settle(conn, "");
+            self.settle(conn, None);
             self.ended_by_peer(conn, None, false);
             return None;
         }

@@ -1,5 +1,6 @@
 //! Places and errors in words.
 
+use cause::Cause;
 use wire::Place;
 
 use crate::collector::errno_name;
@@ -13,7 +14,7 @@ pub(super) fn place_name(to: &Place) -> String {
 }
 
 /// An error of the system in words.
-pub(super) fn describe(errno: i32) -> String {
+pub(super) fn describe(errno: i32) -> Cause {
     let words = std::io::Error::from_raw_os_error(errno).to_string();
-    format!("{} ({})", words.split(" (os error").next().unwrap_or_default(), errno_name(errno))
+    cause::reaching::of_system(words.split(" (os error").next().unwrap_or_default(), &errno_name(errno))
 }

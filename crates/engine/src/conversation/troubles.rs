@@ -1,18 +1,23 @@
 //! Why a conversation ended without the response that was awaited.
 
+use cause::{reaching, response};
 use wire::{Broken, FaultKind, Session, bracketed};
 
-use super::{Conversation, Trouble, no_answer};
+use super::naming::describe;
+use super::{Conversation, Trouble, no_answer, unreachable};
 
 impl Conversation<'_> {
     /// Why a conversation ended in which the peer does not do as the protocol says, or refuses, as it may.
     pub(super) fn broken(&self, broken: Broken) -> Trouble {
         match self.links.session(self.conn).map_or(FaultKind::BrokenProtocol, Session::refusal) {
-            kind @ FaultKind::BrokenProtocol => {
-                Trouble { fault: Some(kind), ..no_answer(format!("the response is broken: {}", broken.0)) }
-            }
+            kind @ FaultKind::BrokenProtocol => Trouble { fault: Some(kind), ..no_answer(response::broken(broken.0)) },
             kind => Trouble { fault: Some(kind), ..no_answer(broken.0) },
         }
+    }
+
+    /// Nobody takes the connection.
+    pub(super) fn not_there(&self, errno: i32) -> Trouble {
+        unreachable(reaching::no_connection(self.name.clone(), describe(errno)))
     }
 
     /// Its time was over.
@@ -20,18 +25,16 @@ impl Conversation<'_> {
         let span = if self.begun > 0 { self.one_shot.patience } else { self.one_shot.setup.plan.connect_timeout };
         let origin = self.one_shot.origin;
         let beyond = self.one_shot.setup.security.proxy(origin).filter(|_| self.reached);
-        let beyond = beyond.map(|proxy| format!("{}:{} behind {proxy}", bracketed(&origin.host), origin.port));
-        let name = beyond.as_deref().unwrap_or(&self.name);
+        let target = || format!("{}:{}", bracketed(&origin.host), origin.port);
+        let name = beyond.map_or_else(|| self.name.clone(), |proxy| cause::proxy::behind(target(), proxy).into());
         let span = measure::format_duration(span);
         let asked = self.requests.get(self.over()).filter(|_| self.begun > self.over());
         let awaited = asked.and_then(|request| self.one_shot.dialogue.awaited(request));
         let (why, fault) = match awaited {
-            _ if self.one_shot.until < self.deadline => {
-                (format!("{name} did not respond in the time left by --run-timeout"), None)
-            }
+            _ if self.one_shot.until < self.deadline => (reaching::run_timeout(name), None),
             // Others may have come, so that it is not true that nobody answered.
-            Some(awaited) => (format!("no message like {awaited} came within {span}"), Some(FaultKind::Timeout)),
-            None => (format!("{name} did not respond within {span}"), None),
+            Some(awaited) => (reaching::none_like_within(awaited, span), Some(FaultKind::Timeout)),
+            None => (reaching::not_within(name, span), None),
         };
         Trouble { why, unreachable: self.links.session(self.conn).is_none(), fault }
     }

@@ -54,8 +54,8 @@ fn told(bytes: &[u8]) {
         match &message {
             Message::Early(early) => assert!(early.sorts.len() <= early::SORTS),
             Message::Example(example) => {
-                let longest = example.detail.len().max(example.sent.len()).max(example.received.len());
-                assert!(longest <= SHOWN);
+                let longest = example.sent.len().max(example.received.len());
+                assert!(longest <= SHOWN && cause_bytes(example.why.as_ref()).len() <= 2 * CAUSE);
             }
             Message::Broken(why) => assert!(why.len() <= 3 * REASON),
             Message::Snapshot(_) | Message::Over { .. } | Message::Lost { .. } => {}

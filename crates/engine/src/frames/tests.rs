@@ -14,14 +14,15 @@ fn messages() -> Vec<Message> {
     let sort = Sort { kind: FaultKind::Refused, phase: Phase::Connect, errno: Some(libc::ECONNREFUSED) };
     let mut early = EarlyFailures::set(Nanos::ZERO);
     (early.finished, early.failed, early.sorts) = (3, 4, vec![(sort, 3), (Sort { errno: None, ..sort }, 1)]);
-    let (detail, sent, received) = ("why".to_owned(), vec![1, 2], vec![]);
+    let (sent, received) = (vec![1, 2], vec![]);
+    let why = cause::reaching::no_connection("h:1", cause::reaching::refused("ECONNREFUSED"));
     let of = Sort { errno: None, ..sort };
     let named = RawExample {
         sort: of,
         name: Some(1000),
         code: 503,
         at_ns: -1,
-        detail,
+        why: Some(why),
         sent,
         received,
         reused: true,
@@ -160,13 +161,12 @@ fn what_is_longer_than_may_be_is_refused_or_cut() {
         assert_eq!(why.len(), REASON);
     }
     // What is shown of an example is cut by whoever writes it, and refused by whoever reads more.
-    let detail = "é".repeat(SHOWN);
     let example = RawExample {
         sort: sort_of(1),
         name: None,
         code: 0,
         at_ns: 0,
-        detail,
+        why: Some(cause::said("é".repeat(SHOWN))),
         sent: vec![1; 1 << 20],
         received: vec![2; EXCERPT],
         reused: false,
@@ -178,7 +178,8 @@ fn what_is_longer_than_may_be_is_refused_or_cut() {
     let Some(Frame::Told(_, Message::Example(read))) = read(&mut bytes.as_slice()).unwrap() else {
         panic!("an example")
     };
-    assert_eq!([read.detail.len(), read.sent.len(), read.received.len()], [EXCERPT, SHOWN, EXCERPT]);
+    let why = read.why.expect("a cause").to_string();
+    assert_eq!([why.len(), read.sent.len(), read.received.len()], [EXCERPT, SHOWN, EXCERPT]);
     // Behind it stands that there are no values.
     let sent_at = bytes.len() - 1 - EXCERPT - 4 - SHOWN - 4;
     bytes[sent_at..sent_at + 4].copy_from_slice(&(SHOWN as u32 + 1).to_le_bytes());
@@ -198,8 +199,8 @@ fn frames() -> Vec<Vec<u8>> {
     (200..220).for_each(|code| tally.code((code as u16 % 3, 0), code));
     tally.word(7);
     tally.failure((1, 0), sort_of(libc::EPIPE));
-    tally.lost(FaultKind::Closed, None, "bye");
-    tally.not_opened(sort_of(libc::ECONNREFUSED), "nobody there");
+    tally.lost(FaultKind::Closed, None, Some(&cause::said("bye")));
+    tally.not_opened(sort_of(libc::ECONNREFUSED), Some(&cause::said("nobody there")));
     let histograms = tally.latency.all_mut().into_iter().enumerate();
     histograms.for_each(|(nth, histogram)| histogram.record_n(Nanos(1000 << nth), 3));
     let named = tally.named.as_mut().expect("three names");
@@ -272,7 +273,7 @@ fn sort_of(errno: i32) -> Sort {
 fn a_second_that_cannot_be_is_no_frame() {
     let mut tally = Tally::new(2);
     (1..200).for_each(|code| tally.code((1, 0), code));
-    tally.lost(FaultKind::Closed, None, "bye");
+    tally.lost(FaultKind::Closed, None, Some(&cause::said("bye")));
     tally.failure((1, 0), sort_of(libc::EPIPE));
     let good = encode(&tally, (Nanos(5), Nanos(9)), record::Part::Window, Nanos(5));
     let told = |second: &[u8]| {

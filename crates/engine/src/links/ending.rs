@@ -1,5 +1,6 @@
 //! The end of connections: what is said before, what the peer said, and letting go.
 
+use cause::Cause;
 use wire::{ConnId, Errno, Network};
 
 use super::{CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, Links};
@@ -54,13 +55,13 @@ impl<N: Network> Links<N> {
     }
 
     /// What the peer said of the connection's end, or what we can say of it.
-    pub fn farewell(&self, conn: u32, why: Option<Errno>) -> String {
+    pub fn farewell(&self, conn: u32, why: Option<Errno>) -> Option<Cause> {
         let c = &self.conns[conn as usize];
         match &c.session {
-            Some(session) => session.farewell().into_owned(),
-            None if self.in_tunnel(conn) => CLOSED_IN_TUNNEL.to_owned(),
-            None if c.stage == Stage::Handshaking && why.is_none() => CLOSED_IN_HANDSHAKE.to_owned(),
-            None => String::new(),
+            Some(session) => session.farewell(),
+            None if self.in_tunnel(conn) => Some(CLOSED_IN_TUNNEL.into()),
+            None if c.stage == Stage::Handshaking && why.is_none() => Some(CLOSED_IN_HANDSHAKE.into()),
+            None => None,
         }
     }
 

@@ -160,7 +160,7 @@ pub(crate) fn serve(
     // Not joined: it reads until whoever set the task closes the link, which may be after our end.
     let obeying = std::thread::Builder::new().spawn(move || obey(orders, &heard, &told_stop, &changes));
     if let Err(why) = obeying {
-        let _ = write(&answers, |to| frames::write_refusal(to, &no_thread(&why)));
+        let _ = write(&answers, |to| frames::write_refusal(to, &no_thread(&why).to_string()));
         return;
     }
     let start = await_start(&barriers[PREPARED], &stop);
@@ -170,7 +170,7 @@ pub(crate) fn serve(
         let stop = &stop;
         let share = move || threads(report, stop, [common_start, hold], start);
         if let Err(why) = std::thread::Builder::new().spawn_scoped(scope, share) {
-            let _ = write(&answers, |to| frames::write_refusal(to, &no_thread(&why)));
+            let _ = write(&answers, |to| frames::write_refusal(to, &no_thread(&why).to_string()));
         }
         for (worker, message) in told {
             if write(&answers, |to| frames::write(to, worker as u32, &message)).is_err() {

@@ -6,9 +6,9 @@ use record::{CODES, Latency, Part};
 use wire::{FaultKind, Phase};
 
 use super::{Counts, Loss, Sort, Tally, WORDS};
-use crate::checked;
 use crate::named::{self, Named};
 use crate::traces::{self, TracesTold};
+use crate::{checked, frames};
 
 /// So many sorts of failure, and ways of losing connections, are taken of a second: far more than there are.
 const SORTS: usize = 1 << 10;
@@ -93,7 +93,12 @@ fn encode_losses(losses: &[Loss], bytes: &mut Vec<u8>) {
         word(loss.count);
         word(loss.detail.len() as u64);
     }
-    losses.iter().for_each(|loss| bytes.extend_from_slice(loss.detail.as_bytes()));
+    for loss in losses {
+        bytes.extend_from_slice(loss.detail.as_bytes());
+        let cause = frames::cause_bytes(loss.cause.as_ref());
+        bytes.extend_from_slice(&(cause.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(&cause);
+    }
 }
 
 /// In the order of their numbers.
@@ -135,13 +140,18 @@ fn losses(bytes: &mut &[u8]) -> Option<Vec<Loss>> {
         let kind = *FaultKind::ALL.get(packed as usize & 0xff)?;
         let phase = *PHASES.get(packed as usize >> 8 & 0xff)?;
         let errno = (packed >> 16 & 1 == 1).then_some(errno);
-        losses.push((Loss { kind, phase, errno, detail: String::new(), count }, len));
+        losses.push((Loss { kind, phase, errno, detail: String::new(), cause: None, count }, len));
     }
     let mut all = Vec::with_capacity(losses.len());
     for (loss, len) in losses {
-        let (words, rest) = bytes.split_at_checked(len)?;
-        *bytes = rest;
-        all.push(Loss { detail: String::from_utf8(words.to_vec()).ok()?, ..loss });
+        let mut words = |len| {
+            let (words, rest) = bytes.split_at_checked(len)?;
+            *bytes = rest;
+            Some(words)
+        };
+        let detail = String::from_utf8(words(len)?.to_vec()).ok()?;
+        let len = words(8)?.first_chunk::<8>().map(|len| u64::from_le_bytes(*len) as usize)?;
+        all.push(Loss { detail, cause: frames::cause(words(len)?)?, ..loss });
     }
     Some(all)
 }

@@ -309,12 +309,12 @@ fn requests_to_a_second_origin_are_served_at_the_bound_of_connections() {
 struct Later(AtomicU32);
 
 impl Resolver for Later {
-    fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, String> {
+    fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, cause::Cause> {
         if self.0.load(Ordering::Relaxed) == 0 {
             return Fixed.resolve(origin);
         }
         self.0.fetch_sub(1, Ordering::Relaxed);
-        Err(format!("{} is not known", origin.host))
+        Err(cause::said(format!("{} is not known", origin.host)))
     }
 }
 

@@ -53,8 +53,8 @@ impl Session for Refuses {
     fn receive(&mut self, _bytes: &[u8], _out: &mut Out, _done: &mut Done) -> Result<(), Broken> {
         Ok(())
     }
-    fn goodbye(&self) -> &'static str {
-        "the server takes nothing"
+    fn goodbye(&self) -> Option<cause::Plain> {
+        Some(cause::response::refusing())
     }
     fn room(&self) -> usize {
         1
@@ -80,7 +80,7 @@ fn a_request_that_no_session_takes_has_failed_and_was_not_sent() {
         let s = &played.sum;
         assert_eq!((s.due, s.failed, s.sent, s.finished, s.censored), (due, due, 0, 0, 0));
         assert_eq!(s.failures("closed/"), due);
-        assert_eq!((&*played.examples[0].detail, &*played.examples[0].sent), ("the server takes nothing", ""));
+        assert_eq!((&*played.examples[0].detail, &*played.examples[0].sent), ("the target kept refusing it", ""));
         assert!(s.opened <= due && played.ended.elapsed >= Nanos(10 * MS.0), "{:?}", played.ended);
     }
 }

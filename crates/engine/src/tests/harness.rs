@@ -54,7 +54,7 @@ pub struct Scene {
 pub struct Fixed;
 
 impl Resolver for Fixed {
-    fn resolve(&self, _origin: &Origin) -> Result<Vec<Place>, String> {
+    fn resolve(&self, _origin: &Origin) -> Result<Vec<Place>, cause::Cause> {
         Ok(vec![Place::Tcp(([127, 0, 0, 1], 80).into())])
     }
 }

@@ -25,7 +25,7 @@ impl Peer for Nobody {
 struct Datagrams;
 
 impl crate::Resolver for Datagrams {
-    fn resolve(&self, _origin: &wire::Origin) -> Result<Vec<wire::Place>, String> {
+    fn resolve(&self, _origin: &wire::Origin) -> Result<Vec<wire::Place>, cause::Cause> {
         Ok(vec![wire::Place::Udp(([127, 0, 0, 1], 9).into())])
     }
 }

@@ -5,7 +5,7 @@ use wire::{FaultKind, Fill, Follow, Origin, Request};
 
 use super::{Walk, Walked};
 use crate::conversation::unix_ns;
-use crate::probe::follow_up;
+use crate::probe::{fails, follow_up};
 
 /// So many resources are fetched on one way; what more there is, is counted.
 const MOST: usize = 1000;
@@ -76,7 +76,7 @@ impl Walk<'_> {
         }
         let mut answer = FirstAnswer::default();
         let fault = follow_up(self.dialogue, follow, &self.way, &mut answer).err().map(|trouble| {
-            answer.failure = Some(trouble.why);
+            fails(&mut answer, trouble.why);
             trouble.fault.unwrap_or(FaultKind::Closed)
         });
         Resource { page, url, answer, fault, from_cache: false, may_fail }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use cause::Plain;
+
 use super::date;
 use super::domain_matches;
 use values::kept::{Budget, Taken};
@@ -17,8 +19,7 @@ const MOST: usize = 100;
 const LONGEST: u64 = 400 * 86_400;
 
 /// Why an answer cannot be kept.
-pub const NO_ROOM: &str =
-    "the cookies of all users exceed 256 MiB: no room for those of this response; use fewer users";
+pub const NO_ROOM: Plain = cause::http1::no_room_for_cookies();
 
 /// What an answer asks its user to keep.
 #[derive(Debug)]
@@ -69,7 +70,7 @@ impl Expiry {
 ///
 /// # Errors
 /// There is no room for it.
-pub fn heard(head: &[u8], budget: &Budget) -> Result<Option<Box<Lesson>>, &'static str> {
+pub fn heard(head: &[u8], budget: &Budget) -> Result<Option<Box<Lesson>>, Plain> {
     let mut sets = Vec::new();
     for line in header::values(head, "set-cookie").take(MOST) {
         sets.extend(Set::parse(line, budget)?);
@@ -83,7 +84,7 @@ pub fn are_set(head: &[u8]) -> bool {
 }
 
 impl Set {
-    fn parse(line: &[u8], budget: &Budget) -> Result<Option<Set>, &'static str> {
+    fn parse(line: &[u8], budget: &Budget) -> Result<Option<Set>, Plain> {
         let mut parts = line.split(|&b| b == b';').map(<[u8]>::trim_ascii);
         let pair = parts.next().unwrap_or_default();
         let (name, value) = halves(pair).unwrap_or((b"", pair));

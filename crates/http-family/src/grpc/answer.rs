@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use cause::{Cause, Plain, grpc};
 use wire::{Done, Ended, Event, ExchangeId, Failed, FaultKind};
 
 use super::compressed::{self, Encoding};
@@ -24,7 +25,7 @@ use values::verify::header::Lines;
 /// The most of a body that is kept where it is looked into: one more than is read ([`wire::Dialogue::learnt`]).
 const CAPTURE_BOUND: usize = (8 << 20) + 1;
 
-const NO_PREFIX: &str = "the bytes between messages are not a length prefix";
+const NO_PREFIX: Plain = grpc::no_length_prefix();
 /// What a call is called that is no exchange.
 const NOBODYS: ExchangeId = ExchangeId(u32::MAX);
 
@@ -173,15 +174,15 @@ impl Listener<Call> for Ear<'_> {
                 return Ok(Next::Go);
             }
             if said.http < 200 {
-                return Ok(self.broken(call, "the response headers have no final :status"));
+                return Ok(self.broken(call, grpc::no_status_header()));
             }
             (call.http, call.encoding) = (said.http, said.encoding);
             self.begin(call);
             if said.http == 200 && !said.grpc && said.status.is_none() {
-                return Ok(self.broken(call, "the response is not gRPC: its content-type is not application/grpc"));
+                return Ok(self.broken(call, grpc::no_grpc()));
             }
         } else if !end {
-            return Ok(self.broken(call, "a second set of headers came between the messages"));
+            return Ok(self.broken(call, grpc::headers_within()));
         }
         Ok(if end { self.conclude(call, said.status, message) } else { Next::Go })
     }
@@ -189,7 +190,7 @@ impl Listener<Call> for Ear<'_> {
     #[inline]
     fn data(&mut self, call: &mut Call, bytes: &[u8], end: bool) -> Next {
         if call.http == 0 {
-            return self.broken(call, "the response starts without headers");
+            return self.broken(call, grpc::no_headers());
         }
         if call.http == 200
             && call.rare.is_some()
@@ -206,7 +207,7 @@ impl Listener<Call> for Ear<'_> {
             while !rest.is_empty() {
                 match call.framing.feed(rest) {
                     Ok((_, Some(whole))) if whole.compressed && not_offered(call).is_some() => {
-                        return self.broken(call, not_offered(call).unwrap_or_default());
+                        return self.broken(call, not_offered(call).unwrap_or(NO_PREFIX));
                     }
                     Ok((more, whole)) => {
                         rest = more;
@@ -231,14 +232,14 @@ impl Listener<Call> for Ear<'_> {
         let fault = verdict(&call, status);
         match call.messages {
             0 => self.end(&mut call, Some(status), fault, said),
-            1 => self.end(&mut call, Some(status), fault, &format!("{said}, after 1 message")),
-            n => self.end(&mut call, Some(status), fault, &format!("{said}, after {n} messages")),
+            1 => self.end(&mut call, Some(status), fault, grpc::after_one(said)),
+            n => self.end(&mut call, Some(status), fault, grpc::after(said, n)),
         }
     }
 
     fn refused(&mut self, call: Call) {
         if let (Some(stream), Some(held)) = (call.stream_held(), &mut self.held) {
-            return held.refused(stream, "the server refused the stream", (self.kept, self.done));
+            return held.refused(stream, grpc::stream_refused(), (self.kept, self.done));
         }
         self.begun.retain(|id| *id != call.id);
         self.done.push(Event::Refused(call.id));
@@ -268,7 +269,7 @@ impl Ear<'_> {
     /// # Errors
     /// They are none.
     #[cold]
-    fn held_data(&mut self, call: &mut Call, stream: usize, bytes: &[u8]) -> Result<(), &'static str> {
+    fn held_data(&mut self, call: &mut Call, stream: usize, bytes: &[u8]) -> Result<(), Plain> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let (more, whole) = call.framing.feed(rest).map_err(|_| NO_PREFIX)?;
@@ -317,7 +318,7 @@ impl Ear<'_> {
                 payload,
                 excerpt: None,
                 follow: None,
-                why: "".into(),
+                why: None,
             }));
             return Next::Go;
         }
@@ -327,35 +328,30 @@ impl Ear<'_> {
 
     #[cold]
     fn conclude_closely(&mut self, call: &mut Call, status: Option<u32>, message: Option<String>) {
-        let said = message.unwrap_or_default();
+        let said = cause::said(message.unwrap_or_default());
         match status {
             None if call.http != 200 => {
-                let said = format!("HTTP status {} and no grpc-status", call.http);
+                let said = grpc::http_status(call.http);
                 let status = status::of_http(call.http);
-                self.end(call, Some(status), verdict(call, status), &said);
+                self.end(call, Some(status), verdict(call, status), said);
             }
-            None => self.end(call, None, Some(FaultKind::BrokenProtocol), "the response ended without grpc-status"),
+            None => self.end(call, None, Some(FaultKind::BrokenProtocol), grpc::no_grpc_status()),
             Some(status::OK) if !call.framing.is_between() => {
-                self.end(
-                    call,
-                    None,
-                    Some(FaultKind::BrokenProtocol),
-                    "the status is OK, but the last message is cut short",
-                );
+                self.end(call, None, Some(FaultKind::BrokenProtocol), grpc::cut_message());
             }
             Some(status::OK) if call.marks & STREAMS == 0 && call.messages != 1 => {
-                let said = format!("the status is OK, but with {} messages instead of one", call.messages);
-                self.end(call, None, Some(FaultKind::BrokenProtocol), &said);
+                let said = grpc::not_one(call.messages);
+                self.end(call, None, Some(FaultKind::BrokenProtocol), said);
             }
             Some(status) => match self.looked_into(call, status) {
-                Some((kind, trouble)) => self.end(call, Some(status), Some(kind), &trouble),
-                None => self.end(call, Some(status), verdict(call, status), &said),
+                Some((kind, trouble)) => self.end(call, Some(status), Some(kind), trouble),
+                None => self.end(call, Some(status), verdict(call, status), said),
             },
         }
     }
 
     /// What a response that succeeded lacks of what is expected of it; what is taken out of it is told.
-    fn looked_into(&mut self, call: &Call, status: u32) -> Option<(FaultKind, String)> {
+    fn looked_into(&mut self, call: &Call, status: u32) -> Option<(FaultKind, Cause)> {
         if !call.success.has(status) {
             return None;
         }
@@ -371,7 +367,7 @@ impl Ear<'_> {
 
     /// The server does not speak as it must: the call alone fails, its stream is reset.
     #[cold]
-    fn broken(&mut self, call: &mut Call, what: &str) -> Next {
+    fn broken(&mut self, call: &mut Call, what: Plain) -> Next {
         self.end(call, None, Some(FaultKind::BrokenProtocol), what);
         Next::Reset(code::CANCEL)
     }
@@ -387,9 +383,10 @@ impl Ear<'_> {
     }
 
     #[cold]
-    fn end(&mut self, call: &mut Call, status: Option<u32>, fault: Option<FaultKind>, said: &str) {
+    fn end(&mut self, call: &mut Call, status: Option<u32>, fault: Option<FaultKind>, said: impl Into<Cause>) {
+        let said = said.into();
         if let (Some(stream), Some(held)) = (call.stream_held(), &mut self.held) {
-            return held.ends(stream, Over { status, fault, said: said.to_owned() }, (self.kept, self.done));
+            return held.ends(stream, Over { status, fault, said }, (self.kept, self.done));
         }
         self.begun_no_more(call.id);
         if let (Some(status), Some(FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::WrongBody)) =
@@ -402,8 +399,8 @@ impl Ear<'_> {
             && let Ok(mut kept) = capture.lock()
         {
             *kept = Some(match compressed::undone(&rare.body, call.encoding) {
-                Ok(body) => Captured { status, said: said.to_owned(), body },
-                Err(why) => Captured { status: None, said: why.to_owned(), body: Vec::new() },
+                Ok(body) => Captured { status, said: said.to_string(), body },
+                Err(why) => Captured { status: None, said: why.en().into_owned(), body: Vec::new() },
             });
         }
         let wanted = fault.filter(|kind| self.done.wants_example(*kind));
@@ -411,10 +408,10 @@ impl Ear<'_> {
         let ours = matches!(fault, Some(FaultKind::WrongBody | FaultKind::WrongHeader));
         let excerpt = wanted.filter(|_| !ours).map(|_| {
             let name = status.map(status::name).unwrap_or_default();
-            let text = [name.as_str(), said].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(": ");
+            let text = [name.as_str(), &said.en()].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(": ");
             text.into_bytes().into_iter().take(EXCERPT_BOUND).collect()
         });
-        let why = wanted.filter(|_| ours).map(|_| said.to_owned()).unwrap_or_default().into();
+        let why = wanted.filter(|_| ours).map(|_| said);
         let (id, payload, code) = (call.id, call.payload, status.map_or(0, status::counted));
         self.done.push(Event::Ended(Ended { id, fault, code, payload, excerpt, follow: None, why }));
     }
@@ -442,14 +439,11 @@ fn verdict(call: &Call, status: u32) -> Option<FaultKind> {
 
 /// Why a compressed message may not be so, if it may not.
 #[cold]
-fn not_offered(call: &Call) -> Option<&'static str> {
+fn not_offered(call: &Call) -> Option<Plain> {
     match call.encoding {
-        _ if call.marks & COMPRESSED == 0 => Some("a message is compressed, which was not requested"),
-        Encoding::Identity => Some("a message is compressed, but grpc-encoding is missing"),
-        Encoding::Other if call.marks & ANYHOW == 0 => Some(
-            "a message is compressed with an encoding that was not \
-            offered",
-        ),
+        _ if call.marks & COMPRESSED == 0 => Some(grpc::unrequested_compression()),
+        Encoding::Identity => Some(grpc::no_encoding()),
+        Encoding::Other if call.marks & ANYHOW == 0 => Some(grpc::other_encoding()),
         _ => None,
     }
 }

@@ -53,18 +53,18 @@ impl Encoding {
 ///
 /// # Errors
 /// A message that cannot be had as it was.
-pub fn undone(body: &[u8], encoding: Encoding) -> Result<Vec<u8>, &'static str> {
+pub fn undone(body: &[u8], encoding: Encoding) -> Result<Vec<u8>, cause::Plain> {
     let (mut plain, mut rest) = (Vec::new(), body);
     while let Some((&[flag, a, b, c, d], behind)) = rest.split_first_chunk::<PREFIX>() {
         let Some((message, more)) = behind.split_at_checked(u32::from_be_bytes([a, b, c, d]) as usize) else { break };
         if flag == 0 {
             framing::put(message, &mut plain);
         } else {
-            let message = encoding.undo(message).ok_or("a compressed message that is broken or larger than 16 MiB")?;
+            let message = encoding.undo(message).ok_or(cause::grpc::broken_compression())?;
             framing::put(&message, &mut plain);
         }
         if plain.len() > BOUND {
-            return Err("a response larger than 64 MiB when decompressed");
+            return Err(cause::grpc::long_decompressed());
         }
         rest = more;
     }
@@ -95,7 +95,7 @@ mod tests {
         let huge = framed(1, &gzip(&vec![0; 17 << 20]));
         assert!(huge.len() < 1 << 20 && undone(&huge, Encoding::Gzip).is_err());
         let many = framed(1, &gzip(&vec![0; 16 << 20])).repeat(5);
-        assert!(undone(&many, Encoding::Gzip).is_err_and(|why| why.contains("64 MiB")));
+        assert!(undone(&many, Encoding::Gzip).is_err_and(|why| why.en().contains("64 MiB")));
         for encoding in [Encoding::Identity, Encoding::Deflate, Encoding::Other] {
             assert!(undone(&body, encoding).is_err(), "{encoding:?}");
         }

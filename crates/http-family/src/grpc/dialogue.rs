@@ -341,7 +341,7 @@ impl Dialogue for GrpcDialogue {
     fn code_name(&self, code: u32) -> String {
         code::Word::named(code).unwrap_or_else(|| status::name(status::of_counted(code)))
     }
-    fn code_meaning(&self, code: u32) -> &'static str {
+    fn code_meaning(&self, code: u32) -> Option<cause::Plain> {
         status::meaning(status::of_counted(code))
     }
 }

@@ -11,6 +11,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use cause::{Cause, grpc};
 use prost_reflect::{DynamicMessage, Kind, MessageDescriptor, SerializeOptions};
 use wire::{Failed, FaultKind};
 
@@ -74,7 +75,7 @@ pub struct Came<'a> {
 }
 
 /// What is wrong with a response, and the same in a sentence.
-type Trouble = (FaultKind, String);
+type Trouble = (FaultKind, Cause);
 
 impl Expected {
     /// What was wished of responses with messages of this kind, one of them or a stream.
@@ -140,17 +141,17 @@ impl Expected {
     }
 
     #[cold]
-    fn why_miscounted(&self, came: &Came<'_>) -> String {
+    fn why_miscounted(&self, came: &Came<'_>) -> Cause {
         let expected = self.count.as_ref().map(span::told).unwrap_or_default();
-        format!("expected messages: {expected}, found {}", came.messages)
+        grpc::messages(expected, came.messages)
     }
 
     /// The metadata, which has what it must.
-    fn metadata<'a>(&self, came: &Came<'a>) -> Result<[&'a [u8]; 2], String> {
+    fn metadata<'a>(&self, came: &Came<'a>) -> Result<[&'a [u8]; 2], Cause> {
         let texts = [came.metadata[0].text()?, came.metadata[1].text()?];
-        for ((lines, text), what) in self.lines.iter().zip(texts).zip(["header", "trailer"]) {
+        for ((lines, text), why) in self.lines.iter().zip(texts).zip([Header::why, Header::why_behind]) {
             if let Some(line) = lines.iter().find(|line| !line.holds(text)) {
-                return Err(line.why(what, text));
+                return Err(why(line, text));
             }
         }
         Ok(texts)
@@ -168,11 +169,11 @@ impl Expected {
         came: &Came<'_>,
         (budget, random): (&Budget, u64),
         taken: &mut Taken,
-    ) -> Result<(), String> {
+    ) -> Result<(), Cause> {
         let plain = compressed::undone(came.heard.kept()?, came.encoding)?;
         let messages = framing::messages(&plain);
         if messages.is_empty() {
-            return Err("the response has no message".to_owned());
+            return Err(grpc::no_message().into());
         }
         let mut texts = Vec::new();
         for message in &messages {
@@ -197,7 +198,7 @@ impl Expected {
 
     /// # Errors
     /// The first rule that is broken, and what was there.
-    fn check(&self, texts: &[Vec<u8>], whole: &[u8]) -> Result<(), String> {
+    fn check(&self, texts: &[Vec<u8>], whole: &[u8]) -> Result<(), Cause> {
         for rule in self.rules.iter() {
             let alone = std::slice::from_ref(&whole);
             let each: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
@@ -248,7 +249,7 @@ impl Expected {
         let texts = || {
             let plain = compressed::undone(came.heard.kept()?, came.encoding)?;
             let texts = framing::messages(&plain).into_iter().map(|message| self.written(message, budget));
-            texts.collect::<Result<Vec<_>, String>>()
+            texts.collect::<Result<Vec<_>, Cause>>()
         };
         let texts = texts().unwrap_or_default();
         let whole = self.whole(&texts);
@@ -269,18 +270,18 @@ impl Expected {
     ///
     /// # Errors
     /// Why it cannot be had so.
-    pub fn written(&self, message: &[u8], budget: &Budget) -> Result<Vec<u8>, String> {
+    pub fn written(&self, message: &[u8], budget: &Budget) -> Result<Vec<u8>, Cause> {
         let size = measure::format_bytes(message.len() as u64);
         if message.len() > DECODED_BOUND {
             let most = measure::format_bytes(DECODED_BOUND as u64);
-            return Err(format!("a message of {size} is larger than {most}, the limit for checks"));
+            return Err(grpc::long_message(size, most));
         }
         let needed = if message.len() > SMALL { message.len() * GROWTH } else { 0 };
         let Some(_taken) = budget.take(needed) else {
-            return Err(format!("a message of {size} was not checked: {NO_ROOM}"));
+            return Err(grpc::message_unchecked(size, NO_ROOM));
         };
         let Ok(read) = DynamicMessage::decode(self.kind.clone(), message) else {
-            return Err(format!("a message of {size} is not a {}", self.kind.full_name()));
+            return Err(grpc::not_of_kind(size, self.kind.full_name()));
         };
         let mut text = serde_json::Serializer::new(Vec::new());
         let written = read.serialize_with_options(&mut text, &self.options);
@@ -288,8 +289,8 @@ impl Expected {
     }
 }
 
-fn unwritten(message: &[u8]) -> String {
-    format!("a message of {} cannot be converted to JSON", measure::format_bytes(message.len() as u64))
+fn unwritten(message: &[u8]) -> Cause {
+    grpc::no_json(measure::format_bytes(message.len() as u64))
 }
 
 /// The messages of a response, kept to be looked into.
@@ -304,7 +305,7 @@ pub struct Body {
 enum Missed {
     TooLong,
     NoRoom,
-    Because(String),
+    Because(Cause),
 }
 
 impl Body {
@@ -325,23 +326,23 @@ impl Body {
     }
 
     /// A piece of it cannot be had as it was.
-    pub fn miss(&mut self, why: &str) {
-        self.missed.get_or_insert_with(|| Missed::Because(why.to_owned()));
+    pub fn miss(&mut self, why: Cause) {
+        self.missed.get_or_insert(Missed::Because(why));
     }
 
     /// All of it.
     ///
     /// # Errors
     /// Why it was not kept.
-    pub fn kept(&self) -> Result<&[u8], String> {
+    pub fn kept(&self) -> Result<&[u8], Cause> {
         match &self.missed {
             None => Ok(&self.bytes),
             Some(Missed::TooLong) => {
                 let bound = measure::format_bytes(KEPT_BOUND as u64);
-                Err(format!("the response is longer than {bound}, the limit for checks"))
+                Err(cause::checks::response_too_long(bound))
             }
             Some(Missed::Because(why)) => Err(why.clone()),
-            Some(Missed::NoRoom) => Err(format!("the response was not checked: {NO_ROOM}")),
+            Some(Missed::NoRoom) => Err(cause::checks::response_unchecked(NO_ROOM)),
         }
     }
 }

@@ -3,10 +3,10 @@
 //! What comes while nobody awaits it is kept, within a bound, for the steps behind; `finish` takes all of it for its response. A stream
 //! that ends tells the step that is on it, or else the next; the one after that opens another.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use cause::{Cause, Plain};
 use wire::{Done, Ended, Event, ExchangeId, FaultKind, Sent};
 
 use super::compressed::{self, Encoding};
@@ -24,11 +24,11 @@ const MOST_KEPT: usize = 1000;
 const MOST_BYTES: usize = 1 << 20;
 
 /// Why a step on a stream that nobody opened fails.
-pub const NOT_OPEN: &str = "the stream is not open: it ended before, or the step that opens it was left out";
+pub const NOT_OPEN: Plain = cause::grpc::not_open();
 /// Why a step fails while another is under way.
-pub const BUSY: &str = "another step of its user is under way on the stream; write them one after the other";
+pub const BUSY: Plain = cause::grpc::step_busy();
 /// Why a stream cannot be opened on the user's connection.
-pub const NO_ROOM: &str = "the server takes no more streams on the connection of this user";
+pub const NO_ROOM: Plain = cause::grpc::no_room_for_streams();
 
 /// All of one connection.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ pub struct Over {
     pub status: Option<u32>,
     /// It was broken or lost, whatever its status.
     pub fault: Option<FaultKind>,
-    pub said: String,
+    pub said: Cause,
 }
 
 /// What ends a step at once.
@@ -86,7 +86,7 @@ enum There {
     /// The end of the stream, which came before.
     End(usize),
     /// It cannot be carried out.
-    Cannot(ExchangeId, FaultKind, String),
+    Cannot(ExchangeId, FaultKind, Cause),
 }
 
 impl Held {
@@ -107,7 +107,7 @@ impl Held {
 
     /// The step cannot be carried out.
     #[cold]
-    pub fn cannot(&mut self, id: ExchangeId, kind: FaultKind, why: impl Into<String>) -> Sent {
+    pub fn cannot(&mut self, id: ExchangeId, kind: FaultKind, why: impl Into<Cause>) -> Sent {
         self.there = Some(There::Cannot(id, kind, why.into()));
         Sent::There
     }
@@ -140,7 +140,7 @@ impl Held {
         let Held { rules, streams, there } = self;
         match there.take() {
             None => {}
-            Some(There::Cannot(id, fault, why)) => fails(id, (fault, 0), why.into(), done),
+            Some(There::Cannot(id, fault, why)) => fails(id, (fault, 0), why, done),
             Some(There::Message(stream, at)) => {
                 let line = &mut streams[stream];
                 if let (Some(awaiting), Some((message, size))) = (line.awaiting.take(), line.kept.remove(at)) {
@@ -176,8 +176,8 @@ impl Held {
                 done.push(Event::FirstByte(awaiting.id));
             }
             done.push(Event::Message(awaiting.id, size));
-            match &plain {
-                Ok(message) => awaiting.hears(message, size, &rules.steps[awaiting.step], budget),
+            match plain {
+                Ok(message) => awaiting.hears(&message, size, &rules.steps[awaiting.step], budget),
                 Err(why) => awaiting.misses(size, why),
             }
             return;
@@ -190,7 +190,7 @@ impl Held {
                     Some(awaiting) => {
                         let failed = rules.steps[awaiting.step].expected.all_failed();
                         done.failed(awaiting.id, failed.bits());
-                        fails(awaiting.id, (FaultKind::WrongBody, 0), why.into(), done);
+                        fails(awaiting.id, (FaultKind::WrongBody, 0), why, done);
                     }
                     None => done.push(Event::Unsolicited(size)),
                 }
@@ -221,14 +221,14 @@ impl Held {
     }
 
     /// The peer did nothing for a stream: the step that opened it may be sent again.
-    pub fn refused(&mut self, stream: usize, why: &'static str, told: (&Budget, &mut Done)) {
+    pub fn refused(&mut self, stream: usize, why: Plain, told: (&Budget, &mut Done)) {
         let line = &mut self.streams[stream];
         let fresh = line.fresh;
         if let Some(awaiting) = line.awaiting.take_if(|_| fresh) {
             *line = Line::default();
             return told.1.push(Event::Refused(awaiting.id));
         }
-        self.ends(stream, Over { status: None, fault: Some(FaultKind::Closed), said: why.to_owned() }, told);
+        self.ends(stream, Over { status: None, fault: Some(FaultKind::Closed), said: why.into() }, told);
     }
 
     /// The stream on which this step is under way, which is given up, and whether it hears all to the end.
@@ -267,8 +267,7 @@ impl Line {
 
     /// It was given up, since a step on it awaited in vain: the next hears of it.
     pub fn given_up(&mut self) {
-        let (status, said) =
-            (Some(status::CANCELLED), "a step before awaited in vain, and gave the stream up".to_owned());
+        let (status, said) = (Some(status::CANCELLED), cause::grpc::awaited_in_vain().into());
         (self.id, self.coming) = (0, Body::default());
         self.over = Some(Over { status, fault: None, said });
     }
@@ -307,7 +306,7 @@ impl Awaiting {
         }
     }
 
-    fn misses(&mut self, size: u32, why: &str) {
+    fn misses(&mut self, size: u32, why: Cause) {
         self.messages = self.messages.saturating_add(1);
         self.payload += u64::from(size);
         self.response.miss(why);
@@ -335,8 +334,8 @@ impl Awaiting {
                 if expected.takes() {
                     done.push(Event::Learnt(id, Box::new(taken)));
                 }
-                let why = Cow::Borrowed("");
-                done.push(Event::Ended(Ended { id, fault: None, code: 0, payload, excerpt: None, follow: None, why }));
+                let (fault, excerpt) = (None, None);
+                done.push(Event::Ended(Ended { id, fault, code: 0, payload, excerpt, follow: None, why: None }));
             }
             Err((fault, why)) => {
                 done.failed(id, expected.failed(&came, status::Statuses::USUAL, budget).bits());
@@ -344,7 +343,7 @@ impl Awaiting {
                     let text = expected.written(message, budget).unwrap_or_default();
                     text.into_iter().take(EXCERPT_BOUND).collect()
                 });
-                let (fault, why) = (Some(fault), why.into());
+                let (fault, why) = (Some(fault), Some(why));
                 done.push(Event::Ended(Ended { id, fault, code: 0, payload, excerpt, follow: None, why }));
             }
         }
@@ -352,13 +351,13 @@ impl Awaiting {
 }
 
 /// A step that fails without a message.
-pub fn fails(id: ExchangeId, (fault, code): (FaultKind, u32), why: Cow<'static, str>, done: &mut Done) {
-    let fault = Some(fault);
+pub fn fails(id: ExchangeId, (fault, code): (FaultKind, u32), why: Cause, done: &mut Done) {
+    let (fault, why) = (Some(fault), Some(why));
     done.push(Event::Ended(Ended { id, fault, code, payload: 0, excerpt: None, follow: None, why }));
 }
 
 /// A message as it was before it was compressed.
-fn plain(coming: &Body, encoding: Encoding) -> Result<Vec<u8>, String> {
+fn plain(coming: &Body, encoding: Encoding) -> Result<Vec<u8>, Cause> {
     let framed = compressed::undone(coming.kept()?, encoding)?;
     Ok(framed.get(framing::PREFIX..).unwrap_or_default().to_vec())
 }

@@ -1,6 +1,7 @@
 //! What the end of a stream that is held open means for the step that is on it: to one with `finish` its response, to another that
 //! what it awaits never comes.
 
+use cause::Cause;
 use wire::{Done, Ended, Event, FaultKind};
 
 use super::compressed::Encoding;
@@ -11,8 +12,6 @@ use super::status;
 use super::steps::Step;
 use values::kept::Budget;
 use values::verify::header::Lines;
-
-const IN_VAIN: &str = "the stream ended with OK before the message that this step awaits";
 
 /// Tells it.
 pub fn told(
@@ -26,7 +25,7 @@ pub fn told(
     let step = &steps[step];
     let status = over.status.unwrap_or(status::OK);
     let came = Came { heard: &response, metadata, status, encoding: Encoding::Identity, messages };
-    let (mut fault, mut ours) = (over.fault.filter(|kind| *kind != FaultKind::WrongStatus), String::new());
+    let (mut fault, mut ours) = (over.fault.filter(|kind| *kind != FaultKind::WrongStatus), None::<Cause>);
     if fault.is_none() {
         fault = match step.finish {
             true if !step.success.has(status) => Some(FaultKind::WrongStatus),
@@ -38,12 +37,12 @@ pub fn told(
                     None
                 }
                 Err((kind, why)) => {
-                    ours = why;
+                    ours = Some(why);
                     Some(kind)
                 }
             },
             false if status == status::OK => {
-                IN_VAIN.clone_into(&mut ours);
+                ours = Some(cause::grpc::ended_ok().into());
                 Some(FaultKind::WrongBody)
             }
             false => Some(FaultKind::WrongStatus),
@@ -55,12 +54,13 @@ pub fn told(
         done.failed(id, bits);
     }
     let wanted = fault.filter(|kind| done.wants_example(*kind));
-    let excerpt = wanted.filter(|_| ours.is_empty()).map(|_| {
+    let excerpt = wanted.filter(|_| ours.is_none()).map(|_| {
         let name = over.status.map(status::name).unwrap_or_default();
-        let text = [name.as_str(), &over.said].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(": ");
+        let text =
+            [name.as_str(), &over.said.en()].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(": ");
         text.into_bytes().into_iter().take(EXCERPT_BOUND).collect()
     });
-    let why = if fault == Some(FaultKind::Closed) { over.said.clone() } else { ours };
+    let why = if fault == Some(FaultKind::Closed) { Some(over.said.clone()) } else { ours };
     let code = over.status.map_or(0, status::counted);
-    done.push(Event::Ended(Ended { id, fault, code, payload, excerpt, follow: None, why: why.into() }));
+    done.push(Event::Ended(Ended { id, fault, code, payload, excerpt, follow: None, why }));
 }

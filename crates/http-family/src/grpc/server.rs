@@ -125,7 +125,7 @@ fn needed(bytes: &[u8]) -> Result<usize, Refusal> {
             Err(Refusal(status::RESOURCE_EXHAUSTED, sentence))
         }
         1 => Err(Refusal(status::UNIMPLEMENTED, "compressed messages are not for this server".into())),
-        _ => Err(Refusal(status::INTERNAL, "the bytes between messages are not a length prefix".into())),
+        _ => Err(Refusal(status::INTERNAL, cause::grpc::no_length_prefix().en().into())),
     }
 }
 

@@ -3,9 +3,9 @@
 //! The messages of a call leave behind its head as far as the server's windows allow; the connection sends the rest when
 //! they open. In lockstep the next message leaves when one came back.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use cause::{Cause, Plain};
 use wire::{Broken, Done, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
 
 use super::answer::{Call, Ear};
@@ -87,7 +87,7 @@ impl GrpcSession {
         let step = &rules.steps[number];
         let like = match step.awaits.filled(fill).transpose() {
             Ok(like) => like,
-            Err(why) => return held.cannot(id, FaultKind::WrongBody, format!("what is awaited cannot be read: {why}")),
+            Err(why) => return held.cannot(id, FaultKind::WrongBody, cause::checks::awaited_unreadable(why)),
         };
         let line = held.line(step.stream);
         if line.is_busy() {
@@ -239,15 +239,15 @@ impl Session for GrpcSession {
         self.connection.replies_left();
     }
 
-    fn goodbye(&self) -> &'static str {
+    fn goodbye(&self) -> Option<Plain> {
         self.connection.goodbye()
     }
 
-    fn farewell(&self) -> Cow<'static, str> {
+    fn farewell(&self) -> Option<Cause> {
         self.connection.farewell()
     }
 
-    fn why_refused(&self) -> &'static str {
+    fn why_refused(&self) -> Plain {
         self.connection.why_refused()
     }
 

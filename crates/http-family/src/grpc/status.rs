@@ -2,6 +2,8 @@
 //!
 //! The engine takes 0 for «no code», so that a status is counted by its number plus one.
 
+use cause::{Plain, grpc};
+
 /// The names, by number.
 const NAMES: [&str; 17] = [
     "OK",
@@ -24,24 +26,24 @@ const NAMES: [&str; 17] = [
 ];
 
 /// What each means, in a sentence.
-const MEANINGS: [&str; 17] = [
-    "",
-    "the call was cancelled, usually by the caller",
-    "an unspecified error, or an exception in the handler",
-    "the request itself is invalid, whatever the server's state",
-    "the deadline passed before the call finished",
-    "the requested entity does not exist",
-    "the entity to be created already exists",
-    "the caller is not allowed to do this",
-    "a quota, rate limit or memory is exhausted",
-    "the server's state does not allow the call",
-    "the call was aborted by a conflict, such as between two transactions",
-    "the call went beyond a valid range",
-    "the server does not know the method",
-    "an invariant is broken: a bug or a broken peer",
-    "the service is currently unavailable; a retry may succeed",
-    "data is unrecoverably lost",
-    "the caller is not authenticated: credentials are missing or wrong",
+const MEANINGS: [Option<Plain>; 17] = [
+    None,
+    Some(grpc::cancelled()),
+    Some(grpc::unknown()),
+    Some(grpc::invalid_argument()),
+    Some(grpc::deadline_exceeded()),
+    Some(grpc::not_found()),
+    Some(grpc::already_exists()),
+    Some(grpc::permission_denied()),
+    Some(grpc::resource_exhausted()),
+    Some(grpc::failed_precondition()),
+    Some(grpc::aborted()),
+    Some(grpc::beyond_range()),
+    Some(grpc::unimplemented()),
+    Some(grpc::internal()),
+    Some(grpc::unavailable()),
+    Some(grpc::data_loss()),
+    Some(grpc::unauthenticated()),
 ];
 
 /// `OK`.
@@ -71,9 +73,9 @@ pub fn name(status: u32) -> String {
     NAMES.get(status as usize).map_or_else(|| format!("STATUS_{status}"), |name| (*name).to_owned())
 }
 
-/// What a status means; empty where the name says it all.
-pub fn meaning(status: u32) -> &'static str {
-    MEANINGS.get(status as usize).copied().unwrap_or("not a status defined by gRPC")
+/// What a status means; None where the name says it all.
+pub fn meaning(status: u32) -> Option<Plain> {
+    MEANINGS.get(status as usize).copied().unwrap_or(Some(grpc::no_such_status()))
 }
 
 /// The status of a name or a number.

@@ -69,8 +69,10 @@ impl Reader for Calls<'_> {
     fn note(&mut self) -> Option<String> {
         let status = self.status.take()?;
         let (name, meaning) = (status::name(status), status::meaning(status));
-        let stop = if meaning.is_empty() { "" } else { ": " };
-        Some(format!("the status is {name}{stop}{meaning}"))
+        Some(match meaning {
+            Some(meaning) => format!("the status is {name}: {}", meaning.en()),
+            None => format!("the status is {name}"),
+        })
     }
 
     fn body(&mut self, stream: u32, bytes: &[u8], text: &mut Vec<u8>) {

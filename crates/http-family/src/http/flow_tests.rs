@@ -62,7 +62,7 @@ fn ended(
     for event in done.events {
         match event {
             Event::Learnt(_, lesson) => drop(dialogue.learn(request, &fill, lesson, memory)),
-            Event::Ended(ended) => what = Some((ended.fault, ended.why.into_owned())),
+            Event::Ended(ended) => what = Some((ended.fault, ended.why.map(|why| why.to_string()).unwrap_or_default())),
             _ => {}
         }
     }

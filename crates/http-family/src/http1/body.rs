@@ -148,7 +148,7 @@ impl Body {
         self.step = match (self.step, byte) {
             (Step::Size | Step::MoreSize, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
                 if self.left >> 60 != 0 {
-                    return Err(Broken("a chunk size is out of range"));
+                    return Err(Broken(cause::http1::chunk_out_of_range()));
                 }
                 self.left = self.left << 4 | (byte as char).to_digit(16).map_or(0, u64::from);
                 Step::MoreSize
@@ -163,8 +163,8 @@ impl Body {
             (Step::Trailer | Step::TrailerLine, b'\t' | b' '..=b'~' | 0x80..) => self.spend(Step::TrailerLine)?,
             (Step::TrailerLine, b'\r') => Step::TrailerEnd,
             (Step::TrailerEnd, b'\n') => Step::Trailer,
-            (Step::Size | Step::MoreSize, _) => return Err(Broken("a chunk size is not a hexadecimal number")),
-            (Step::DataCr | Step::DataLf, _) => return Err(Broken("a chunk is longer than its size says")),
+            (Step::Size | Step::MoreSize, _) => return Err(Broken(cause::http1::chunk_not_hex())),
+            (Step::DataCr | Step::DataLf, _) => return Err(Broken(cause::http1::chunk_too_long())),
             _ => return Err(NO_END),
         };
         Ok(())
@@ -177,8 +177,8 @@ impl Body {
 
     fn spend(&mut self, next: Step) -> Result<Step, Broken> {
         self.spent += 1;
-        if self.spent as usize > HEAD_BOUND { Err(Broken("endless chunk extensions or trailers")) } else { Ok(next) }
+        if self.spent as usize > HEAD_BOUND { Err(Broken(cause::http1::endless_chunks())) } else { Ok(next) }
     }
 }
 
-const NO_END: Broken = Broken("a chunk line or trailer does not end in CR LF");
+const NO_END: Broken = Broken(cause::http1::chunk_line_end());

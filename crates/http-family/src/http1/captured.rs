@@ -1,7 +1,6 @@
 //! What is taken out of a response for requests to come (`capture`), and what its user is to keep.
 
-use std::borrow::Cow;
-
+use cause::Cause;
 use wire::{Asked, Complaint, FaultKind};
 
 use crate::cache;
@@ -60,7 +59,7 @@ pub struct Captured {
     /// Nor is what comes behind it.
     trailers: bool,
     /// What could not be found, and where it was looked for.
-    missing: Option<(FaultKind, String)>,
+    missing: Option<(FaultKind, Cause)>,
 }
 
 impl Captured {
@@ -93,7 +92,7 @@ impl Captured {
     }
 
     /// There is no whole body, or not all that comes behind it.
-    pub fn lost(&mut self, kind: FaultKind, why: String) {
+    pub fn lost(&mut self, kind: FaultKind, why: Cause) {
         self.missing.get_or_insert((kind, why));
     }
 
@@ -113,9 +112,9 @@ impl Captured {
         self.missing.as_ref().map(|(kind, _)| *kind)
     }
 
-    /// The same in a sentence.
-    pub fn why(&self) -> Cow<'static, str> {
-        self.missing.as_ref().map_or(Cow::Borrowed(""), |(_, why)| Cow::Owned(why.clone()))
+    /// Why that is wrong.
+    pub fn why(&self) -> Option<Cause> {
+        self.missing.as_ref().map(|(_, why)| why.clone())
     }
 
     /// The values.

@@ -126,7 +126,7 @@ pub(super) fn request_lines(bytes: &[u8], head: &mut Head) -> Result<bool, Broke
 /// Reads METHOD TARGET HTTP/1.x and notes where the target is.
 #[inline]
 fn request_line(line: &[u8], head: &mut Head) -> Result<(), Broken> {
-    const WRONG: Broken = Broken("the request line is not METHOD TARGET HTTP/1.x");
+    const WRONG: Broken = Broken(cause::http1::wrong_request_line());
     let method_end = line.iter().position(|&b| !is_token(b)).ok_or(WRONG)?;
     let (rest, version) = line.split_last_chunk::<9>().ok_or(WRONG)?;
     match version {
@@ -150,7 +150,7 @@ fn request_line(line: &[u8], head: &mut Head) -> Result<(), Broken> {
 /// A target that is no text.
 #[inline]
 pub fn asked<'a>(text: &'a [u8], head: &Head) -> Result<(&'a str, &'a str), Broken> {
-    const NO_TEXT: Broken = Broken("the request target is not text");
+    const NO_TEXT: Broken = Broken(cause::http1::target_not_text());
     let (at, end) = (head.target_at as usize, head.target_end as usize);
     let method = std::str::from_utf8(&text[..at - 1]).map_err(|_| NO_TEXT)?;
     let target = std::str::from_utf8(&text[at..end]).map_err(|_| NO_TEXT)?;
@@ -194,15 +194,15 @@ fn garbage_so_far(bytes: &[u8]) -> Result<bool, Broken> {
 /// What begins like no answer, and what helps where it is known.
 fn not_http(bytes: &[u8]) -> Broken {
     match detect(bytes) {
-        Some(Detected::Tls) => Broken("the server uses TLS on this port; write https://"),
-        Some(Detected::Http2) => Broken("the server uses HTTP/2 on this port; add --http2"),
+        Some(Detected::Tls) => Broken(cause::http1::uses_tls()),
+        Some(Detected::Http2) => Broken(cause::http1::uses_http2()),
         _ => NOT_HTTP,
     }
 }
 
-const NOT_HTTP: Broken = Broken("the response is not HTTP/1.x");
-const NO_FIELD: Broken = Broken("a header line is not NAME: VALUE");
-const CONTROL: Broken = Broken("a header line contains a control character");
+const NOT_HTTP: Broken = Broken(cause::http1::no_http1());
+const NO_FIELD: Broken = Broken(cause::http1::no_field());
+const CONTROL: Broken = Broken(cause::http1::control_character());
 
 #[inline]
 fn status_line(line: &[u8], head: &mut Head) -> Result<(), Broken> {
@@ -235,7 +235,7 @@ fn fields(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
             colon += 1;
         }
         if colon == 0 || line.get(colon) != Some(&b':') {
-            return Err(if line[0] == b' ' || line[0] == b'\t' { Broken("a header line is folded") } else { NO_FIELD });
+            return Err(if line[0] == b' ' || line[0] == b'\t' { Broken(cause::http1::folded()) } else { NO_FIELD });
         }
         let value = &line[colon + 1..];
         if has_control(value) {
@@ -310,12 +310,12 @@ fn content_length(value: &[u8], head: &mut Head) -> Result<(), Broken> {
 
 #[cold]
 fn lengths(value: &[u8], head: &mut Head) -> Result<(), Broken> {
-    const WRONG: Broken = Broken("Content-Length is not a number");
+    const WRONG: Broken = Broken(cause::http1::length_not_a_number());
     for item in value.split(|&b| b == b',').map(<[u8]>::trim_ascii) {
         let digits = std::str::from_utf8(item).ok().filter(|t| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit()));
         let length = digits.and_then(|t| t.parse().ok()).ok_or(WRONG)?;
         if head.has(SIZED) && head.length != length {
-            return Err(Broken("Content-Length is given twice with different values"));
+            return Err(Broken(cause::http1::length_twice()));
         }
         head.length = length;
         head.flags |= SIZED;
@@ -328,7 +328,7 @@ fn transfer_encoding(value: &[u8], head: &mut Head) -> Result<(), Broken> {
     for coding in value.split(|&b| b == b',').map(<[u8]>::trim_ascii).filter(|c| !c.is_empty()) {
         let chunked = coding.eq_ignore_ascii_case(b"chunked");
         if chunked && head.has(CHUNKED) {
-            return Err(Broken("Transfer-Encoding has chunked twice"));
+            return Err(Broken(cause::http1::chunked_twice()));
         }
         head.flags = if chunked { head.flags | CHUNKED } else { head.flags & !CHUNKED } | CODED;
     }

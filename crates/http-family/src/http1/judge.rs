@@ -1,8 +1,7 @@
 //! What decides about an answer beyond its framing: its status, where it sends us, and what its body must hold. The same
 //! for every version of HTTP.
 
-use std::borrow::Cow;
-
+use cause::Cause;
 use memchr::memmem::Finder;
 use wire::{Broken, Failed, FaultKind};
 
@@ -24,8 +23,6 @@ const ANSWER_BOUND: usize = 16 << 20;
 
 /// Options that are checks of a response, in the order in which they are told apart.
 pub const CHECKS: &[&str] = &["expect-status", "expect-header", "expect-body", "expect-json", "expect-trailer"];
-
-const PROXY_REFUSED: &str = "the proxy requires a valid name and password: -U NAME:PASSWORD";
 
 /// What was seen of an answer so far, where more than its status decides.
 #[derive(Debug, Default)]
@@ -263,27 +260,29 @@ impl Judge {
 
     /// What was expected of a body and what was found instead, where that is what is wrong; `size` is the body's as it came.
     #[cold]
-    pub fn why(&self, (rules, checks): (&Rules, &Checks), kind: FaultKind, size: u64) -> Cow<'static, str> {
+    pub fn why(&self, (rules, checks): (&Rules, &Checks), kind: FaultKind, size: u64) -> Option<Cause> {
         let (expected, text) = (checks.expected.as_ref(), self.text(checks));
         match (&self.seen, &self.watch, text) {
-            _ if kind == FaultKind::Proxy => Cow::Borrowed(PROXY_REFUSED),
-            _ if self.crowded => Cow::Borrowed(cookies::NO_ROOM),
+            _ if kind == FaultKind::Proxy => Some(cause::proxy::unauthorized("-U NAME:PASSWORD")),
+            _ if self.crowded => Some(cookies::NO_ROOM.into()),
             _ if self.captured.missing() == Some(kind) => self.captured.why(),
-            _ if kind == FaultKind::WrongHeader && self.without.any() => self.why_behind(checks).into(),
-            _ if kind != FaultKind::WrongBody => Cow::Borrowed(""),
-            (Some(seen), ..) if seen.keeps_body() => seen.why(expected, text, &rules.kept).into(),
-            (_, Some(watch), Some(text)) => verify::lacks("body", text.needle(), watch.beginning(), size).into(),
-            (_, None, Some(text)) => verify::lacks("body", text.needle(), b"", size).into(),
-            _ => Cow::Borrowed(""),
+            _ if kind == FaultKind::WrongHeader && self.without.any() => self.why_behind(checks),
+            _ if kind != FaultKind::WrongBody => None,
+            (Some(seen), ..) if seen.keeps_body() => seen.why(expected, text, &rules.kept),
+            (_, watch, Some(text)) => {
+                let beginning = watch.as_ref().map_or(&b""[..], |watch| watch.beginning());
+                Some(verify::lacks(cause::checks::body_lacks, text.needle(), beginning, size))
+            }
+            _ => None,
         }
     }
 
-    fn why_behind(&self, checks: &Checks) -> String {
+    fn why_behind(&self, checks: &Checks) -> Option<Cause> {
         let text = match self.trailers.text() {
             Ok(text) => text,
-            Err(why) => return why,
+            Err(why) => return Some(why),
         };
         let mut expected = checks.expected.iter().flat_map(|expected| &expected.trailers);
-        expected.find(|line| !line.holds(text)).map(|line| line.why("trailer", text)).unwrap_or_default()
+        expected.find(|line| !line.holds(text)).map(|line| line.why_behind(text))
     }
 }

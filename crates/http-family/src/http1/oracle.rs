@@ -84,12 +84,8 @@ fn ours(bytes: &[u8], read: fn(&[u8], &mut Head) -> Result<bool, Broken>) -> Our
 
 /// Refusals of ours that are about the meaning of a field, which `httparse` does not look at.
 fn about_meaning(broken: &Broken) -> bool {
-    [
-        "Content-Length is not a number",
-        "Content-Length is given twice with different values",
-        "Transfer-Encoding has chunked twice",
-    ]
-    .contains(&broken.0)
+    [cause::http1::length_not_a_number(), cause::http1::length_twice(), cause::http1::chunked_twice()]
+        .contains(&broken.0)
 }
 
 /// The framing by another way: only where it is plain.

@@ -54,7 +54,7 @@ pub fn next(recipe: &Recipe, status: u16, head: &[u8], (rules, most): (&Rules, u
     Ok(Hop::To(Box::new(Follow { origin, request })))
 }
 
-const NO_URL: Broken = Broken("the Location of a redirect is not an HTTP URL");
+const NO_URL: Broken = Broken(cause::http1::no_redirect_url());
 
 fn drops_body(status: u16, method: &str) -> bool {
     match status {

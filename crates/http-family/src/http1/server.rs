@@ -325,7 +325,7 @@ fn count(data: &[u8], bytes: &mut u64, shown: &mut Vec<u8>) {
     shown.extend_from_slice(&data[..data.len().min(SHOWN_BOUND - shown.len())]);
 }
 
-const ENDLESS: Broken = Broken("endless headers: the request headers are larger than 256 KiB");
+const ENDLESS: Broken = Broken(cause::http1::endless_request_headers());
 
 /// The body a request announces (RFC 9112 6.3).
 #[inline]
@@ -334,7 +334,7 @@ fn body_of(head: &Head) -> Result<Option<Body>, Broken> {
         return Ok(Some(Body::chunked()));
     }
     if head.has(CODED) {
-        return Err(Broken("the request's Transfer-Encoding does not end in chunked"));
+        return Err(Broken(cause::http1::request_not_chunked()));
     }
     Ok((head.has(SIZED) && head.length > 0).then(|| Body::of_length(head.length)))
 }

@@ -7,7 +7,6 @@
 
 mod seldom;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use wire::{Broken, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full, Memory, Out, Sent, Session};
@@ -185,7 +184,7 @@ impl Http1Session {
     fn interim(&mut self, head: &Head) -> Result<bool, Broken> {
         if head.status == 101 {
             if self.marks & UPGRADES == 0 {
-                return Err(Broken("unrequested 101 Switching Protocols"));
+                return Err(Broken(cause::http1::unrequested_101()));
             }
             self.status = 101;
             self.marks |= LAST;
@@ -268,7 +267,7 @@ impl Http1Session {
             payload: self.payload,
             excerpt: None,
             follow: None,
-            why: "".into(),
+            why: None,
         }));
     }
 
@@ -285,7 +284,7 @@ impl Http1Session {
             Some(kind) => {
                 rare.withheld.why(rare.judge.why((&self.rules, self.rules.checks(self.checks)), kind, self.payload))
             }
-            None => Cow::Borrowed(""),
+            None => None,
         };
         let rules = (&*self.rules, self.rules.checks(self.checks));
         if let Some(checks) = fault.and_then(|kind| rare.judge.failed(rules, self.status, kind)) {
@@ -359,7 +358,7 @@ impl Http1Session {
     }
 }
 
-const ENDLESS: Broken = Broken("endless headers: the response headers are larger than 256 KiB");
+const ENDLESS: Broken = Broken(cause::http1::endless_headers());
 
 impl Session for Http1Session {
     fn restart(&mut self, established: &Established) -> bool {

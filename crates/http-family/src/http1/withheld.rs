@@ -3,9 +3,9 @@
 //! The head leaves first. The body follows once `100 Continue` came, or after a while, because old servers never say it. Where a
 //! response comes instead, the body is not sent: the server may wait for it, so that the connection carries nothing more.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use cause::Cause;
 use measure::Nanos;
 use wire::{Asked, Complaint, Fill, OptionSpec, Out, Takes, option};
 
@@ -33,7 +33,7 @@ const WAIT: Nanos = Nanos::from_secs(1);
 /// Beyond this the timeout of the request comes first.
 const LONGEST: Nanos = Nanos::from_secs(3600);
 
-const INSTEAD: &str = "a response came instead of 100 Continue, so the body was not sent";
+const INSTEAD: cause::Plain = cause::http1::instead_of_continue();
 
 /// How long a body waits.
 ///
@@ -119,7 +119,7 @@ impl Withheld {
     }
 
     /// Why the request failed, where nothing else is known.
-    pub fn why(&self, known: Cow<'static, str>) -> Cow<'static, str> {
-        if self.declined && known.is_empty() { Cow::Borrowed(INSTEAD) } else { known }
+    pub fn why(&self, known: Option<Cause>) -> Option<Cause> {
+        known.or_else(|| self.declined.then(|| INSTEAD.into()))
     }
 }

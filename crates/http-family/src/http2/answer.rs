@@ -1,8 +1,8 @@
 //! What an answer's frames come to: heads, trailers and bodies as RFC 9113 8.1 to 8.3 want them.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use cause::{Cause, Plain};
 use wire::{Done, Ended, Event, ExchangeId, FaultKind};
 
 use super::connection::{Listener, Next};
@@ -20,9 +20,9 @@ use crate::http1::session::NO_BODY;
 /// Its first byte came in the bytes at hand, or long ago.
 const BEGUN: u8 = 128;
 
-const TOO_SHORT: &str = "the response's body is shorter than its content-length";
-const BAD_TRAILER: &str = "a trailer of the response has a field not allowed in trailers";
-const TOO_LONG: &str = "the response's body is longer than its content-length";
+const TOO_SHORT: Plain = cause::http2::body_too_short();
+const BAD_TRAILER: Plain = cause::http2::bad_trailer();
+const TOO_LONG: Plain = cause::http2::body_too_long();
 
 /// One exchange in flight.
 #[derive(Debug)]
@@ -167,14 +167,14 @@ impl Listener<Exchange> for Ear<'_> {
         if said.status < 200 {
             // Interim answers say nothing that is counted; 101 is not for HTTP/2 (8.6).
             return Ok(match said.status {
-                101 => self.fail(x, "the server switches protocols (101), which HTTP/2 does not have"),
-                _ if end => self.fail(x, "the response ends after an interim (1xx) status"),
+                101 => self.fail(x, cause::http2::switches()),
+                _ if end => self.fail(x, cause::http2::ends_interim()),
                 _ => Next::Go,
             });
         }
         (x.status, x.announced) = (said.status, said.announced);
         if !text.is_empty() && !self.look_closer(x, text) {
-            return Ok(self.fail(x, "the response redirects to something other than an HTTP URL"));
+            return Ok(self.fail(x, cause::http2::no_redirect_url()));
         }
         if end {
             return Ok(self.whole(x));
@@ -187,7 +187,7 @@ impl Listener<Exchange> for Ear<'_> {
     #[inline]
     fn data(&mut self, x: &mut Exchange, bytes: &[u8], end: bool) -> Next {
         if x.status == 0 {
-            return self.fail(x, "the response body comes before its headers");
+            return self.fail(x, cause::http2::body_first());
         }
         x.payload += bytes.len() as u64;
         if let Some(rare) = &mut x.rare {
@@ -208,7 +208,7 @@ impl Listener<Exchange> for Ear<'_> {
                 *kept = [format!("HTTP/2 {}\r\n\r\n", x.status).as_bytes(), came].concat();
             }
         }
-        self.end(&mut x, Some(FaultKind::Reset), code::of_reset(code));
+        self.end(&mut x, Some(FaultKind::Reset), Some(code::of_reset(code)));
     }
 
     fn refused(&mut self, x: Exchange) {
@@ -240,7 +240,7 @@ impl Ear<'_> {
             }
             fields.remember(1, 0)?;
         }
-        Ok(if end { self.whole(x) } else { self.fail(x, "a second set of headers came within the response body") })
+        Ok(if end { self.whole(x) } else { self.fail(x, cause::http2::headers_within()) })
     }
 
     /// A status that may send us on or be a failure, or a body that must hold something. False: the answer cannot be used.
@@ -274,14 +274,14 @@ impl Ear<'_> {
             None if checks.success.has(x.status) => None,
             None => Some(FaultKind::WrongStatus),
         };
-        self.end(x, fault, "");
+        self.end(x, fault, None);
         Next::Go
     }
 
     /// The answer is malformed: its exchange is over, the others are not concerned.
     #[cold]
-    fn fail(&mut self, x: &mut Exchange, why: &'static str) -> Next {
-        self.end(x, Some(FaultKind::BrokenProtocol), why);
+    fn fail(&mut self, x: &mut Exchange, why: Plain) -> Next {
+        self.end(x, Some(FaultKind::BrokenProtocol), Some(why));
         Next::Reset(code::PROTOCOL_ERROR)
     }
 
@@ -297,7 +297,7 @@ impl Ear<'_> {
     }
 
     #[inline]
-    fn end(&mut self, x: &mut Exchange, fault: Option<FaultKind>, why: &'static str) {
+    fn end(&mut self, x: &mut Exchange, fault: Option<FaultKind>, why: Option<Plain>) {
         if x.marks & BEGUN != 0
             && let Some(at) = self.begun.iter().rposition(|id| *id == x.id)
         {
@@ -308,7 +308,7 @@ impl Ear<'_> {
             }
         }
         self.came.over(x.id);
-        let (mut excerpt, mut follow, mut said) = (None, None, Cow::Borrowed(why));
+        let (mut excerpt, mut follow, mut said) = (None, None, why.map(Cause::from));
         if let Some(kind) = fault {
             self.tell_failed(x, kind);
         }
@@ -318,7 +318,7 @@ impl Ear<'_> {
                 self.done.push(Event::Learnt(x.id, lesson));
             }
             if let Some(kind) = fault.filter(|kind| self.done.wants_example(*kind)) {
-                if why.is_empty() {
+                if why.is_none() {
                     said = judge.why((self.rules, self.rules.checks(x.checks)), kind, x.payload);
                 }
                 excerpt = Some(kept.into_boxed_slice());

@@ -6,9 +6,9 @@
 //! all, and frames that lead to nothing are counted. A stream error of the peer's framing is taken as one of the
 //! connection (5.4.1 allows it). Left out: priorities, and push, which is refused.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use cause::{Cause, Plain};
 use wire::{Broken, Out};
 
 use super::frames::{self, FrameHead, HEAD, code, setting};
@@ -28,10 +28,9 @@ const STREAMS_START: u32 = 100;
 const FAREWELL_BOUND: usize = 160;
 
 /// What is said of a server that ends the connection before its SETTINGS.
-const SILENT: &str = "the server closed the connection before any HTTP/2; if it uses TLS on this port, write \
-    https:// or grpcs://";
+const SILENT: Plain = cause::http2::silent_in_clear();
 /// The same where TLS is spoken.
-const SILENT_IN_TLS: &str = "the server closed the connection before any HTTP/2";
+const SILENT_IN_TLS: Plain = cause::http2::silent();
 
 /// What to do with a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,14 +60,12 @@ pub trait Listener<T> {
     fn word(&mut self, _word: code::Word) {}
 }
 
-const TURNED_AWAY: &str = "the server kept closing the connection before accepting the stream (GOAWAY)";
-const REFUSED: &str = "the server kept refusing the stream (RST_STREAM REFUSED_STREAM) on live connections: it is \
-    overloaded, or accepts fewer streams at a time than its SETTINGS_MAX_CONCURRENT_STREAMS says; lower the load, \
-    or lower --streams";
+const TURNED_AWAY: Plain = cause::http2::turned_away();
+const REFUSED: Plain = cause::http2::refused();
 
 /// Why the connection cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fault(pub(super) u32, pub(super) &'static str);
+pub(super) struct Fault(pub(super) u32, pub(super) Plain);
 
 impl From<Malformed> for Fault {
     fn from(malformed: Malformed) -> Fault {
@@ -302,30 +299,32 @@ impl<T> Connection<T> {
         self.replies = 0;
     }
 
-    /// The error that the peer named when it said GOAWAY, in a sentence; empty where it named none.
-    pub fn goodbye(&self) -> &'static str {
+    /// The error that the peer named when it said GOAWAY, in a sentence; None where it named none.
+    pub fn goodbye(&self) -> Option<Plain> {
         match &self.goodbye {
-            Some(said) => code::of_goaway(said.0),
+            Some(said) => Some(code::of_goaway(said.0)),
             // A server of TLS that hears HTTP/2 in the clear mostly closes without a word.
-            None if self.settled || self.live() == 0 => "",
-            None if self.tls => SILENT_IN_TLS,
-            None => SILENT,
+            None if self.settled || self.live() == 0 => None,
+            None if self.tls => Some(SILENT_IN_TLS),
+            None => Some(SILENT),
         }
     }
 
     /// The same with what the peer said beside it (the debug data of its GOAWAY).
-    pub fn farewell(&self) -> Cow<'static, str> {
-        match self.goodbye_text() {
-            b"" => Cow::Borrowed(self.goodbye()),
-            text => {
-                let text = &text[..text.len().min(FAREWELL_BOUND)];
-                Cow::Owned(format!("{} ({})", self.goodbye(), text.escape_ascii()))
-            }
+    pub fn farewell(&self) -> Option<Cause> {
+        let (goodbye, data) = (self.goodbye(), self.goodbye_text());
+        if data.is_empty() {
+            return goodbye.map(Cause::from);
         }
+        let data = data[..data.len().min(FAREWELL_BOUND)].escape_ascii().to_string();
+        Some(match goodbye {
+            Some(goodbye) => cause::http2::with_data(goodbye, data),
+            None => cause::http2::data_alone(data),
+        })
     }
 
     /// Why the peer did nothing for a stream: on a connection that goes on it refused it, and nothing else ended.
-    pub fn why_refused(&self) -> &'static str {
+    pub fn why_refused(&self) -> Plain {
         if self.going_away { TURNED_AWAY } else { REFUSED }
     }
 

@@ -14,7 +14,7 @@ impl<T> Connection<T> {
         out: &mut Vec<u8>,
         ear: &mut impl Listener<T>,
     ) -> Result<(), Fault> {
-        const ON_STREAM: Fault = Fault(code::PROTOCOL_ERROR, "a connection-level frame was sent on a stream");
+        const ON_STREAM: Fault = Fault(code::PROTOCOL_ERROR, cause::http2::on_stream());
         self.count_idle()?;
         match head.kind {
             frames::SETTINGS | frames::PING | frames::GOAWAY if head.stream != 0 => Err(ON_STREAM),
@@ -40,7 +40,7 @@ impl<T> Connection<T> {
             frames::WINDOW_UPDATE => self.window_update(head.stream, payload, out),
             frames::RST_STREAM => self.peer_reset(head.stream, payload, ear),
             frames::PRIORITY if payload.len() != 5 => Err(WRONG_SIZE),
-            frames::PUSH_PROMISE => Err(Fault(code::PROTOCOL_ERROR, "the server pushes, although push is disabled")),
+            frames::PUSH_PROMISE => Err(Fault(code::PROTOCOL_ERROR, cause::http2::pushes())),
             // PRIORITY, and kinds that nobody knew when this was written (5.5).
             _ => Ok(()),
         }
@@ -57,17 +57,14 @@ impl<T> Connection<T> {
             match number {
                 setting::HEADER_TABLE_SIZE => self.encoder.resize(value),
                 setting::ENABLE_PUSH if value != 0 => {
-                    return Err(Fault(
-                        code::PROTOCOL_ERROR,
-                        "the server's SETTINGS enable push, which only a client may",
-                    ));
+                    return Err(Fault(code::PROTOCOL_ERROR, cause::http2::enables_push()));
                 }
                 setting::MAX_CONCURRENT_STREAMS => self.most = value,
                 setting::INITIAL_WINDOW_SIZE => self.sending.resize(value, &mut self.streams).ok_or(TOO_WIDE)?,
                 setting::MAX_FRAME_SIZE => {
                     let size = (PAYLOAD_BOUND as u32..1 << 24).contains(&value);
                     size.then(|| self.sending.set_largest(value as usize))
-                        .ok_or(Fault(code::PROTOCOL_ERROR, "SETTINGS_MAX_FRAME_SIZE is not from 16384 to 16777215"))?;
+                        .ok_or(Fault(code::PROTOCOL_ERROR, cause::http2::wrong_frame_size()))?;
                 }
                 _ => {}
             }
@@ -82,25 +79,21 @@ impl<T> Connection<T> {
     /// A peer that has us answer and reads none of it would fill our memory.
     fn count_reply(&mut self) -> Result<(), Fault> {
         self.replies += 1;
-        let unread = Fault(
-            code::ENHANCE_YOUR_CALM,
-            "a flood of PING or SETTINGS while the server does not read the \
-                acknowledgements",
-        );
+        let unread = Fault(code::ENHANCE_YOUR_CALM, cause::http2::flood_of_acknowledgements());
         if self.replies > REPLIES_BOUND { Err(unread) } else { Ok(()) }
     }
 
     fn window_update(&mut self, id: u32, payload: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
         let increment = u32::from_be_bytes(*payload.as_array::<4>().ok_or(WRONG_SIZE)?) & 0x7fff_ffff;
         if increment == 0 {
-            return Err(Fault(code::PROTOCOL_ERROR, "WINDOW_UPDATE of zero"));
+            return Err(Fault(code::PROTOCOL_ERROR, cause::http2::empty_window_update()));
         }
         if id == 0 {
             self.sending.widen(increment).ok_or(TOO_WIDE)?;
         } else if let Some(stream) = self.streams.get(id) {
             stream.window = stream.window.checked_add(increment as i32).ok_or(TOO_WIDE)?;
         } else if self.streams.is_idle(id) {
-            return Err(Fault(code::PROTOCOL_ERROR, "a frame on a stream that was never opened"));
+            return Err(Fault(code::PROTOCOL_ERROR, cause::http2::never_opened()));
         }
         if self.sending.go_on(&mut self.streams, out) {
             self.idle_frames = 0;
@@ -111,7 +104,7 @@ impl<T> Connection<T> {
     fn peer_reset(&mut self, id: u32, payload: &[u8], ear: &mut impl Listener<T>) -> Result<(), Fault> {
         let code = u32::from_be_bytes(*payload.as_array::<4>().ok_or(WRONG_SIZE)?);
         if self.streams.is_idle(id) {
-            return Err(Fault(code::PROTOCOL_ERROR, "a frame on a stream that was never opened"));
+            return Err(Fault(code::PROTOCOL_ERROR, cause::http2::never_opened()));
         }
         ear.word(code::Word::Reset(code));
         match self.forget(id) {
@@ -156,5 +149,5 @@ impl<T> Connection<T> {
 const REPLIES_BOUND: u32 = 32_768;
 /// So much of the text of a GOAWAY is kept.
 const TEXT_BOUND: usize = 1024;
-const WRONG_SIZE: Fault = Fault(code::FRAME_SIZE_ERROR, "a frame has a size that its type does not allow");
-const TOO_WIDE: Fault = Fault(code::FLOW_CONTROL_ERROR, "a window grew beyond 2^31-1");
+const WRONG_SIZE: Fault = Fault(code::FRAME_SIZE_ERROR, cause::http2::wrong_size());
+const TOO_WIDE: Fault = Fault(code::FLOW_CONTROL_ERROR, cause::http2::too_wide());

@@ -113,6 +113,8 @@ pub fn put_block(flags: u8, stream: u32, block: &[u8], most: usize, out: &mut Ve
 
 /// Why a stream or a connection ends (7).
 pub mod code {
+    use cause::{Fixed, Plain};
+
     /// Nothing is wrong.
     pub const NO_ERROR: u32 = 0;
     /// The peer does not follow the protocol.
@@ -138,8 +140,8 @@ pub mod code {
     macro_rules! names {
         ($($name:literal),*) => {
             const NAMES: &[&str] = &[$($name),*];
-            const RESETS: &[&str] = &[$(concat!("the server reset the stream: ", $name)),*];
-            const GOODBYES: &[&str] = &[$(concat!("the server closed the connection with GOAWAY: ", $name)),*];
+            const RESETS: &[Fixed] = &[$(cause::http2::reset($name)),*];
+            const GOODBYES: &[Fixed] = &[$(cause::http2::goaway($name)),*];
         };
     }
     names!(
@@ -195,16 +197,13 @@ pub mod code {
     }
 
     /// That the server reset a stream with a code, in a sentence.
-    pub fn of_reset(code: u32) -> &'static str {
-        RESETS.get(code as usize).copied().unwrap_or("the server reset the stream with an unknown code")
+    pub fn of_reset(code: u32) -> Plain {
+        RESETS.get(code as usize).map_or(cause::http2::reset_unknown(), Fixed::plain)
     }
 
     /// That the server said GOAWAY with a code, in a sentence.
-    pub fn of_goaway(code: u32) -> &'static str {
-        GOODBYES.get(code as usize).copied().unwrap_or(
-            "the server closed the connection with GOAWAY and an unknown \
-            code",
-        )
+    pub fn of_goaway(code: u32) -> Plain {
+        GOODBYES.get(code as usize).map_or(cause::http2::goaway_unknown(), Fixed::plain)
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Other than the letter of 8.2.1 has it, white space around a value is let pass, as browsers do.
 
+use cause::Plain;
+
 use super::hpack::{Fields, Malformed};
 use crate::http1::codec::is_token;
 
@@ -10,18 +12,12 @@ pub const UNKNOWN: u64 = u64::MAX;
 
 /// Why the answer is malformed (8.1.1), in a sentence.
 #[derive(Clone, Copy, Debug)]
-pub struct Wrong(pub &'static str);
+pub struct Wrong(pub Plain);
 
-const NO_STATUS: Wrong = Wrong("the response headers do not start with :status");
-const BAD_STATUS: Wrong = Wrong("the response's :status is not a number from 100 to 999");
-const BAD_FIELD: Wrong = Wrong(
-    "a response header is not valid in HTTP/2: its name is not lowercase, its value has a line break, or it is a \
-        connection header of HTTP/1.1",
-);
-const BAD_LENGTH: Wrong = Wrong(
-    "the response's content-length is not a number, or is given twice with different \
-    values",
-);
+const NO_STATUS: Wrong = Wrong(cause::http2::no_status());
+const BAD_STATUS: Wrong = Wrong(cause::http2::wrong_status());
+const BAD_FIELD: Wrong = Wrong(cause::http2::wrong_field());
+const BAD_LENGTH: Wrong = Wrong(cause::http2::wrong_length());
 
 /// What a head said, in one number: status, announced length.
 #[derive(Clone, Copy)]

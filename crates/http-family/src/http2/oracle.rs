@@ -1,6 +1,7 @@
 //! What must hold for any bytes at all: the same outcome wherever they are cut, and every exchange told of at most once.
 //! Called by the property tests and by the fuzz targets; panics where something does not hold.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin, Out, Protocol};
@@ -62,14 +63,14 @@ fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
 fn played<'a>(
     dialogue: &Arc<dyn Dialogue>,
     mut pieces: impl Iterator<Item = &'a [u8]>,
-) -> (Vec<String>, Option<&'static str>, Vec<u8>) {
+) -> (Vec<String>, Option<Cow<'static, str>>, Vec<u8>) {
     let mut session = dialogue.session(&Origin::default(), &Established::default());
     let (mut out, mut done) = (Out::default(), Done::default());
     session.open(&mut out);
     for id in 0..EXCHANGES {
         session.submit(ExchangeId(id), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
     }
-    let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err()).map(|broken| broken.0);
+    let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err()).map(|broken| broken.0.en());
     session.closed(&mut done);
     let mut over = [0; EXCHANGES as usize];
     let ends = done.events.iter().filter_map(|event| {

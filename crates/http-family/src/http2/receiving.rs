@@ -3,6 +3,8 @@
 //! A frame that lies whole in what arrived is read there; one that is cut is kept until the rest of it comes. DATA is
 //! never kept: what there is of it is handed on.
 
+use cause::Plain;
+
 use super::connection::{Connection, Data, Fault, Listener, Next, STREAM_WINDOW, WINDOW};
 use super::frames::{self, FrameHead, HEAD, PAYLOAD_BOUND, code};
 use super::hpack::LIST_BOUND;
@@ -58,15 +60,15 @@ impl<T> Connection<T> {
         let Some(head) = head else { return Ok(HEAD) };
         let head = FrameHead::read(head);
         if head.length > PAYLOAD_BOUND {
-            return Err(Fault(code::FRAME_SIZE_ERROR, "a frame is larger than the allowed 16384 bytes"));
+            return Err(Fault(code::FRAME_SIZE_ERROR, cause::http2::too_long()));
         }
         if let Some((stream, _)) = self.assembling
             && (head.kind != frames::CONTINUATION || head.stream != stream)
         {
-            return Err(Fault(code::PROTOCOL_ERROR, "a header block is interrupted by another frame"));
+            return Err(Fault(code::PROTOCOL_ERROR, cause::http2::interrupted()));
         }
         if !self.settled && (head.kind != frames::SETTINGS || head.has(frames::ACK)) {
-            return Err(Fault(code::PROTOCOL_ERROR, "the server's first frame is not SETTINGS"));
+            return Err(Fault(code::PROTOCOL_ERROR, cause::http2::no_settings()));
         }
         if head.kind != frames::DATA {
             return Ok(HEAD + head.length);
@@ -162,7 +164,7 @@ impl<T> Connection<T> {
     ) -> Result<(), Fault> {
         let mut block = frames::without_padding(head, payload).ok_or(TOO_PADDED)?;
         if head.has(frames::PRIORITIZED) {
-            block = block.get(5..).ok_or(Fault(code::FRAME_SIZE_ERROR, "HEADERS is too short for its priority"))?;
+            block = block.get(5..).ok_or(Fault(code::FRAME_SIZE_ERROR, cause::http2::short_headers()))?;
         }
         let end = head.has(frames::END_STREAM);
         if head.has(frames::END_HEADERS) {
@@ -181,10 +183,10 @@ impl<T> Connection<T> {
         ear: &mut impl Listener<T>,
     ) -> Result<(), Fault> {
         let Some((stream, end)) = self.assembling else {
-            return Err(Fault(code::PROTOCOL_ERROR, "CONTINUATION without HEADERS before it"));
+            return Err(Fault(code::PROTOCOL_ERROR, cause::http2::lone_continuation()));
         };
         if self.block.len() + payload.len() > LIST_BOUND {
-            return Err(Fault(code::ENHANCE_YOUR_CALM, "endless headers: a header block is larger than 256 KiB"));
+            return Err(Fault(code::ENHANCE_YOUR_CALM, cause::http2::endless_headers()));
         }
         self.count_idle()?;
         self.keep(payload)?;
@@ -246,10 +248,10 @@ impl<T> Connection<T> {
     /// A frame on a stream that is not in flight: allowed only while the peer may not know yet that we gave it up.
     fn check_closed(&mut self, id: u32) -> Result<(), Fault> {
         if self.streams.is_idle(id) {
-            return Err(Fault(code::PROTOCOL_ERROR, "a frame on a stream that was never opened"));
+            return Err(Fault(code::PROTOCOL_ERROR, cause::http2::never_opened()));
         }
         if !self.cancelled {
-            return Err(Fault(code::STREAM_CLOSED, "a frame on a closed stream"));
+            return Err(Fault(code::STREAM_CLOSED, cause::http2::closed_stream()));
         }
         self.count_idle()
     }
@@ -257,7 +259,7 @@ impl<T> Connection<T> {
     pub(super) fn count_idle(&mut self) -> Result<(), Fault> {
         self.idle_frames += 1;
         if self.idle_frames > FLOOD_BOUND {
-            return Err(Fault(code::ENHANCE_YOUR_CALM, "a flood of useless frames"));
+            return Err(Fault(code::ENHANCE_YOUR_CALM, cause::http2::flood()));
         }
         Ok(())
     }
@@ -274,8 +276,8 @@ fn known(first: &[u8]) -> Result<(), Fault> {
 }
 
 /// What the server said first was TLS.
-pub(super) const SPEAKS_TLS: &str = "the server uses TLS on this port; write https:// or grpcs://";
+pub(super) const SPEAKS_TLS: Plain = cause::http2::uses_tls();
 /// What the server said first was HTTP/1.
-pub(super) const SPEAKS_HTTP1: &str = "the server responded in HTTP/1: it does not support HTTP/2 here";
+pub(super) const SPEAKS_HTTP1: Plain = cause::http2::speaks_http1();
 
-const TOO_PADDED: Fault = Fault(code::PROTOCOL_ERROR, "a frame's padding is longer than the frame");
+const TOO_PADDED: Fault = Fault(code::PROTOCOL_ERROR, cause::http2::too_padded());

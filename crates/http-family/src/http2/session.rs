@@ -5,9 +5,9 @@
 //! status decides, or an example is wanted, a head is written out as HTTP/1 has it and judged as there. An answer that
 //! is malformed (RFC 9113 8.1.1) fails its exchange alone.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use cause::{Cause, Plain};
 use wire::{Broken, Done, Event, ExchangeId, Fill, Full, Memory, Out, Sent, Session};
 
 use super::answer::{Came, Ear, Exchange};
@@ -188,7 +188,7 @@ fn put_condition(condition: Option<&Condition>, out: &mut Vec<u8>) {
 }
 
 /// [`SPEAKS_HTTP1`], for those who need not speak HTTP/2.
-const LEAVE_IT_OUT: &str = "the server responded in HTTP/1: it does not support HTTP/2 here; leave out --http2";
+const LEAVE_IT_OUT: Plain = cause::http2::leave_it_out();
 
 impl Session for Http2Session {
     fn open(&mut self, out: &mut Out) {
@@ -256,15 +256,15 @@ impl Session for Http2Session {
         self.connection.replies_left();
     }
 
-    fn goodbye(&self) -> &'static str {
+    fn goodbye(&self) -> Option<Plain> {
         self.connection.goodbye()
     }
 
-    fn farewell(&self) -> Cow<'static, str> {
+    fn farewell(&self) -> Option<Cause> {
         self.connection.farewell()
     }
 
-    fn why_refused(&self) -> &'static str {
+    fn why_refused(&self) -> Plain {
         self.connection.why_refused()
     }
 

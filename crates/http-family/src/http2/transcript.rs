@@ -154,12 +154,12 @@ impl<R: Reader> Shown<'_, R> {
         let mut fields = self.decoder.read(&block);
         let trouble = loop {
             if self.text.len() + lines.len() > SHOWN {
-                break Some("the list goes on");
+                break Some("the list goes on".into());
             }
             let (name, value) = match fields.next() {
                 Ok(Some(field)) => field,
                 Ok(None) => break None,
-                Err(malformed) => break Some(malformed.0),
+                Err(malformed) => break Some(malformed.0.en()),
             };
             self.reader.field(stream, name, value);
             let text = String::from_utf8_lossy(value).into_owned();
@@ -187,7 +187,7 @@ impl<R: Reader> Shown<'_, R> {
             self.line(&note);
         }
         match trouble {
-            Some(why) => self.line(why),
+            Some(why) => self.line(&why),
             None => self.text.push(b'\n'),
         }
     }

@@ -1,7 +1,7 @@
 //! Close codes (RFC 6455 7.4 and the IANA registry) and what a close frame says.
 
-use std::borrow::Cow;
-
+use cause::websocket::{self, closed};
+use cause::{Cause, Fixed, Plain};
 use wire::Broken;
 
 use super::utf8::Utf8;
@@ -22,15 +22,15 @@ pub const INTERNAL_ERROR: u16 = 1011;
 pub fn code(payload: &[u8]) -> Result<u16, Broken> {
     let (code, reason) = match payload {
         [] => return Ok(NO_CODE),
-        [_] => return Err(Broken("a close frame with half a status code")),
+        [_] => return Err(Broken(cause::websocket::half_code())),
         [high, low, reason @ ..] => (u16::from_be_bytes([*high, *low]), reason),
     };
     if !matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999) {
-        return Err(Broken("a close frame with a code that may not be sent"));
+        return Err(Broken(cause::websocket::wrong_code()));
     }
     let mut text = Utf8::default();
     if !text.feed(reason) || !text.is_whole() {
-        return Err(Broken("a close frame whose reason is not UTF-8"));
+        return Err(Broken(cause::websocket::reason_not_text()));
     }
     Ok(code)
 }
@@ -56,24 +56,29 @@ pub fn name(code: u16) -> &'static str {
     }
 }
 
+/// What servers say with the codes that RFC 6455 (7.4.1) and its registry define.
+const KNOWN: &[(u16, Fixed)] = &[
+    (NORMAL, closed("1000 (normal)")),
+    (1001, closed("1001 (going away)")),
+    (PROTOCOL_ERROR, closed("1002 (protocol error)")),
+    (1003, closed("1003 (unsupported data)")),
+    (1007, closed("1007 (invalid data)")),
+    (1008, closed("1008 (policy violation)")),
+    (1009, closed("1009 (message too big)")),
+    (1010, closed("1010 (extension missing)")),
+    (INTERNAL_ERROR, closed("1011 (internal error)")),
+    (1012, closed("1012 (service restart)")),
+    (1013, closed("1013 (try again later)")),
+    (1014, closed("1014 (bad gateway)")),
+];
+
 /// What a server has said that closed with this code, in a sentence.
-pub fn goodbye(code: u16) -> &'static str {
-    match code {
-        NORMAL => "the server closed with 1000 (normal)",
-        1001 => "the server closed with 1001 (going away)",
-        PROTOCOL_ERROR => "the server closed with 1002 (protocol error)",
-        1003 => "the server closed with 1003 (unsupported data)",
-        NO_CODE => "the server closed without a code",
-        1007 => "the server closed with 1007 (invalid data)",
-        1008 => "the server closed with 1008 (policy violation)",
-        1009 => "the server closed with 1009 (message too big)",
-        1010 => "the server closed with 1010 (extension missing)",
-        INTERNAL_ERROR => "the server closed with 1011 (internal error)",
-        1012 => "the server closed with 1012 (service restart)",
-        1013 => "the server closed with 1013 (try again later)",
-        1014 => "the server closed with 1014 (bad gateway)",
-        3000..=3999 => "the server closed with a registered code (3000 to 3999)",
-        _ => "the server closed with a private code (4000 to 4999)",
+pub fn goodbye(code: u16) -> Plain {
+    match KNOWN.iter().find(|(known, _)| *known == code) {
+        Some((_, said)) => said.plain(),
+        None if code == NO_CODE => websocket::closed_without_code(),
+        None if (3000..=3999).contains(&code) => websocket::closed_registered(),
+        None => websocket::closed_private(),
     }
 }
 
@@ -83,16 +88,16 @@ pub fn words(code: u16, reason: &[u8]) -> String {
 }
 
 /// What a server has said that closed with this code, its own reason included; `said` are the [`words`] of its frame.
-pub fn farewell(code: u16, said: &[u8]) -> Cow<'static, str> {
+pub fn farewell(code: u16, said: &[u8]) -> Cause {
     let reason = said.strip_prefix(words(code, b"").as_bytes()).unwrap_or_default().trim_ascii();
     let sentence = match code {
         // Of those only the server knows what they mean: their number says more than their range.
-        3000.. => Cow::Owned(format!("the server closed with {code} ({})", name(code))),
-        _ => Cow::Borrowed(goodbye(code)),
+        3000.. => websocket::closed_with(code, name(code)),
+        _ => goodbye(code).into(),
     };
     match reason {
         b"" => sentence,
-        reason => Cow::Owned(format!("{sentence}: {}", String::from_utf8_lossy(reason))),
+        reason => websocket::with_reason(sentence, String::from_utf8_lossy(reason)),
     }
 }
 
@@ -108,16 +113,16 @@ mod tests {
             (4001, "token expired", "the server closed with 4001 (private): token expired"),
             (NO_CODE, "", "the server closed without a code"),
         ] {
-            assert_eq!(farewell(code, words(code, reason.as_bytes()).as_bytes()), expected);
+            assert_eq!(farewell(code, words(code, reason.as_bytes()).as_bytes()).en(), expected);
         }
     }
 
     #[test]
     fn a_goodbye_names_the_code_and_what_it_means() {
         for code in [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014] {
-            assert_eq!(goodbye(code), format!("the server closed with {code} ({})", name(code)));
+            assert_eq!(goodbye(code).en(), format!("the server closed with {code} ({})", name(code)));
         }
-        assert!(goodbye(NO_CODE).contains("without") && goodbye(3001).contains("registered"));
+        assert!(goodbye(NO_CODE).en().contains("without") && goodbye(3001).en().contains("registered"));
     }
 
     #[test]

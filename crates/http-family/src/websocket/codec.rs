@@ -62,23 +62,23 @@ pub fn frame(bytes: &[u8], sender: Sender, deflates: bool) -> Result<Option<Fram
     let mut frame = Frame { last: first & 0x80 != 0, kind, ..Frame::default() };
     if first & 0x70 != 0 {
         if first & 0x30 != 0 || !deflates || !matches!(kind, TEXT | BINARY) {
-            return Err(Broken("a frame with reserved bits that no extension explains"));
+            return Err(Broken(cause::websocket::reserved_bits()));
         }
         frame.deflated = true;
     }
     if second & 0x80 != 0 && sender == Sender::Server {
-        return Err(Broken("the server masked a frame, which only clients may do"));
+        return Err(Broken(cause::websocket::masked()));
     }
     if second & 0x80 == 0 && sender == Sender::Client {
-        return Err(Broken("the client sent a frame without a mask"));
+        return Err(Broken(cause::websocket::unmasked()));
     }
     let short = second & 0x7f;
     match kind {
         CONTINUATION | TEXT | BINARY => {}
-        CLOSE | PING | PONG if !frame.last => return Err(Broken("a control frame in fragments")),
-        CLOSE | PING | PONG if short > 125 => return Err(Broken("a control frame of more than 125 bytes")),
+        CLOSE | PING | PONG if !frame.last => return Err(Broken(cause::websocket::control_in_fragments())),
+        CLOSE | PING | PONG if short > 125 => return Err(Broken(cause::websocket::long_control())),
         CLOSE | PING | PONG => {}
-        _ => return Err(Broken("a frame with an unknown opcode")),
+        _ => return Err(Broken(cause::websocket::unknown_opcode())),
     }
     let (size, used) = match short {
         126 => {
@@ -92,10 +92,10 @@ pub fn frame(bytes: &[u8], sender: Sender, deflates: bool) -> Result<Option<Fram
         short => (u64::from(short), 0),
     };
     if (used == 2 && size < 126) || (used == 8 && size <= 0xffff) {
-        return Err(Broken("a frame whose length is not in its shortest form"));
+        return Err(Broken(cause::websocket::long_form()));
     }
     if size >> 63 != 0 {
-        return Err(Broken("a frame's length is out of range"));
+        return Err(Broken(cause::websocket::out_of_range()));
     }
     (frame.size, frame.head) = (size, 2 + used);
     if sender == Sender::Client {

@@ -10,7 +10,7 @@ use super::session::{Rare, Stage, Told, WebSocketSession};
 
 /// Answers to pings that may wait for the server to read them.
 const REPLIES_BOUND: u16 = 32_768;
-const UNREAD: Broken = Broken("a flood of pings while the server does not read the pongs");
+const UNREAD: Broken = Broken(cause::websocket::flood_of_pings());
 
 impl WebSocketSession {
     /// A control frame came (5.5).
@@ -58,7 +58,7 @@ impl WebSocketSession {
                 payload: 0,
                 excerpt,
                 follow: None,
-                why: "".into(),
+                why: None,
             }));
         }
         self.rare = Some(Rare::saying(words));

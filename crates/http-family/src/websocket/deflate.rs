@@ -23,8 +23,8 @@ pub struct Agreement {
     pub client_bits: u8,
 }
 
-const UNOFFERED: Broken = Broken("the server responds with an extension that was not offered");
-const PARAMETER: Broken = Broken("the server accepts permessage-deflate with a parameter that RFC 7692 does not allow");
+const UNOFFERED: Broken = Broken(cause::websocket::other_extension());
+const PARAMETER: Broken = Broken(cause::websocket::wrong_parameter());
 
 /// Reads the answers to [`OFFER`], one element for each extension; None where there are none.
 ///
@@ -126,7 +126,7 @@ impl Deflate {
     /// # Errors
     /// It is not deflate data, or `take` refuses.
     pub fn unpack(&mut self, piece: &[u8], take: &mut dyn FnMut(&[u8]) -> Result<(), Broken>) -> Result<(), Broken> {
-        const WRONG: Broken = Broken("a message marked as compressed that is not deflate data");
+        const WRONG: Broken = Broken(cause::websocket::not_deflate());
         let (mut buffer, mut at) = ([0; 4096], 0);
         while at < piece.len() {
             self.ended = false;

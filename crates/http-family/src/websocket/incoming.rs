@@ -16,7 +16,7 @@ pub const MESSAGE_BOUND: u64 = 1 << 30;
 pub const KEPT_BOUND: u64 = 16 << 20;
 
 /// What text that is not UTF-8 comes to.
-pub const NO_TEXT: Broken = Broken("a text message that is not UTF-8");
+pub const NO_TEXT: Broken = Broken(cause::websocket::not_text());
 
 /// Frames under way.
 #[derive(Debug, Default)]
@@ -61,11 +61,11 @@ impl Part {
     pub fn take(&mut self, content: &[u8], keep: Option<&Budget>) -> Result<(), Broken> {
         self.size += content.len() as u64;
         if self.size > MESSAGE_BOUND {
-            return Err(Broken("a message larger than 1 GiB"));
+            return Err(Broken(cause::websocket::long_message()));
         }
         if let Some(budget) = keep {
             if self.size > KEPT_BOUND {
-                return Err(Broken("a message larger than 16 MiB, the limit for checks"));
+                return Err(Broken(cause::websocket::long_for_checks()));
             }
             if !self.kept.add(content, budget) {
                 return Err(Broken(NO_ROOM));
@@ -126,8 +126,8 @@ impl Incoming {
     /// A data frame begins or goes on with a message (RFC 6455 5.4).
     fn follow(&mut self, frame: &Frame) -> Result<(), Broken> {
         match (frame.kind == CONTINUATION, &self.part) {
-            (true, None) => Err(Broken("a fragment that belongs to no message")),
-            (false, Some(_)) => Err(Broken("a message starts before the previous one has ended")),
+            (true, None) => Err(Broken(cause::websocket::lone_fragment())),
+            (false, Some(_)) => Err(Broken(cause::websocket::message_within())),
             (true, Some(_)) => Ok(()),
             (false, None) => {
                 let text = (frame.kind == TEXT).then(Utf8::default);

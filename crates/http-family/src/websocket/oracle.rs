@@ -1,6 +1,7 @@
 //! What must hold of any bytes, for the fuzz targets and the properties: the same in two pieces as in one, an end for no
 //! more messages than were sent, and nothing after the end.
 
+use std::borrow::Cow;
 use wire::{Asked, AskedUrl, Done, Established, Event, ExchangeId, Fill, Out, Protocol, ServerSession};
 
 use super::upgrade::{accept, key};
@@ -56,7 +57,7 @@ fn heard(
     options: &[(&str, &str)],
     agreed: Option<&str>,
     pieces: &[&[u8]],
-) -> (Vec<String>, Vec<u8>, Option<&'static str>) {
+) -> (Vec<String>, Vec<u8>, Option<Cow<'static, str>>) {
     let mut asked = Asked::default();
     asked.urls.push(AskedUrl { url: "ws://h/".to_owned(), weight: 1.0 });
     for (name, value) in options {
@@ -83,5 +84,5 @@ fn heard(
     let ended = done.events.iter().filter(|event| matches!(event, Event::Ended(_))).count();
     assert!(ended <= SENT as usize, "more answers than messages");
     let told = done.events.iter().filter(|event| !matches!(event, Event::FirstByte(_)));
-    (told.map(|event| format!("{event:?}")).collect(), out.bytes().to_vec(), broken.map(|broken| broken.0))
+    (told.map(|event| format!("{event:?}")).collect(), out.bytes().to_vec(), broken.map(|broken| broken.0.en()))
 }

@@ -160,7 +160,7 @@ impl WebSocketServer {
         rare.kept.extend_from_slice(&bytes[..bytes.len().min(HEAD_BOUND + 1 - before)]);
         if !request_head(&rare.kept, &mut rare.head)? {
             let endless = rare.kept.len() > HEAD_BOUND;
-            let wrong = Broken("endless headers: the request of the upgrade is larger than 256 KiB");
+            let wrong = Broken(cause::websocket::endless_request());
             return if endless { Err(wrong) } else { Ok(bytes.len()) };
         }
         let kept = std::mem::take(&mut rare.kept);
@@ -223,7 +223,7 @@ impl WebSocketServer {
         }
         if let Some(part) = &mut rare.incoming.part {
             if part.size + plain.len() as u64 > MESSAGE_BOUND {
-                return Err(Broken("a message larger than 4 MiB"));
+                return Err(Broken(cause::websocket::long_for_server()));
             }
             part.take(&plain, Some(&COMING))?;
         }

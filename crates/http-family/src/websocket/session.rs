@@ -3,9 +3,9 @@
 //! A message that arrives whole is read where it lies, without a copy or an allocation; what arrives in pieces lies in a
 //! box that exists only meanwhile, so that an idle connection holds its few dozen bytes and nothing else.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use cause::{Cause, Plain};
 use memchr::memmem;
 use wire::{Broken, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session};
 
@@ -257,8 +257,8 @@ impl WebSocketSession {
             .map(|_| Box::from(&content[..content.len().min(EXCERPT_BOUND)]));
         let text = rules.expect.as_ref().map(|text| text.needle()).or(filled.as_deref());
         let why = match (text, &excerpt) {
-            (Some(text), Some(_)) => verify::lacks("message", text, content, size).into(),
-            _ => Cow::Borrowed(""),
+            (Some(text), Some(_)) => Some(verify::lacks(cause::checks::message_lacks, text, content, size)),
+            _ => None,
         };
         if let Some(own) = own {
             own.expected.give_back(filled);
@@ -297,15 +297,14 @@ impl WebSocketSession {
 /// What helps where the server speaks something else on this port.
 fn elsewhere(spoken: Detected) -> Option<Broken> {
     match spoken {
-        Detected::Tls => Some(Broken("the server uses TLS on this port; write wss://")),
-        Detected::Http2 => Some(Broken("the server uses HTTP/2 on this port; brunt runs WebSocket over HTTP/1.1")),
+        Detected::Tls => Some(Broken(cause::websocket::uses_tls())),
+        Detected::Http2 => Some(Broken(cause::websocket::uses_http2())),
         Detected::Http1 => None,
     }
 }
 
-const ENDLESS: Broken = Broken("endless headers: the response to the upgrade is larger than 64 KiB");
-const UNASKED: Broken =
-    Broken("an unsolicited message; if the server pushes messages, add --push to count them separately");
+const ENDLESS: Broken = Broken(cause::websocket::endless_response());
+const UNASKED: Broken = Broken(cause::websocket::unsolicited());
 
 impl Session for WebSocketSession {
     fn open(&mut self, out: &mut Out) {
@@ -419,13 +418,13 @@ impl Session for WebSocketSession {
         })
     }
 
-    fn goodbye(&self) -> &'static str {
-        if self.closed_with == 0 { "" } else { close::goodbye(self.closed_with) }
+    fn goodbye(&self) -> Option<Plain> {
+        (self.closed_with != 0).then(|| close::goodbye(self.closed_with))
     }
 
-    fn farewell(&self) -> Cow<'static, str> {
+    fn farewell(&self) -> Option<Cause> {
         let said = self.rare.as_ref().map_or(&[][..], |rare| &rare.consent[..]);
-        if self.closed_with == 0 { Cow::Borrowed("") } else { close::farewell(self.closed_with, said) }
+        (self.closed_with != 0).then(|| close::farewell(self.closed_with, said))
     }
 
     fn heartbeat(&mut self, out: &mut Out) -> bool {

@@ -4,7 +4,6 @@
 //! awaits it is kept for the steps behind, within a bound: who speaks to several servers awaits what one of them says when its turn
 //! comes. What nobody awaited to the end is a push.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use memchr::memmem;
@@ -240,15 +239,15 @@ impl Awaiting {
     fn end(self, steps: &[Step], message: &[u8], done: &mut Done) {
         let step = &steps[self.step];
         let missing = self.expected.as_deref().filter(|text| memmem::find(message, text).is_none());
-        let (mut fault, mut why) = (None, Cow::Borrowed(""));
+        let (mut fault, mut why) = (None, None);
         if let Some(text) = missing {
-            let lacks = verify::lacks("message", text, message, message.len() as u64);
-            (fault, why) = (Some(FaultKind::WrongBody), lacks.into());
+            let lacks = verify::lacks(cause::checks::message_lacks, text, message, message.len() as u64);
+            (fault, why) = (Some(FaultKind::WrongBody), Some(lacks));
         } else if !step.captures.is_empty() {
             let answer = Answer { body: message, ..Answer::default() };
             match capture::take_all(&step.captures, &answer, self.random) {
                 Ok(taken) => done.push(Event::Learnt(self.id, Box::new(taken))),
-                Err(missing) => (fault, why) = (Some(FaultKind::WrongBody), missing.into()),
+                Err(missing) => (fault, why) = (Some(FaultKind::WrongBody), Some(missing)),
             }
         }
         let excerpt = fault
@@ -316,7 +315,7 @@ impl WebSocketSession {
             }
             Err(why) => {
                 let (id, fault) = (awaiting.id, Some(FaultKind::WrongBody));
-                let why = format!("what is awaited cannot be read: {why}").into();
+                let why = Some(cause::checks::awaited_unreadable(why));
                 done.push(Event::Ended(Ended { id, fault, code: 0, payload: 0, excerpt: None, follow: None, why }));
             }
         }

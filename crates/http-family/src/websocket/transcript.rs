@@ -74,7 +74,7 @@ fn name(kind: u8) -> &'static str {
 
 /// A piece of a message, decompressed as far as it is shown; what cannot be is shown as it came.
 fn unpacked(deflate: &mut Deflate, piece: &[u8], last: bool) -> Vec<u8> {
-    const ENOUGH: Broken = Broken("more than is shown");
+    const ENOUGH: Broken = Broken(cause::websocket::more_than_shown());
     let mut plain = Vec::new();
     let mut take = |part: &[u8]| {
         plain.extend_from_slice(part);

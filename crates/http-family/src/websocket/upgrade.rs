@@ -6,6 +6,8 @@
 use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use cause::Fixed;
+use cause::websocket::{self, refused};
 use url::Url;
 use wire::{Broken, Complaint, Fill};
 
@@ -151,55 +153,55 @@ pub fn elements<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [
 pub fn agreed(head: &[u8], seed: u64, subprotocols: &[String], compress: bool) -> Result<Option<Agreement>, Broken> {
     let has = |name, word: &[u8]| elements(head, name).any(|element| element.eq_ignore_ascii_case(word));
     if !has("Upgrade", b"websocket") {
-        return Err(Broken("the server switches to another protocol than WebSocket (Upgrade)"));
+        return Err(Broken(cause::websocket::other_protocol()));
     }
     if !has("Connection", b"upgrade") {
-        return Err(Broken("the server's 101 lacks Connection: Upgrade"));
+        return Err(Broken(cause::websocket::no_connection_upgrade()));
     }
     let mut accepts = values(head, "Sec-WebSocket-Accept");
     if accepts.next() != Some(&accept(&key(seed))) || accepts.next().is_some() {
-        return Err(Broken("the server's Sec-WebSocket-Accept does not match the key"));
+        return Err(Broken(cause::websocket::wrong_accept()));
     }
     let mut chosen = elements(head, "Sec-WebSocket-Protocol");
     match (chosen.next(), chosen.next()) {
         (None, _) if subprotocols.is_empty() => {}
-        (None, _) => return Err(Broken("the server chose none of the offered subprotocols")),
+        (None, _) => return Err(Broken(cause::websocket::no_subprotocol())),
         (Some(name), None) if subprotocols.iter().any(|offered| offered.as_bytes() == name) => {}
-        _ => return Err(Broken("the server chose a subprotocol that was not offered")),
+        _ => return Err(Broken(cause::websocket::other_subprotocol())),
     }
     let mut extensions = elements(head, "Sec-WebSocket-Extensions").peekable();
     if !compress && extensions.peek().is_some() {
-        return Err(Broken("the server responds with an extension that was not offered"));
+        return Err(Broken(cause::websocket::other_extension()));
     }
     deflate::agreement(extensions)
 }
 
+/// Statuses with which servers refuse, and that say why.
+const REFUSALS: &[(u16, Fixed)] = &[
+    (400, refused("400 Bad Request")),
+    (403, refused("403 Forbidden")),
+    (404, refused("404 Not Found")),
+    (405, refused("405 Method Not Allowed")),
+    (426, refused("426 Upgrade Required")),
+    (429, refused("429 Too Many Requests")),
+    (500, refused("500 Internal Server Error")),
+    (502, refused("502 Bad Gateway")),
+    (503, refused("503 Service Unavailable")),
+    (504, refused("504 Gateway Timeout")),
+];
+
 /// Why a status is no consent, in a sentence.
 pub fn refusal(status: u16) -> Broken {
-    let known = match status {
-        200 => "the server responded to the upgrade with 200: there is no WebSocket at this URL",
-        400 => "the server refused the upgrade with 400 Bad Request",
-        401 => "the server refused the upgrade with 401 Unauthorized: add --user or an Authorization header",
-        403 => "the server refused the upgrade with 403 Forbidden",
-        404 => "the server refused the upgrade with 404 Not Found",
-        405 => "the server refused the upgrade with 405 Method Not Allowed",
-        426 => "the server refused the upgrade with 426 Upgrade Required",
-        429 => "the server refused the upgrade with 429 Too Many Requests",
-        500 => "the server refused the upgrade with 500 Internal Server Error",
-        502 => "the server refused the upgrade with 502 Bad Gateway",
-        503 => "the server refused the upgrade with 503 Service Unavailable",
-        504 => "the server refused the upgrade with 504 Gateway Timeout",
-        _ => "",
-    };
-    Broken(match status / 100 {
-        _ if !known.is_empty() => known,
-        1 => "the server responded to the upgrade with an interim status other than 101",
-        3 => {
-            "the server responded to the upgrade with a redirect (3xx), which is not followed: use the URL it \
-            points to"
-        }
-        4 => "the server refused the upgrade with a status of 4xx",
-        5 => "the server refused the upgrade with a status of 5xx",
-        _ => "the server did not switch to WebSocket",
+    if let Some((_, said)) = REFUSALS.iter().find(|(known, _)| *known == status) {
+        return Broken(said.plain());
+    }
+    Broken(match (status, status / 100) {
+        (200, _) => websocket::no_websocket(),
+        (401, _) => websocket::unauthorized(),
+        (_, 1) => websocket::interim(),
+        (_, 3) => websocket::redirects(),
+        (_, 4) => websocket::refused_4xx(),
+        (_, 5) => websocket::refused_5xx(),
+        _ => websocket::no_switch(),
     })
 }

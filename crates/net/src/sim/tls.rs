@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cause::Cause;
 use measure::Nanos;
 use wire::{Fed, Handshake, Origin, Out, Place, SecureChannel, Security};
 
@@ -77,11 +78,11 @@ impl FakeSecurity {
 }
 
 impl Security for FakeSecurity {
-    fn client(&self, origin: &Origin, alpn: &[&'static [u8]]) -> Result<Box<dyn SecureChannel>, String> {
+    fn client(&self, origin: &Origin, alpn: &[&'static [u8]]) -> Result<Box<dyn SecureChannel>, Cause> {
         let nth = self.channels.fetch_add(1, Ordering::Relaxed) + 1;
         let failure = self.settings.failure.filter(|(_, every)| nth.is_multiple_of((*every).max(1))).map(|(f, _)| f);
         if failure == Some(FakeFailure::BadName) {
-            return Err(format!("`{}` is not a valid server name for TLS", origin.host));
+            return Err(cause::said(format!("`{}` is not a valid server name for TLS", origin.host)));
         }
         let offers = alpn.iter().find(|a| self.settings.alpn.iter().any(|s| s == *a)).map(|a| a.to_vec());
         Ok(Box::new(FakeChannel {
@@ -136,13 +137,13 @@ impl FakeChannel {
         frame(HANDSHAKE, &hello, cipher);
     }
 
-    fn heard(&mut self, kind: u8, content: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<(), String> {
+    fn heard(&mut self, kind: u8, content: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<(), Cause> {
         match (kind, self.stage) {
             (ALERT, _) if content.first() == Some(&CLOSE_NOTIFY) => self.stage = Stage::Ended,
-            (ALERT, _) => return Err(format!("{} refused the handshake", self.host)),
+            (ALERT, _) => return Err(cause::said(format!("{} refused the handshake", self.host))),
             (HANDSHAKE, Stage::Shaking(_)) if self.failure == Some(FakeFailure::BadCertificate) => {
                 frame(ALERT, &[REFUSED], cipher);
-                return Err(format!("the certificate of {} comes from an unknown issuer", self.host));
+                return Err(cause::said(format!("the certificate of {} comes from an unknown issuer", self.host)));
             }
             (HANDSHAKE, Stage::Shaking(round)) if round < self.rounds => {
                 self.stage = Stage::Shaking(round + 1);
@@ -153,10 +154,10 @@ impl FakeChannel {
                 self.completed.fetch_add(1, Ordering::Relaxed);
             }
             (DATA, Stage::Open) if self.failure == Some(FakeFailure::DamagedRecord) => {
-                return Err(format!("a TLS record from {} is corrupt: it cannot be decrypted", self.host));
+                return Err(cause::said(format!("a TLS record from {} is corrupt: it cannot be decrypted", self.host)));
             }
             (DATA, Stage::Open) => plain.extend_from_slice(content),
-            _ => return Err(format!("{} sent an unexpected TLS record", self.host)),
+            _ => return Err(cause::said(format!("{} sent an unexpected TLS record", self.host))),
         }
         Ok(())
     }
@@ -167,10 +168,10 @@ impl SecureChannel for FakeChannel {
         self.ask(1, cipher);
     }
 
-    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, String> {
+    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, Cause> {
         match self.stage {
             Stage::Ended => return Ok(Fed::More),
-            Stage::Failed => return Err(format!("TLS with {} failed before", self.host)),
+            Stage::Failed => return Err(cause::said(format!("TLS with {} failed before", self.host))),
             Stage::Shaking(_) | Stage::Open => {}
         }
         let before = self.stage;
@@ -181,7 +182,7 @@ impl SecureChannel for FakeChannel {
             result = match frames.next() {
                 Ok(Some((kind, content))) => self.heard(kind, content, plain, cipher),
                 Ok(None) => break,
-                Err(NoFrame) => Err(format!("{} does not use TLS on this port", self.host)),
+                Err(NoFrame) => Err(cause::said(format!("{} does not use TLS on this port", self.host))),
             };
         }
         frames.shrink();

@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
+use cause::Cause;
 use rustls::client::{ClientConnectionData, UnbufferedClientConnection};
 use rustls::pki_types::ServerName;
 use rustls::server::{ServerConnectionData, UnbufferedServerConnection};
@@ -38,7 +39,7 @@ enum Phase {
     Handshaking,
     Open,
     Ended,
-    Failed(Box<str>),
+    Failed(Box<Cause>),
 }
 
 /// What differs between client and server; rustls has the same method on two types.
@@ -76,7 +77,7 @@ impl RustlsChannel<UnbufferedClientConnection> {
         name: ServerName<'static>,
         alpn: Vec<Vec<u8>>,
         host: &str,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Cause> {
         let tls = UnbufferedClientConnection::new_with_alpn(config, name, alpn)
             .map_err(|e| sentence::failure(host, &e, None))?;
         Ok(RustlsChannel { tls, partial: Vec::new(), phase: Phase::Handshaking, host: host.into() })
@@ -93,14 +94,14 @@ impl RustlsChannel<UnbufferedServerConnection> {
 
 impl<H: Half> RustlsChannel<H> {
     /// Lets rustls work through `scratch`, keeps what it leaves and says what became of the connection.
-    fn digest(&mut self, scratch: &mut [u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, String> {
+    fn digest(&mut self, scratch: &mut [u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, Cause> {
         let unheard = self.tls.protocol_version().is_none();
         let mut used = 0;
         let ended = match work(&mut self.tls, scratch, &mut used, plain, cipher) {
             Ok(ended) => ended,
             Err(error) => {
                 let said = sentence::failure(&self.host, &error, unheard.then_some(&*scratch));
-                self.fail(&said, &mut scratch[used..], cipher);
+                self.fail(said.clone(), &mut scratch[used..], cipher);
                 return Err(said);
             }
         };
@@ -128,14 +129,14 @@ impl<H: Half> RustlsChannel<H> {
     }
 
     /// Appends the alert that tells the peer why; the channel is of no use afterwards.
-    fn fail(&mut self, said: &str, rest: &mut [u8], cipher: &mut Out) {
+    fn fail(&mut self, said: Cause, rest: &mut [u8], cipher: &mut Out) {
         // Asked once and not again: rustls gives out the alert before it looks at `rest`, and would panic over the same
         // damage a second time.
         if let Ok(ConnectionState::EncodeTlsData(mut data)) = self.tls.process(rest).state {
             encode(&mut data, cipher.buffer());
         }
         self.partial = Vec::new();
-        self.phase = Phase::Failed(said.into());
+        self.phase = Phase::Failed(Box::new(said));
     }
 
     /// True where `bytes` do not complete the record that `partial` begins, or not even its header.
@@ -237,9 +238,9 @@ impl<H: Half> SecureChannel for RustlsChannel<H> {
         let _ = work(&mut self.tls, &mut [], &mut 0, &mut Vec::new(), cipher);
     }
 
-    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, String> {
+    fn feed(&mut self, bytes: &[u8], plain: &mut Vec<u8>, cipher: &mut Out) -> Result<Fed, Cause> {
         match &self.phase {
-            Phase::Failed(said) => return Err(said.to_string()),
+            Phase::Failed(said) => return Err(Cause::clone(said)),
             // What follows close_notify must be ignored (RFC 8446, 6.1).
             Phase::Ended => return Ok(Fed::More),
             Phase::Handshaking | Phase::Open => {}

@@ -25,12 +25,13 @@ mod tests;
 
 use std::sync::Arc;
 
+use cause::Cause;
 use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::ServerName;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
-use wire::{Origin, SecureChannel, Security};
+use wire::{Complaint, Origin, SecureChannel, Security};
 
 use self::channel::RustlsChannel;
 pub use self::secured::Secured;
@@ -85,8 +86,8 @@ impl RustlsSecurity {
     /// Reads the PEM content once, for the whole run.
     ///
     /// # Errors
-    /// One sentence naming the option and what is wrong with its file.
-    pub fn new(settings: &TlsSettings) -> Result<RustlsSecurity, String> {
+    /// The option, and what is wrong with its file.
+    pub fn new(settings: &TlsSettings) -> Result<RustlsSecurity, Complaint> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let mut config = client_config(settings, &provider)?;
         config.resumption = match settings.resume {
@@ -97,7 +98,7 @@ impl RustlsSecurity {
     }
 }
 
-fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Result<ClientConfig, String> {
+fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Result<ClientConfig, Complaint> {
     let versions: &[&SupportedProtocolVersion] = match settings.versions {
         Versions::Both => &[&TLS13, &TLS12],
         Versions::Only12 => &[&TLS12],
@@ -105,7 +106,7 @@ fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Resu
     };
     let builder = ClientConfig::builder_with_provider(Arc::clone(provider))
         .with_protocol_versions(versions)
-        .map_err(|e| format!("TLS cannot be set up: {e}"))?;
+        .map_err(|e| Complaint::new("TLS", format!("TLS cannot be set up: {e}")))?;
     let trusted = settings.cacert.as_deref().map(|bytes| trusted(bytes, provider)).transpose()?;
     let builder = match (settings.insecure, trusted) {
         (true, _) => builder
@@ -118,8 +119,8 @@ fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Resu
     };
     match (&settings.cert, &settings.key) {
         (None, None) => Ok(builder.with_no_client_auth()),
-        (Some(_), None) => Err("--cert: its private key is missing; add --key FILE".into()),
-        (None, Some(_)) => Err("--key: the certificate it belongs to is missing; add --cert FILE".into()),
+        (Some(_), None) => Err(Complaint::new("--cert", "its private key is missing; add --key FILE")),
+        (None, Some(_)) => Err(Complaint::new("--key", "the certificate it belongs to is missing; add --cert FILE")),
         (Some(cert), Some(key)) => builder
             .with_client_auth_cert(pem::certificates("--cert", cert)?, pem::private_key("--key", key)?)
             .map_err(|e| sentence::own_certificate(&e)),
@@ -127,18 +128,18 @@ fn client_config(settings: &TlsSettings, provider: &Arc<CryptoProvider>) -> Resu
 }
 
 /// The authorities of `--cacert` alone (as curl has it), and what else its file vouches for.
-fn trusted(bytes: &[u8], provider: &Arc<CryptoProvider>) -> Result<Trusted, String> {
+fn trusted(bytes: &[u8], provider: &Arc<CryptoProvider>) -> Result<Trusted, Complaint> {
     let (mut store, themselves) = (RootCertStore::empty(), pem::certificates("--cacert", bytes)?);
     for (index, certificate) in themselves.iter().enumerate() {
-        store
-            .add(certificate.clone())
-            .map_err(|e| format!("--cacert: certificate {} in the file cannot be used: {e}", index + 1))?;
+        store.add(certificate.clone()).map_err(|e| {
+            Complaint::new("--cacert", format!("certificate {} in the file cannot be used: {e}", index + 1))
+        })?;
     }
     Trusted::new(store, themselves, provider)
 }
 
 impl Security for RustlsSecurity {
-    fn client(&self, origin: &Origin, alpn: &[&'static [u8]]) -> Result<Box<dyn SecureChannel>, String> {
+    fn client(&self, origin: &Origin, alpn: &[&'static [u8]]) -> Result<Box<dyn SecureChannel>, Cause> {
         let name = server_name(&origin.host)?;
         let alpn = alpn.iter().map(|p| p.to_vec()).collect();
         Ok(Box::new(RustlsChannel::new(Arc::clone(&self.config), name, alpn, &origin.host)?))
@@ -146,8 +147,7 @@ impl Security for RustlsSecurity {
 }
 
 /// The name the certificate must be for; a zone (`fe80::1%eth0`) is no part of an address in a certificate.
-fn server_name(host: &str) -> Result<ServerName<'static>, String> {
+fn server_name(host: &str) -> Result<ServerName<'static>, Cause> {
     let bare = host.split('%').next().unwrap_or(host);
-    ServerName::try_from(bare.to_owned())
-        .map_err(|_| format!("`{host}` is not a valid server name for TLS; write a host name or an IP address"))
+    ServerName::try_from(bare.to_owned()).map_err(|_| cause::tls::no_server_name(host))
 }

@@ -2,36 +2,40 @@
 
 use rustls::pki_types::pem::{Error, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use wire::Complaint;
 
 /// All certificates of a file, at least one.
 ///
 /// # Errors
-/// One sentence saying what is wrong with the file of `option`.
-pub(super) fn certificates(option: &str, bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+/// What is wrong with the file of `option`.
+pub(super) fn certificates(option: &str, bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>, Complaint> {
+    let wrong = |trouble: String| Complaint::new(option, trouble);
     let mut found = Vec::new();
     for item in CertificateDer::pem_slice_iter(bytes) {
         let nth = found.len() + 1;
-        found.push(item.map_err(|e| format!("{option}: certificate {nth} in the file is damaged: {}", damage(&e)))?);
+        found.push(item.map_err(|e| wrong(format!("certificate {nth} in the file is damaged: {}", damage(&e))))?);
     }
     match found.is_empty() {
         false => Ok(found),
-        true => Err(format!("{option}: there is no certificate in the file{}", instead(bytes, "CERTIFICATE"))),
+        true => Err(wrong(format!("there is no certificate in the file{}", instead(bytes, "CERTIFICATE")))),
     }
 }
 
 /// The private key of a file.
 ///
 /// # Errors
-/// One sentence saying what is wrong with the file of `option`.
-pub(super) fn private_key(option: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'static>, String> {
+/// What is wrong with the file of `option`.
+pub(super) fn private_key(option: &str, bytes: &[u8]) -> Result<PrivateKeyDer<'static>, Complaint> {
     if holds(bytes, "-----BEGIN ENCRYPTED PRIVATE KEY-----") || holds(bytes, "Proc-Type: 4,ENCRYPTED") {
-        return Err(format!("{option}: the key is protected by a password; decrypt it first: openssl pkey -in FILE"));
+        let trouble = "the key is protected by a password; decrypt it first: openssl pkey -in FILE";
+        return Err(Complaint::new(option, trouble));
     }
-    PrivateKeyDer::from_pem_slice(bytes).map_err(|e| match e {
-        Error::NoItemsFound => {
-            format!("{option}: there is no private key in the file{}", instead(bytes, "PRIVATE KEY"))
-        }
-        e => format!("{option}: the private key in the file is damaged: {}", damage(&e)),
+    PrivateKeyDer::from_pem_slice(bytes).map_err(|e| {
+        let trouble = match e {
+            Error::NoItemsFound => format!("there is no private key in the file{}", instead(bytes, "PRIVATE KEY")),
+            e => format!("the private key in the file is damaged: {}", damage(&e)),
+        };
+        Complaint::new(option, trouble)
     })
 }
 

@@ -24,13 +24,14 @@ impl RustlsServing {
     /// # Errors
     /// One sentence naming `--cert` or `--key` and what is wrong with its file.
     pub fn new(cert: &[u8], key: &[u8], alpn: &[&[u8]]) -> Result<RustlsServing, String> {
-        let (chain, key) = (pem::certificates("--cert", cert)?, pem::private_key("--key", key)?);
+        let chain = pem::certificates("--cert", cert).map_err(|wrong| wrong.to_string())?;
+        let key = pem::private_key("--key", key).map_err(|wrong| wrong.to_string())?;
         let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|e| format!("TLS cannot be set up: {e}"))?
             .with_no_client_auth()
             .with_single_cert(chain, key)
-            .map_err(|e| sentence::own_certificate(&e))?;
+            .map_err(|e| sentence::own_certificate(&e).to_string())?;
         config.alpn_protocols = alpn.iter().map(|name| name.to_vec()).collect();
         config.ticketer = aws_lc_rs::Ticketer::new().map_err(|e| format!("TLS cannot be set up: {e}"))?;
         Ok(RustlsServing { config: Arc::new(config) })

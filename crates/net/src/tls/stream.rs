@@ -19,7 +19,8 @@ impl RustlsSecurity {
     /// # Errors
     /// The host has no name that a certificate can be for, in a sentence.
     pub fn over(&self, socket: TcpStream, host: &str) -> Result<Box<dyn Clear>, String> {
-        let ours = ClientConnection::new(Arc::clone(&self.config), server_name(host)?).map_err(|e| e.to_string())?;
+        let ours = ClientConnection::new(Arc::clone(&self.config), server_name(host).map_err(|why| why.to_string())?)
+            .map_err(|e| e.to_string())?;
         Ok(Box::new(StreamOwned::new(ours, socket)))
     }
 }

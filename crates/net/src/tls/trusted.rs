@@ -12,6 +12,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use wire::Complaint;
 
 /// Trusts authorities, and these certificates themselves.
 #[derive(Debug)]
@@ -29,9 +30,10 @@ impl Trusted {
         authorities: RootCertStore,
         themselves: Vec<CertificateDer<'static>>,
         provider: &Arc<CryptoProvider>,
-    ) -> Result<Trusted, String> {
+    ) -> Result<Trusted, Complaint> {
         let builder = WebPkiServerVerifier::builder_with_provider(Arc::new(authorities), Arc::clone(provider));
-        let by_authorities = builder.build().map_err(|e| format!("--cacert: the file cannot be used: {e}"))?;
+        let unusable = |e| Complaint::new("--cacert", format!("the file cannot be used: {e}"));
+        let by_authorities = builder.build().map_err(unusable)?;
         Ok(Trusted { by_authorities, themselves })
     }
 }

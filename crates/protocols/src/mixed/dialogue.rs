@@ -393,8 +393,8 @@ impl Dialogue for MixedDialogue {
         let (part, code) = inner_code(code);
         self.parts.0.get(part).and_then(Option::as_ref).map_or_else(|| code.to_string(), |own| own.code_name(code))
     }
-    fn code_meaning(&self, code: u32) -> &'static str {
+    fn code_meaning(&self, code: u32) -> Option<cause::Plain> {
         let (part, code) = inner_code(code);
-        self.parts.0.get(part).and_then(Option::as_ref).map_or("", |own| own.code_meaning(code))
+        self.parts.0.get(part).and_then(Option::as_ref).and_then(|own| own.code_meaning(code))
     }
 }

@@ -1,8 +1,8 @@
 //! A conversation in whichever protocol its connection speaks, told as one of the whole.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use cause::{Cause, Plain};
 use wire::{
     Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Full, Memory, Origin, Out, Sent, Session,
 };
@@ -101,13 +101,13 @@ impl Session for MixedSession {
     fn replies_left(&mut self) {
         self.session.replies_left();
     }
-    fn goodbye(&self) -> &'static str {
+    fn goodbye(&self) -> Option<Plain> {
         self.session.goodbye()
     }
-    fn farewell(&self) -> Cow<'static, str> {
+    fn farewell(&self) -> Option<Cause> {
         self.session.farewell()
     }
-    fn why_refused(&self) -> &'static str {
+    fn why_refused(&self) -> Plain {
         self.session.why_refused()
     }
     fn heartbeat(&mut self, out: &mut Out) -> bool {

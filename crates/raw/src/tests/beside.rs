@@ -26,7 +26,7 @@ impl<'a> Line<'a> {
         for piece in pieces {
             let read = self.session.receive(piece, &mut self.out, &mut self.done);
             self.replies += self.session.pay(0, &mut self.out);
-            read.map_err(|broken| broken.0)?;
+            read.map_err(|broken| &*broken.to_string().leak())?;
         }
         Ok(())
     }

@@ -171,7 +171,7 @@ fn talk(dialogue: &Arc<dyn Dialogue>, sent: u32, pieces: &[&[u8]]) -> Vec<String
         let read = session.receive(piece, &mut out, &mut done);
         told.extend(events(&mut done));
         if let Err(broken) = read {
-            told.push(format!("broken: {}", broken.0));
+            told.push(format!("broken: {broken}"));
             return told;
         }
     }

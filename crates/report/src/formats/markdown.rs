@@ -305,7 +305,7 @@ fn failures(page: &mut Page, summary: &Summary) {
     let mut rows = vec![vec![page.say(say::FAILURES), page.say(say::TIMES), String::new()]];
     rows.extend(accounts::most_first(summary).into_iter().map(|f| {
         let advice = accounts::advice(f, page.lang);
-        let detail = || summary.example(f).map(|e| reason(&e.detail, page.lang).into_owned());
+        let detail = || summary.example(f).map(|e| reason(&e.detail, e.cause.as_ref(), page.lang).into_owned());
         let known = advice.map(str::to_owned).or_else(detail).unwrap_or_default();
         vec![accounts::sort_of(f, page.lang), show::count(f.count), known]
     }));

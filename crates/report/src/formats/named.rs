@@ -107,7 +107,7 @@ fn failure(name: &str, example: &Example, lang: Lang) -> Vec<String> {
     let failure = record::Failure { kind: kind.clone(), phase: phase.clone(), errno: errno.clone(), count: 0 };
     let what = [accounts::sort_of(&failure, lang), example.status.clone()];
     let what = what.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
-    vec![name.to_owned(), what, reason(&example.detail, lang).into_owned()]
+    vec![name.to_owned(), what, reason(&example.detail, example.cause.as_ref(), lang).into_owned()]
 }
 
 /// The rows as lines of at most so many cells, where that can be: those with most requests, then what failed.

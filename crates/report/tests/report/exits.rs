@@ -188,6 +188,7 @@ fn connections_that_did_not_stay_were_not_refused_and_are_told_apart_by_what_end
             phase: "hold".into(),
             errno: None,
             detail: detail.into(),
+            cause: None,
             count,
         };
         if lost > 0 {
@@ -231,6 +232,7 @@ fn why_connections_could_not_be_opened_is_told_with_an_example() {
         phase: phase.into(),
         errno: None,
         detail: detail.into(),
+        cause: None,
         count,
     };
     s.unopened = vec![unopened("greeting", "1040 too many connections", 4), unopened("tls", "", 3)];

@@ -134,8 +134,9 @@ fn beside() -> impl Strategy<Value = RunEvent> {
             ..Example::default()
         })),
         (at, text(), text()).prop_map(|(at, code, fact)| {
-            let facts = BTreeMap::from([("kind".into(), fact)]);
-            RunEvent::Notice(Notice { code, facts, at_ns: Some(at) })
+            let causes = BTreeMap::from([("why".into(), cause::said(&*fact))]);
+            let facts = BTreeMap::from([("kind".into(), fact.clone()), ("why".into(), fact)]);
+            RunEvent::Notice(Notice { code, facts, causes, at_ns: Some(at) })
         }),
         (text(), count(), count()).prop_map(|(url, payload, took)| {
             RunEvent::FirstAnswer(FirstAnswer { url, payload, took: Nanos(took), ..FirstAnswer::default() })

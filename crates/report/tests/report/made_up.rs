@@ -83,6 +83,7 @@ fn run(load: Load, seconds: u64) -> Run {
         took: Nanos::from_micros(840),
         requests: 1,
         failure: None,
+        cause: None,
     };
     Run {
         plan,
@@ -120,7 +121,12 @@ impl Run {
     /// Adds a notice.
     pub fn notice(mut self, code: &str, facts: &[(&str, &str)]) -> Run {
         let facts = facts.iter().map(|(n, f)| (n.to_string(), f.to_string())).collect();
-        self.events.push(RunEvent::Notice(Notice { code: code.into(), facts, at_ns: None }));
+        self.events.push(RunEvent::Notice(Notice {
+            code: code.into(),
+            facts,
+            causes: Default::default(),
+            at_ns: None,
+        }));
         self
     }
     /// Adds a change of the load so many milliseconds after the start of the window.

@@ -34,8 +34,8 @@ impl Heard {
 
 /// Replies that may wait for the peer to read them.
 const REPLIES_BOUND: u16 = 32_768;
-const UNREAD: Broken = Broken("a flood of messages while the peer does not read the replies");
-const REFUSED: Broken = Broken("the response to the opening message is not what --on-connect waits for");
+const UNREAD: Broken = Broken(cause::beside::flood());
+const REFUSED: Broken = Broken(cause::beside::wrong_opening());
 /// Memory for messages that are replied to, kept between them.
 const KEPT: usize = 4096;
 

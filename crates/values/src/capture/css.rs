@@ -1,5 +1,6 @@
 //! `css input[name=csrf] @value`: elements of HTML by a selector of CSS; their text, or one of their attributes.
 
+use cause::Cause;
 use scraper::{Html, Selector};
 
 use super::source::{short, unquoted};
@@ -45,12 +46,12 @@ impl Css {
     ///
     /// # Errors
     /// It would take too long.
-    pub fn find(&self, html: &Html, more: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), String> {
+    pub fn find(&self, html: &Html, more: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), Cause> {
         if self.aside {
             let beside = |count: usize| count * count;
             let cost: usize = html.tree.nodes().map(|node| beside(node.children().count())).sum();
             if cost > MOST_ASIDE {
-                return Err("the document has too many sibling elements to search with ~".into());
+                return Err(cause::captures::too_many_siblings().into());
             }
         }
         for element in html.select(&self.selector) {

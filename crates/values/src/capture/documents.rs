@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
+use cause::{Cause, captures};
 use scraper::Html;
 use uppsala::Document;
 
@@ -14,8 +15,8 @@ const LONGEST: usize = 1_000_000;
 /// One body, as whatever it is read.
 pub struct Documents<'a> {
     body: &'a [u8],
-    html: OnceCell<Result<Html, String>>,
-    tree: OnceCell<Result<Document<'a>, String>>,
+    html: OnceCell<Result<Html, Cause>>,
+    tree: OnceCell<Result<Document<'a>, Cause>>,
 }
 
 impl<'a> Documents<'a> {
@@ -28,7 +29,7 @@ impl<'a> Documents<'a> {
     ///
     /// # Errors
     /// It is more than can be looked into.
-    pub(super) fn html(&self) -> Result<&Html, String> {
+    pub(super) fn html(&self) -> Result<&Html, Cause> {
         let read = || html::read(&self.text()?);
         self.html.get_or_init(read).as_ref().map_err(Clone::clone)
     }
@@ -37,7 +38,7 @@ impl<'a> Documents<'a> {
     ///
     /// # Errors
     /// It is no XML although it says so, or more than can be looked into.
-    pub(super) fn tree(&self) -> Result<&Document<'a>, String> {
+    pub(super) fn tree(&self) -> Result<&Document<'a>, Cause> {
         let read = || {
             let begins = |with: &str| {
                 let from = self.body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(self.body).trim_ascii_start();
@@ -56,11 +57,11 @@ impl<'a> Documents<'a> {
         self.tree.get_or_init(read).as_ref().map_err(Clone::clone)
     }
 
-    fn text(&self) -> Result<Cow<'a, str>, String> {
+    fn text(&self) -> Result<Cow<'a, str>, Cause> {
         if self.body.len() > LONGEST {
             let (long, longest) =
                 (measure::format_bytes(self.body.len() as u64), measure::format_bytes(LONGEST as u64));
-            return Err(format!("the body is {long}; documents are searched up to {longest}"));
+            return Err(captures::document_too_long(long, longest));
         }
         Ok(String::from_utf8_lossy(self.body))
     }

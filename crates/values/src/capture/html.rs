@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 
+use cause::{Cause, captures};
 use html5ever::TokenizerResult;
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{BufferQueue, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
@@ -49,7 +50,7 @@ impl TokenSink for Watched {
 ///
 /// # Errors
 /// It is larger than can be looked into.
-pub(super) fn read(page: &str) -> Result<Html, String> {
+pub(super) fn read(page: &str) -> Result<Html, Cause> {
     let builder = TreeBuilder::new(HtmlTreeSink::new(Html::new_document()), TreeBuilderOpts::default());
     let tokenizer = Tokenizer::new(Watched { builder, tokens: Cell::new(0) }, TokenizerOpts::default());
     let mut pieces = 0;
@@ -75,8 +76,8 @@ pub fn in_pieces<S: TokenSink>(
     page: &str,
     tokenizer: &Tokenizer<S>,
     tokens: impl Fn(&S) -> u64,
-    mut between: impl FnMut(&S) -> Result<(), String>,
-) -> Result<(), String> {
+    mut between: impl FnMut(&S) -> Result<(), Cause>,
+) -> Result<(), Cause> {
     let (queue, mut rest, mut tag) = (BufferQueue::default(), page, Tag::default());
     while !rest.is_empty() {
         // A `<` is the first of a piece and a `>` the last, so that what was a tag is known at its end.
@@ -100,7 +101,7 @@ pub fn in_pieces<S: TokenSink>(
     Ok(())
 }
 
-fn within(html: &Html, pieces: usize) -> Result<(), String> {
+fn within(html: &Html, pieces: usize) -> Result<(), Cause> {
     let nodes = html.tree.nodes();
     if nodes.len().max(pieces / 4) > MOST_NODES {
         return Err(too_many());
@@ -112,12 +113,12 @@ fn within(html: &Html, pieces: usize) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn too_many() -> String {
-    format!("the document has more than {MOST_NODES} elements and texts; write regex PATTERN, or between 'A' 'B'")
+pub(super) fn too_many() -> Cause {
+    captures::too_many_nodes(MOST_NODES)
 }
 
-pub(super) fn too_deep() -> String {
-    format!("the document nests elements {DEEPEST} deep; write regex PATTERN, or between 'A' 'B'")
+pub(super) fn too_deep() -> Cause {
+    captures::too_deep(DEEPEST)
 }
 
 /// What the attributes of tags cost so far.
@@ -134,7 +135,7 @@ struct Tag {
 
 impl Tag {
     /// What a piece may cost, before it is read.
-    fn goes_on(&mut self, piece: &str) -> Result<(), String> {
+    fn goes_on(&mut self, piece: &str) -> Result<(), Cause> {
         if !self.open {
             (self.attributes, self.comment) = (0, piece.starts_with("<!"));
         }
@@ -146,7 +147,7 @@ impl Tag {
         self.attributes += more + 1;
         self.cost += more * self.attributes;
         if self.cost > MOST_OF_TAGS {
-            return Err("the document has tags with too many attributes to search; write regex PATTERN".into());
+            return Err(cause::captures::too_many_attributes().into());
         }
         Ok(())
     }

@@ -36,6 +36,8 @@ mod taken;
 mod tests;
 mod xpath;
 
+use cause::{Cause, captures};
+
 use crate::template::MOST_OF_A_VALUE;
 pub use documents::Documents;
 use source::Source;
@@ -143,8 +145,8 @@ impl Capture {
     /// Takes the value; random bits choose where any is asked for.
     ///
     /// # Errors
-    /// In a sentence: nothing was found, and what was there instead; or it is too long.
-    pub fn take(&self, answer: &Answer<'_>, random: u64) -> Result<Vec<u8>, String> {
+    /// Nothing was found, and what was there instead; or it is too long.
+    pub fn take(&self, answer: &Answer<'_>, random: u64) -> Result<Vec<u8>, Cause> {
         self.take_of((answer, &Documents::of(answer.body)), random).map(|(value, _)| value)
     }
 
@@ -157,18 +159,16 @@ impl Capture {
         &self,
         (answer, documents): (&Answer<'_>, &Documents<'_>),
         random: u64,
-    ) -> Result<(Vec<u8>, Vec<u32>), String> {
+    ) -> Result<(Vec<u8>, Vec<u32>), Cause> {
         let mut ends = Vec::new();
         let (found, count) = self.found((answer, documents), random, &mut ends)?;
         match found.or_else(|| self.default.clone()) {
-            Some(value) if value.len() > MOST_OF_A_VALUE => Err(format!(
-                "the value found by {} is {} bytes long, and the limit is {MOST_OF_A_VALUE}",
-                self.shown(),
-                value.len()
-            )),
+            Some(value) if value.len() > MOST_OF_A_VALUE => {
+                Err(captures::too_long(self.shown(), value.len(), MOST_OF_A_VALUE))
+            }
             Some(value) => Ok((value, ends)),
-            None if count > 0 => Err(format!("{} found only {count}", self.shown())),
-            None => Err(format!("{} found nothing; {}", self.shown(), self.source.instead(answer))),
+            None if count > 0 => Err(captures::found_only(self.shown(), count)),
+            None => Err(captures::found_nothing(self.shown(), self.source.instead(answer))),
         }
     }
 
@@ -178,7 +178,7 @@ impl Capture {
         from: (&Answer<'_>, &Documents<'_>),
         random: u64,
         ends: &mut Vec<u32>,
-    ) -> Result<(Option<Vec<u8>>, usize), String> {
+    ) -> Result<(Option<Vec<u8>>, usize), Cause> {
         let wanted = match self.pick {
             Pick::First => Some(0),
             Pick::Nth(n) => Some(n - 1),
@@ -208,7 +208,7 @@ impl Capture {
         Ok(((count > wanted.unwrap_or(0)).then_some(taken), count))
     }
 
-    fn count(&self, from: (&Answer<'_>, &Documents<'_>)) -> Result<usize, String> {
+    fn count(&self, from: (&Answer<'_>, &Documents<'_>)) -> Result<usize, Cause> {
         let mut count = 0;
         self.source.find(from, &mut |_| {
             count += 1;
@@ -286,7 +286,7 @@ pub fn oracle(text: &str, head: &[u8], body: &[u8]) {
     for random in [0, u64::MAX] {
         match capture.take(&answer, random) {
             Ok(value) => assert!(value.len() <= MOST_OF_A_VALUE),
-            Err(why) => assert!(!why.contains(['\n', '\u{1b}']), "{why:?}"),
+            Err(why) => assert!(!why.en().contains(['\n', '\u{1b}']), "{why:?}"),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The rows of a database's answer, as captures look into them.
 
+use cause::{Cause, captures};
 use wire::Row;
 
 use super::source::short;
@@ -66,13 +67,13 @@ impl Rows {
     ///
     /// # Errors
     /// There is no such column.
-    pub(super) fn each(&self, column: &Column, more: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), String> {
+    pub(super) fn each(&self, column: &Column, more: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), Cause> {
         let width = self.names.len();
         let at = match column {
             Column::At(number) => Some(number - 1).filter(|at| *at < width),
             Column::Named(name) => self.names.iter().position(|known| known == name),
         };
-        let Some(at) = at else { return Err(format!("there is no such column; {}", self.told())) };
+        let Some(at) = at else { return Err(captures::no_column(self.told())) };
         for row in self.values.chunks_exact(width) {
             if let Some(value) = &row[at]
                 && !more(value)
@@ -83,12 +84,14 @@ impl Rows {
         Ok(())
     }
 
-    /// What there is, in a sentence.
-    pub(super) fn told(&self) -> String {
-        let rows = if self.count == 1 { "1 row".to_owned() } else { format!("{} rows", self.count) };
-        match &self.names[..] {
-            [] => format!("the response has {rows}"),
-            names => format!("the response has {rows} of {}", short(names.join(", ").as_bytes())),
+    /// What there is.
+    pub(super) fn told(&self) -> Cause {
+        let names = short(self.names.join(", ").as_bytes());
+        match (self.count, names.is_empty()) {
+            (1, true) => captures::one_row().into(),
+            (n, true) => captures::rows(n),
+            (1, false) => captures::one_row_of(names),
+            (n, false) => captures::rows_of(n, names),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use cause::{Cause, captures, checks};
 use memchr::memmem;
 
 use super::css::Css;
@@ -131,7 +132,7 @@ impl Source {
         &self,
         (answer, documents): (&Answer<'_>, &Documents<'_>),
         more: &mut dyn FnMut(&[u8]) -> bool,
-    ) -> Result<(), String> {
+    ) -> Result<(), Cause> {
         match self {
             Source::Status if !answer.called.is_empty() => _ = more(answer.called.as_bytes()),
             Source::Status => {
@@ -151,7 +152,7 @@ impl Source {
             }
             Source::Element(number) => {
                 let Some(whole) = places::whole(answer.body).filter(|_| answer.body.starts_with(b"[")) else {
-                    return Err(format!("the reply is not a list: {}", short(answer.body)));
+                    return Err(captures::no_list(short(answer.body)));
                 };
                 let mut at = 0;
                 places::items(whole, |item| {
@@ -175,7 +176,7 @@ impl Source {
                         goes_on = more(text.as_deref().unwrap_or(value.get().as_bytes()));
                     }
                 });
-                read.map_err(|_| format!("the body is not JSON: {}", short(answer.body)))?;
+                read.map_err(|_| captures::no_json(short(answer.body)))?;
             }
             Source::Css(css) => css.find(documents.html()?, more)?,
             Source::XPath(xpath) => xpath.find(documents.tree()?, more)?,
@@ -189,19 +190,21 @@ impl Source {
     }
 
     /// What was there instead of what was looked for.
-    pub fn instead(&self, answer: &Answer<'_>) -> String {
+    pub fn instead(&self, answer: &Answer<'_>) -> Cause {
         match self {
-            Source::Header(_) => header::told("the response has", "the response has no header", answer.head),
+            Source::Header(_) => header::told(captures::has_headers, captures::has_no_header(), answer.head),
             Source::Cookie(_) => {
                 let names: Vec<&[u8]> = cookies(answer.head).map(|(name, _)| name).collect();
-                let listed = short(&names.join(&b", "[..]));
-                if names.is_empty() { "no cookie was set".into() } else { format!("the response set {listed}") }
+                match names.is_empty() {
+                    true => captures::has_no_cookie().into(),
+                    false => captures::has_cookies(short(&names.join(&b", "[..]))),
+                }
             }
-            Source::Trailer(_) => header::told("the trailers are", "there are no trailers", answer.trailers),
-            Source::Column(_) | Source::Rows => answer.rows.map_or_else(|| "there are no rows".into(), Rows::told),
-            _ if answer.nothing => "the reply is nil".into(),
-            _ if answer.body.is_empty() => "the body is empty".into(),
-            _ => format!("the body is {}", short(answer.body)),
+            Source::Trailer(_) => header::told(checks::trailers, checks::no_trailers(), answer.trailers),
+            Source::Column(_) | Source::Rows => answer.rows.map_or_else(|| captures::no_rows().into(), Rows::told),
+            _ if answer.nothing => captures::nil().into(),
+            _ if answer.body.is_empty() => captures::empty().into(),
+            _ => captures::body(short(answer.body)),
         }
     }
 }

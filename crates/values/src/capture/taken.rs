@@ -1,5 +1,6 @@
 //! What is taken out of a response, and what becomes of it.
 
+use cause::Cause;
 use wire::{Asked, Complaint, Memory};
 
 use super::CAPTURE;
@@ -18,13 +19,13 @@ impl Taken {
     /// What these take out of a response, too.
     ///
     /// # Errors
-    /// What could not be found, in a sentence.
+    /// What could not be found.
     pub fn add<'a>(
         &mut self,
         captures: impl Iterator<Item = &'a (u16, Capture)>,
         answer: &Answer<'_>,
         random: u64,
-    ) -> Result<(), String> {
+    ) -> Result<(), Cause> {
         for (variable, capture) in captures {
             self.0.push((*variable, capture.take(answer, random)?));
         }
@@ -56,8 +57,8 @@ pub fn wished(asked: &Asked, (whose, known): (&str, &[&str])) -> Result<Vec<(u16
 /// Takes all of it out of a response.
 ///
 /// # Errors
-/// What could not be found, in a sentence.
-pub fn take_all(captures: &[(u16, Capture)], answer: &Answer<'_>, random: u64) -> Result<Taken, String> {
+/// What could not be found.
+pub fn take_all(captures: &[(u16, Capture)], answer: &Answer<'_>, random: u64) -> Result<Taken, Cause> {
     let mut taken = Taken::default();
     taken.add(captures.iter(), answer, random)?;
     Ok(taken)

@@ -3,6 +3,7 @@
 //! Prefixes are those of the document, and a name without one is meant as the document writes it, whatever its default namespace:
 //! who writes `//item` for a feed wants its items.
 
+use cause::{Cause, captures};
 use scraper::{Html, Node};
 use uppsala::{Attribute, Document, NodeId, NodeKind, Parser, QName, XPathEvaluator, XPathValue};
 
@@ -44,16 +45,16 @@ impl XPath {
     ///
     /// # Errors
     /// It cannot be worked out.
-    pub fn find(&self, tree: &Document<'_>, more: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), String> {
+    pub fn find(&self, tree: &Document<'_>, more: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), Cause> {
         let mut evaluator = XPathEvaluator::new().with_max_node_visits(MOST_VISITS);
         for id in tree.descendants(tree.root()) {
             for (prefix, uri) in tree.element(id).iter().flat_map(|element| &element.namespace_declarations) {
                 evaluator.add_namespace(prefix.as_ref(), uri.as_ref());
             }
         }
-        let found = evaluator.evaluate(tree, tree.root(), &self.meant).map_err(|error| {
-            format!("xpath {} cannot be evaluated ({})", short(self.written.as_bytes()), said(&error))
-        })?;
+        let found = evaluator
+            .evaluate(tree, tree.root(), &self.meant)
+            .map_err(|error| captures::no_xpath(short(self.written.as_bytes()), said(&error)))?;
         let XPathValue::NodeSet(nodes) = found else {
             more(found.to_string_value(tree).as_bytes());
             return Ok(());
@@ -109,7 +110,7 @@ fn said(error: &uppsala::XmlError) -> String {
 ///
 /// # Errors
 /// It is none, or more than can be looked into.
-pub(super) fn read(text: &str) -> Result<Document<'_>, String> {
+pub(super) fn read(text: &str) -> Result<Document<'_>, Cause> {
     if memchr::memchr_iter(b'<', text.as_bytes()).count() > MOST_NODES {
         return Err(too_many());
     }
@@ -117,7 +118,7 @@ pub(super) fn read(text: &str) -> Result<Document<'_>, String> {
         return Err(too_many());
     }
     let parser = Parser::new().with_forbid_entities(true);
-    let mut tree = parser.parse(text).map_err(|error| format!("the body is not XML: {}", said(&error)))?;
+    let mut tree = parser.parse(text).map_err(|error| captures::no_xml(said(&error)))?;
     for id in tree.descendants(tree.root()) {
         // As it is written.
         if let Some(element) = tree.element_mut(id).filter(|element| element.name.prefix.is_none()) {
@@ -137,7 +138,7 @@ fn attributes(text: &str) -> usize {
 ///
 /// # Errors
 /// It is deeper than can be looked into.
-pub(super) fn of_html(html: &Html) -> Result<Document<'static>, String> {
+pub(super) fn of_html(html: &Html) -> Result<Document<'static>, Cause> {
     let mut tree = Document::new();
     let root = tree.root();
     // What stands in what is to be put, from the last to the first.

@@ -5,6 +5,8 @@
 use std::io::Read;
 use std::ops::Deref;
 
+use cause::{Cause, checks};
+
 use crate::kept::{Budget, Kept, NO_ROOM};
 
 /// The most bytes a body may have once decoded.
@@ -107,16 +109,13 @@ pub enum Undecoded {
 }
 
 impl Undecoded {
-    /// In a sentence about a body of so many bytes.
-    pub fn why(self, size: usize) -> String {
+    /// What there is to say of it about a body of so many bytes.
+    pub fn why(self, size: usize) -> Cause {
         let bytes = measure::format_bytes(size as u64);
         match self {
-            Undecoded::Broken => format!("the body ({bytes}) cannot be decoded by its Content-Encoding"),
-            Undecoded::TooLong => {
-                let most = measure::format_bytes(DECODED_BOUND);
-                format!("the body ({bytes}) is longer than {most} when decoded, the limit for checks")
-            }
-            Undecoded::NoRoom => format!("the body ({bytes}) was not decoded: {NO_ROOM}"),
+            Undecoded::Broken => checks::undecodable(bytes),
+            Undecoded::TooLong => checks::decoded_too_long(bytes, measure::format_bytes(DECODED_BOUND)),
+            Undecoded::NoRoom => checks::undecoded(bytes, NO_ROOM),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use cause::{Cause, checks};
+
 use crate::capture::source::short;
 use crate::kept::{Budget, Kept, NO_ROOM};
 
@@ -37,15 +39,27 @@ impl Header {
         values(head, &self.name).any(|found| self.value.as_ref().is_none_or(|parts| fits(found, parts)))
     }
 
-    /// What these lines, a `what` each, have instead.
+    /// What headers have instead.
     #[cold]
-    pub fn why(&self, what: &str, head: &[u8]) -> String {
-        let found = values(head, &self.name).next();
-        let instead = match found {
-            Some(value) => format!("found {}: {}", self.name, short(value)),
-            None => told(&format!("the {what}s are"), &format!("there are no {what}s"), head),
-        };
-        format!("expected the {what} {self}, {instead}")
+    pub fn why(&self, head: &[u8]) -> Cause {
+        match self.found(head) {
+            Some(found) => checks::header_differs(self.to_string(), found),
+            None => checks::no_header(self.to_string(), told(checks::headers, checks::no_headers(), head)),
+        }
+    }
+
+    /// What trailers have instead.
+    #[cold]
+    pub fn why_behind(&self, trailers: &[u8]) -> Cause {
+        match self.found(trailers) {
+            Some(found) => checks::trailer_differs(self.to_string(), found),
+            None => checks::no_trailer(self.to_string(), told(checks::trailers, checks::no_trailers(), trailers)),
+        }
+    }
+
+    fn found(&self, head: &[u8]) -> Option<String> {
+        let value = values(head, &self.name).next()?;
+        Some(format!("{}: {}", self.name, short(value)))
     }
 }
 
@@ -87,16 +101,16 @@ impl Lines {
     ///
     /// # Errors
     /// There was no room for them.
-    pub fn text(&self) -> Result<&[u8], String> {
-        if self.crowded { Err(format!("the headers were not checked: {NO_ROOM}")) } else { Ok(&self.text) }
+    pub fn text(&self) -> Result<&[u8], Cause> {
+        if self.crowded { Err(checks::headers_unchecked(NO_ROOM)) } else { Ok(&self.text) }
     }
 }
 
-/// What lines there are, in a sentence that begins in this way, or that there are none.
-pub fn told(there: &str, none: &str, head: &[u8]) -> String {
+/// What lines there are, which `there` says, or that there are none.
+pub fn told(there: fn(String) -> Cause, none: cause::Plain, head: &[u8]) -> Cause {
     let names = head.split(|&b| b == b'\n').skip(1).filter_map(|line| line.split(|&b| b == b':').next());
     let names: Vec<&[u8]> = names.map(<[u8]>::trim_ascii).filter(|name| !name.is_empty()).collect();
-    if names.is_empty() { none.to_owned() } else { format!("{there} {}", short(&names.join(&b", "[..]))) }
+    if names.is_empty() { none.into() } else { there(short(&names.join(&b", "[..]))) }
 }
 
 /// All values of a field in a head as HTTP/1 writes it.

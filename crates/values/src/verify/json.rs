@@ -9,6 +9,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use cause::{Cause, checks};
 use serde_json::value::RawValue;
 
 use super::filter::Filter;
@@ -183,7 +184,7 @@ impl Json {
     }
 
     /// What a body that does not keep the rule has in its place.
-    pub fn why(&self, body: &RawValue) -> String {
+    pub fn why(&self, body: &RawValue) -> Cause {
         let (mut shown, mut count) = (Vec::new(), 0);
         walk(body, &self.path, &mut |value| {
             count += 1;
@@ -193,10 +194,12 @@ impl Json {
         });
         let rule = super::plain(&self.rule);
         if count == 0 {
-            return format!("expected {rule}, found nothing at {}", super::plain(&self.place));
+            return checks::nothing_at(rule, super::plain(&self.place));
         }
-        let more = if count > NAMED { format!(" and {} more", count - NAMED) } else { String::new() };
-        format!("expected {rule}, found {}{more}", shown.join(", "))
+        match count.saturating_sub(NAMED) {
+            0 => checks::differs(rule, shown.join(", ")),
+            more => checks::differs(rule, checks::and_more(shown.join(", "), more)),
+        }
     }
 
     /// True where a body keeps the rule.

@@ -15,6 +15,7 @@ pub mod places;
 #[cfg(test)]
 mod tests;
 
+use cause::{Cause, Place, checks};
 use memchr::memmem::Finder;
 use wire::{Asked, Complaint, Failed, FaultKind, OptionSpec, Takes, Text};
 
@@ -125,13 +126,10 @@ enum Missed {
 }
 
 impl Missed {
-    fn why(self) -> String {
+    fn why(self) -> Cause {
         match self {
-            Missed::TooLong(most) => {
-                let bound = measure::format_bytes(most as u64);
-                format!("the body is longer than {bound}, the limit for checks")
-            }
-            Missed::NoRoom => format!("the body was not checked: {NO_ROOM}"),
+            Missed::TooLong(most) => checks::too_long(measure::format_bytes(most as u64)),
+            Missed::NoRoom => checks::unchecked(NO_ROOM),
         }
     }
 }
@@ -242,8 +240,8 @@ impl Seen {
     /// The whole body as it was before its coding.
     ///
     /// # Errors
-    /// Why there is none, in a sentence.
-    pub fn whole(&self, budget: &Budget) -> Result<Plain<'_>, String> {
+    /// Why there is none.
+    pub fn whole(&self, budget: &Budget) -> Result<Plain<'_>, Cause> {
         match self.missed {
             Some(missed) => Err(missed.why()),
             None => {
@@ -254,39 +252,47 @@ impl Seen {
     }
 
     /// What was expected of the body and what was found instead, where [`Seen::verdict`] says that it is wrong.
-    pub fn why(&self, expected: Option<&Expectations>, text: Option<&Finder<'static>>, budget: &Budget) -> String {
+    pub fn why(
+        &self,
+        expected: Option<&Expectations>,
+        text: Option<&Finder<'static>>,
+        budget: &Budget,
+    ) -> Option<Cause> {
         if let Some(missed) = self.missed {
-            return missed.why();
+            return Some(missed.why());
         }
         let body = self.body.as_deref().unwrap_or_default();
         let plain = match self.coding.decode(body, budget) {
             Ok(plain) => plain,
-            Err(undecoded) => return undecoded.why(body.len()),
+            Err(undecoded) => return Some(undecoded.why(body.len())),
         };
         let size = plain.len() as u64;
         if let Some(text) = text.filter(|text| text.find(&plain).is_none()) {
-            return lacks("body", text.needle(), &plain, size);
+            return Some(lacks(checks::body_lacks, text.needle(), &plain, size));
         }
-        let Some(read) = places::whole(&plain) else { return format!("expected JSON, found {}", found(&plain, size)) };
+        let Some(read) = places::whole(&plain) else { return Some(checks::no_json(found(&plain, size))) };
         let broken = expected.and_then(|e| e.json.iter().find(|rule| !rule.holds(read)));
-        broken.map(|rule| rule.why(read)).unwrap_or_default()
+        broken.map(|rule| rule.why(read))
     }
 }
 
-/// A text was expected in `what` (a body, an answer) and is not there: what begins it instead, and how long it is.
-pub fn lacks(what: &str, text: &[u8], beginning: &[u8], size: u64) -> String {
-    format!("expected {what} to contain {}, found {}", quoted(text, false), found(beginning, size))
+/// A text was expected and is not there, which `what` says (`checks::body_lacks`): what begins it instead, and how long it is.
+pub fn lacks(what: fn(String, Place) -> Cause, text: &[u8], beginning: &[u8], size: u64) -> Cause {
+    what(quoted(text, false), found(beginning, size))
 }
 
 /// As [`lacks`], of an answer that is not as an option wants it.
-pub fn unlike(what: &str, option: &str, beginning: &[u8], size: u64) -> String {
-    format!("expected {what} to match {option}, found {}", found(beginning, size))
+pub fn unlike(option: &str, beginning: &[u8], size: u64) -> Cause {
+    checks::no_match(option, found(beginning, size))
 }
 
-fn found(beginning: &[u8], size: u64) -> String {
+fn found(beginning: &[u8], size: u64) -> Place {
     match size {
-        0 => "nothing (0 B)".into(),
-        _ => format!("{} ({})", quoted(beginning, size > beginning.len() as u64), measure::format_bytes(size)),
+        0 => checks::nothing().into(),
+        _ => {
+            let quoted = quoted(beginning, size > beginning.len() as u64);
+            format!("{quoted} ({})", measure::format_bytes(size)).into()
+        }
     }
 }
 

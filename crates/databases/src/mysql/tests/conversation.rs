@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wire::{Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Out};
+use wire::{Dialogue, Done, Established, Event, ExchangeId, Fill, Out};
 
 use super::super::oracle::{CAPABILITIES, Cut, Outcome, dialogue, greeting, packet, played};
 
@@ -213,7 +213,7 @@ fn what_no_server_may_say_breaks_the_conversation() {
         let mut turns = opened(&[]);
         turns.push(bytes);
         let outcome = played(&dialogue, &turns, 0, Cut::Nowhere);
-        let Broken(what) = outcome.broken.unwrap();
+        let what = outcome.broken.unwrap().to_string();
         assert!(what.contains(said), "{what} instead of {said}");
     }
 }

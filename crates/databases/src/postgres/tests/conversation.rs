@@ -130,7 +130,7 @@ fn answers_cut_at_every_position() {
             let why = pieces.iter().find_map(|piece| session.receive(piece, &mut out, &mut done).err());
             let told = told(&done, &dialogue).join(", ");
             let told = if told.contains("broken_protocol") { "7 broken_protocol".to_owned() } else { told };
-            assert_eq!((told.as_str(), why.map(|Broken(why)| why)), (*expected, *broken), "{pieces:?}");
+            assert_eq!((told.as_str(), why.map(|why| &*why.to_string().leak())), (*expected, *broken), "{pieces:?}");
             assert_eq!(String::from_utf8_lossy(out.bytes()), *said);
             assert_eq!(session.room() == 1, broken.is_none() && !expected.contains("57P01"));
         }
@@ -163,7 +163,7 @@ fn messages_of_impossible_sizes_break_the_conversation() {
         let mut session = entered(&dialogue);
         submit(&dialogue, &mut session, &Fill::default());
         let broken = session.receive(bytes, &mut Out::default(), &mut Done::default());
-        assert_eq!(broken, Err(Broken(why)));
+        assert_eq!(broken.map_err(|broken| broken.to_string()), Err(why.to_string()));
     }
 }
 

@@ -48,7 +48,10 @@ fn scram_begins_with_our_nonce_and_needs_the_right_mechanism() {
     let expected = message(b'p', &[b"SCRAM-SHA-256\0\0\0\0", &[first.len() as u8][..], first].concat());
     assert_eq!((sent, outcome), (expected, Ok(())));
     let (_, outcome, _) = logged_in(&dialogue, &authentication(10, b"SCRAM-SHA-256-PLUS\0\0"));
-    assert_eq!(outcome, Err(Broken("the server offers no supported password authentication")));
+    assert_eq!(
+        outcome.map_err(|broken| broken.to_string()),
+        Err("the server offers no supported password authentication".to_string())
+    );
 }
 
 #[test]
@@ -57,7 +60,10 @@ fn a_server_that_goes_on_asking_is_answered_once() {
     for (asked, said) in [(authentication(3, b""), message(b'p', b"pw\0")), (authentication(5, &[1, 2, 3, 4]), vec![])]
     {
         let (sent, outcome, session) = logged_in(&dialogue, &asked.repeat(1000));
-        assert_eq!(outcome, Err(Broken("the server keeps asking for the password")));
+        assert_eq!(
+            outcome.map_err(|broken| broken.to_string()),
+            Err("the server keeps asking for the password".to_string())
+        );
         assert!(said.is_empty() || sent == said, "{} bytes", sent.len());
         assert!(sent.len() < 64 && !session.opening());
     }
@@ -88,12 +94,16 @@ fn a_refusal_says_why() {
         ),
     ] {
         let (_, outcome, session) = logged_in(&dialogue, &server);
-        assert_eq!((outcome, session.refusal()), (Err(Broken(why)), kind));
+        let outcome = outcome.map_err(|broken| broken.to_string());
+        assert_eq!((outcome, session.refusal()), (Err(why.to_string()), kind));
         assert!(!session.opening() && session.room() == 0);
     }
     let nameless = prepared("postgres://me@h/db", &[]).unwrap();
     let (_, outcome, session) = logged_in(&nameless, &authentication(3, b""));
-    assert_eq!(outcome, Err(Broken("the server requires a password; write postgres://user:password@host")));
+    assert_eq!(
+        outcome.map_err(|broken| broken.to_string()),
+        Err("the server requires a password; write postgres://user:password@host".to_string())
+    );
     assert_eq!((session.refusal(), session.refusal_code()), (FaultKind::WrongStatus, 0), "it said no code");
 }
 
@@ -115,6 +125,9 @@ fn tls_begins_behind_one_byte() {
         (b"E", "the response to SSLRequest is neither S nor N"),
     ] {
         let (mut session, _) = begun(&dialogue);
-        assert_eq!(session.receive(answer, &mut out, &mut done), Err(Broken(why)));
+        assert_eq!(
+            session.receive(answer, &mut out, &mut done).map_err(|broken| broken.to_string()),
+            Err(why.to_string())
+        );
     }
 }

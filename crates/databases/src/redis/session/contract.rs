@@ -98,7 +98,7 @@ impl Session for RedisSession {
     }
 }
 
-const FULL: Broken = Broken("the server refuses connections: maxclients is reached");
+const FULL: Broken = Broken(cause::redis::full());
 
 impl RedisSession {
     /// An error before any answer: a server that takes no connection says so whatever it is asked, and closes.
@@ -108,7 +108,7 @@ impl RedisSession {
         let rare = self.rare();
         let why = match &rare.error[..] {
             text if text.starts_with(b"ERR max number of clients") => FULL,
-            text if text.starts_with(b"DENIED ") => Broken(words::meaning(code)),
+            text if text.starts_with(b"DENIED ") => words::meaning(code).map_or(FULL, Broken),
             _ => return Ok(()),
         };
         rare.kept = [b"-", &rare.error[..], b"\r\n"].concat();

@@ -1,8 +1,8 @@
 //! Looking into replies: what they must hold, and what is taken out of them.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use cause::Cause;
 use wire::{Done, Ended, Event, ExchangeId, FaultKind, Lesson};
 
 use super::super::options::Checks;
@@ -15,9 +15,9 @@ use values::verify;
 const WHOLE_BOUND: usize = 16 << 20;
 
 /// What is taken out of the replies of an exchange that came.
-fn taken(checks: &Checks, whole: &[u8], (lost, of): (bool, Pending)) -> Result<Lesson, String> {
+fn taken(checks: &Checks, whole: &[u8], (lost, of): (bool, Pending)) -> Result<Lesson, Cause> {
     if lost {
-        return Err("the reply is too large to check: more than 16 MiB, or too much for all held at a time".into());
+        return Err(cause::redis::too_large().into());
     }
     let said = reply::said(whole, of.of)?;
     if checks.answers {
@@ -43,13 +43,15 @@ impl RedisSession {
             ((checks.expect.is_some() && !found).then_some(FaultKind::WrongBody), kept)
         };
         let mut why = match (fault.filter(|kind| done.wants_example(*kind)), &checks.expect) {
-            (Some(FaultKind::WrongBody), Some(text)) => verify::lacks("reply", text.needle(), &excerpt, payload).into(),
-            _ => Cow::Borrowed(""),
+            (Some(FaultKind::WrongBody), Some(text)) => {
+                Some(verify::lacks(cause::checks::reply_lacks, text.needle(), &excerpt, payload))
+            }
+            _ => None,
         };
         if fault.is_none() && checks.keep() {
             match taken(checks, &whole, (lost, ended)) {
                 Ok(taken) => done.push(Event::Learnt(id, taken)),
-                Err(missing) => (fault, why) = (Some(FaultKind::WrongBody), missing.into()),
+                Err(missing) => (fault, why) = (Some(FaultKind::WrongBody), Some(missing)),
             }
         }
         let excerpt = fault.filter(|kind| done.wants_example(*kind)).map(|_| excerpt.into_boxed_slice());

@@ -10,8 +10,7 @@ mod urls;
 use std::sync::Arc;
 
 use wire::{
-    Asked, AskedUrl, Broken, Complaint, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Out, Protocol,
-    Session,
+    Asked, AskedUrl, Complaint, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Out, Protocol, Session,
 };
 
 use super::Redis;
@@ -76,5 +75,5 @@ fn play(dialogue: &Arc<dyn Dialogue>, requests: u32, pieces: &[&[u8]]) -> (Vec<S
     let (mut out, mut done) = (Out::default(), Done::default());
     assert!((0..requests).all(|id| submit(dialogue, &mut session, id)));
     let broken = pieces.iter().find_map(|piece| session.receive(piece, &mut out, &mut done).err());
-    (told(&done, dialogue), broken.map(|Broken(why)| why))
+    (told(&done, dialogue), broken.map(|broken| &*broken.to_string().leak()))
 }

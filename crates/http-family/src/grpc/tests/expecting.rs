@@ -21,7 +21,11 @@ fn judged_by(url: &str, options: &[(&str, &str)], heard: &[u8]) -> Vec<String> {
         talk.hear(&heard[..cut]).unwrap();
         talk.hear(&heard[cut..]).unwrap();
         let ended = talk.done.events.drain(..).filter_map(|event| match event {
-            Event::Ended(e) => Some(format!("{} {}", e.fault.map_or("ok", |kind| kind.name()), e.why)),
+            Event::Ended(e) => Some(format!(
+                "{} {}",
+                e.fault.map_or("ok", |kind| kind.name()),
+                e.why.map(|why| why.to_string()).unwrap_or_default()
+            )),
             _ => None,
         });
         let said: Vec<String> = ended.collect();
@@ -169,7 +173,9 @@ fn a_response_too_large_to_be_looked_into_says_so() {
     }
     talk.hear(&trailers(1, "0")).unwrap();
     let ended = talk.done.events.drain(..).find_map(|event| match event {
-        Event::Ended(e) => Some((e.fault.map(|kind| kind.name()), e.why)),
+        Event::Ended(e) => {
+            Some((e.fault.map(|kind| kind.name()), e.why.map(|why| why.to_string()).unwrap_or_default()))
+        }
         _ => None,
     });
     let (fault, why) = ended.unwrap();
@@ -230,7 +236,7 @@ fn taken(captures: &[&str], heard: &[u8]) -> Result<Vec<String>, String> {
                 let lesson = lesson.downcast::<values::capture::Taken>().expect("values");
                 values = lesson.0.iter().map(|(_, value)| String::from_utf8_lossy(value).into_owned()).collect();
             }
-            Event::Ended(ended) => why = ended.fault.map(|_| ended.why.into_owned()),
+            Event::Ended(ended) => why = ended.fault.map(|_| ended.why.map(|why| why.to_string()).unwrap_or_default()),
             _ => {}
         }
     }

@@ -48,7 +48,11 @@ fn hear(talk: &mut Talk, bytes: &[u8]) -> Vec<String> {
             None => format!("ends {} {}", ended.code, ended.payload),
             Some(kind) => {
                 let excerpt = ended.excerpt.unwrap_or_default();
-                format!("{kind:?} {}{}", ended.why, String::from_utf8_lossy(&excerpt))
+                format!(
+                    "{kind:?} {}{}",
+                    ended.why.map(|why| why.to_string()).unwrap_or_default(),
+                    String::from_utf8_lossy(&excerpt)
+                )
             }
         }),
         Event::Learnt(_, lesson) => {

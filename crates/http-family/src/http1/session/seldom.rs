@@ -7,7 +7,7 @@ use wire::{Broken, Done, Event};
 use super::super::body::Part;
 use super::{Http1Session, State};
 
-const UNASKED: Broken = Broken("unsolicited bytes");
+const UNASKED: Broken = Broken(cause::http1::unsolicited());
 
 impl Http1Session {
     /// The same where what comes behind the body is looked into.

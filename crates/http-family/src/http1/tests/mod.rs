@@ -14,8 +14,7 @@ mod withheld;
 use std::sync::Arc;
 
 use wire::{
-    Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out, Protocol,
-    Session,
+    Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out, Protocol, Session,
 };
 
 use super::{Http1, Request};
@@ -67,8 +66,8 @@ fn feed(
     let mut out = Out::default();
     let mut broken = None;
     for piece in pieces {
-        if let Err(Broken(why)) = session.receive(piece, &mut out, done) {
-            broken = Some(why);
+        if let Err(why) = session.receive(piece, &mut out, done) {
+            broken = Some(&*why.to_string().leak());
             break;
         }
     }

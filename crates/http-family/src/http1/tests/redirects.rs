@@ -148,6 +148,6 @@ fn a_location_that_leads_nowhere_breaks() {
         let mut session = dialogue.session(&Origin::default(), &Established::default());
         session.submit(ExchangeId(3), &dialogue.requests()[0].request, &Fill::default(), &mut out).expect("room");
         let broken = session.receive(answer(302, location).as_bytes(), &mut out, &mut done);
-        assert!(broken.is_err_and(|b| b.0 == "the Location of a redirect is not an HTTP URL"), "{location}");
+        assert!(broken.is_err_and(|b| b.to_string() == "the Location of a redirect is not an HTTP URL"), "{location}");
     }
 }

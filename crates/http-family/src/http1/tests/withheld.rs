@@ -46,7 +46,9 @@ impl Talk {
         let said = |event: &Event| match event {
             Event::FirstByte(_) => "first byte".to_owned(),
             Event::Declined(_) => "declined".to_owned(),
-            Event::Ended(e) => format!("{} {:?} {}", e.code, e.fault, e.why),
+            Event::Ended(e) => {
+                format!("{} {:?} {}", e.code, e.fault, e.why.as_ref().map(|why| why.to_string()).unwrap_or_default())
+            }
             other => format!("{other:?}"),
         };
         self.done.events.drain(..).map(|event| said(&event)).collect()

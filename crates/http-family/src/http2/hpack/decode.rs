@@ -4,6 +4,8 @@
 //! one means. Servers say the same in answer after answer, so the last blocks that changed nothing are remembered with
 //! a number the reader made of them, and need no reading the next time.
 
+use cause::Plain;
+
 use super::table::{OVERHEAD, Table};
 use super::{fixed, huffman};
 
@@ -18,7 +20,7 @@ const REMEMBERED: usize = 4;
 
 /// The block is no HPACK: the connection cannot go on (RFC 9113 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed(pub &'static str);
+pub struct Malformed(pub Plain);
 
 /// Name and value.
 pub type Field<'a> = (&'a [u8], &'a [u8]);
@@ -165,7 +167,7 @@ impl Fields<'_> {
             if first & 0xe0 == 0x20 {
                 let size = self.integer(5)?;
                 if !self.sizes || size > TABLE_BOUND {
-                    return Err(Malformed("a header block changes the table size where it must not"));
+                    return Err(Malformed(cause::http2::table_size()));
                 }
                 self.decoder.table.resize(size);
                 continue;
@@ -247,11 +249,11 @@ impl Fields<'_> {
                 return Ok(value);
             }
         }
-        Err(Malformed("a header block has an integer out of range"))
+        Err(Malformed(cause::http2::integer()))
     }
 }
 
-const TOO_MUCH: Malformed = Malformed("endless headers: a header list is larger than 256 KiB");
-const NO_ENTRY: Malformed = Malformed("a header block refers to an entry not in its table");
-const NO_CODE: Malformed = Malformed("a header block has an invalid Huffman code");
-const CUT: Malformed = Malformed("a header block ends within a field");
+const TOO_MUCH: Malformed = Malformed(cause::http2::endless_list());
+const NO_ENTRY: Malformed = Malformed(cause::http2::no_entry());
+const NO_CODE: Malformed = Malformed(cause::http2::no_huffman());
+const CUT: Malformed = Malformed(cause::http2::cut_field());

@@ -15,10 +15,10 @@ const ASKING_BOUND: usize = 16 << 20;
 /// Frames in a row that lead to nothing.
 const FLOOD_BOUND: u32 = 65_536;
 
-const WRONG_SIZE: Fault = Fault(code::FRAME_SIZE_ERROR, "a frame has a size that its type does not allow");
-const TOO_PADDED: Fault = Fault(code::PROTOCOL_ERROR, "a frame's padding is longer than the frame");
-const NO_STREAM: Fault = Fault(code::PROTOCOL_ERROR, "a frame on a stream that was never opened");
-const TOO_WIDE: Fault = Fault(code::FLOW_CONTROL_ERROR, "a window grew beyond 2^31-1");
+const WRONG_SIZE: Fault = Fault(code::FRAME_SIZE_ERROR, cause::http2::wrong_size());
+const TOO_PADDED: Fault = Fault(code::PROTOCOL_ERROR, cause::http2::too_padded());
+const NO_STREAM: Fault = Fault(code::PROTOCOL_ERROR, cause::http2::never_opened());
+const TOO_WIDE: Fault = Fault(code::FLOW_CONTROL_ERROR, cause::http2::too_wide());
 
 impl From<Malformed> for Fault {
     fn from(malformed: Malformed) -> Fault {
@@ -62,17 +62,17 @@ impl Http2Server {
         if !self.greeted {
             let seen = bytes.len().min(PREFACE.len());
             let good = bytes[..seen] == PREFACE[..seen];
-            return good.then_some(PREFACE.len()).ok_or(Fault(code::PROTOCOL_ERROR, "the preface is not HTTP/2's"));
+            return good.then_some(PREFACE.len()).ok_or(Fault(code::PROTOCOL_ERROR, cause::http2::no_preface()));
         }
         let Some(head) = bytes.first_chunk::<HEAD>() else { return Ok(HEAD) };
         let head = FrameHead::read(head);
         if head.length > PAYLOAD_BOUND {
-            return Err(Fault(code::FRAME_SIZE_ERROR, "a frame is larger than the allowed 16384 bytes"));
+            return Err(Fault(code::FRAME_SIZE_ERROR, cause::http2::too_long()));
         }
         if let Some((stream, _)) = self.assembling
             && (head.kind != frames::CONTINUATION || head.stream != stream)
         {
-            return Err(Fault(code::PROTOCOL_ERROR, "a header block is interrupted by another frame"));
+            return Err(Fault(code::PROTOCOL_ERROR, cause::http2::interrupted()));
         }
         Ok(HEAD + head.length)
     }
@@ -107,10 +107,10 @@ impl Http2Server {
     #[cold]
     fn continuation(&mut self, head: FrameHead, payload: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Fault> {
         let Some((stream, end)) = self.assembling else {
-            return Err(Fault(code::PROTOCOL_ERROR, "CONTINUATION without HEADERS before it"));
+            return Err(Fault(code::PROTOCOL_ERROR, cause::http2::lone_continuation()));
         };
         if self.block.len() + payload.len() > LIST_BOUND {
-            return Err(Fault(code::ENHANCE_YOUR_CALM, "endless headers: a header block is larger than 256 KiB"));
+            return Err(Fault(code::ENHANCE_YOUR_CALM, cause::http2::endless_headers()));
         }
         self.count_idle()?;
         self.block.extend_from_slice(payload);
@@ -132,7 +132,7 @@ impl Http2Server {
             fields.finish()?;
             return match self.streams.get(id) {
                 Some(stream) if end && stream.own.open => self.whole(id, hear),
-                Some(_) => Err(Fault(code::PROTOCOL_ERROR, "a trailer that does not end its stream")),
+                Some(_) => Err(Fault(code::PROTOCOL_ERROR, cause::http2::open_trailer())),
                 None => self.count_idle(),
             };
         }
@@ -190,7 +190,7 @@ impl Http2Server {
         let end = head.has(frames::END_STREAM);
         let Some(stream) = self.streams.get(id) else { return self.count_idle() };
         if !stream.own.open {
-            return Err(Fault(code::STREAM_CLOSED, "a frame on a closed stream"));
+            return Err(Fault(code::STREAM_CLOSED, cause::http2::closed_stream()));
         }
         stream.received += payload.len() as u32;
         if stream.received > WINDOW / 2 && !end {
@@ -249,13 +249,13 @@ impl Http2Server {
     fn keep(&mut self, bytes: usize) -> Result<(), Fault> {
         self.asking += bytes;
         let few = self.asking <= ASKING_BOUND;
-        few.then_some(()).ok_or(Fault(code::ENHANCE_YOUR_CALM, "requests that are not whole hold more than 16 MiB"))
+        few.then_some(()).ok_or(Fault(code::ENHANCE_YOUR_CALM, cause::http2::no_room_for_requests()))
     }
 
     fn count_idle(&mut self) -> Result<(), Fault> {
         self.idle_frames += 1;
         if self.idle_frames > FLOOD_BOUND {
-            return Err(Fault(code::ENHANCE_YOUR_CALM, "a flood of useless frames"));
+            return Err(Fault(code::ENHANCE_YOUR_CALM, cause::http2::flood()));
         }
         Ok(())
     }
@@ -267,7 +267,7 @@ impl Http2Server {
         let of_connection = matches!(head.kind, frames::SETTINGS | frames::PING | frames::GOAWAY);
         let of_stream = matches!(head.kind, frames::RST_STREAM | frames::PRIORITY);
         if (of_connection && id != 0) || (of_stream && id == 0) {
-            return Err(Fault(code::PROTOCOL_ERROR, "a frame is on a stream where it must not be"));
+            return Err(Fault(code::PROTOCOL_ERROR, cause::http2::misplaced()));
         }
         match head.kind {
             frames::SETTINGS => self.settings(head, payload),
@@ -288,7 +288,7 @@ impl Http2Server {
                 Ok(())
             }
             frames::PRIORITY if payload.len() != 5 => Err(WRONG_SIZE),
-            frames::PUSH_PROMISE => Err(Fault(code::PROTOCOL_ERROR, "a client does not push")),
+            frames::PUSH_PROMISE => Err(Fault(code::PROTOCOL_ERROR, cause::http2::client_pushes())),
             frames::WINDOW_UPDATE => self.window_update(id, payload),
             _ => Ok(()),
         }
@@ -321,7 +321,7 @@ impl Http2Server {
     fn window_update(&mut self, id: u32, payload: &[u8]) -> Result<(), Fault> {
         let increment = u32::from_be_bytes(*payload.as_array::<4>().ok_or(WRONG_SIZE)?) & 0x7fff_ffff;
         if increment == 0 {
-            return Err(Fault(code::PROTOCOL_ERROR, "WINDOW_UPDATE of zero"));
+            return Err(Fault(code::PROTOCOL_ERROR, cause::http2::empty_window_update()));
         }
         if id == 0 {
             self.sending.widen(increment).ok_or(TOO_WIDE)?;
@@ -353,7 +353,7 @@ impl Http2Server {
     }
 }
 
-const OUT_OF_RANGE: Fault = Fault(code::PROTOCOL_ERROR, "a setting is out of its range");
+const OUT_OF_RANGE: Fault = Fault(code::PROTOCOL_ERROR, cause::http2::setting());
 
 /// The head of a request as text; None where it is malformed (8.3.1).
 fn text(fields: &mut Fields<'_>) -> Result<Option<Text>, Malformed> {

@@ -11,6 +11,7 @@ mod hearing;
 #[cfg(test)]
 mod tests;
 
+use cause::Plain;
 use wire::{Ask, Broken, Out, Reply, ServerSession, Shape};
 
 use super::frames::{self, setting};
@@ -26,7 +27,7 @@ const WINDOW: u32 = 1 << 24;
 
 /// Why the connection cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Fault(u32, &'static str);
+struct Fault(u32, Plain);
 
 /// A request on its way, or its answer.
 #[derive(Debug, Default)]

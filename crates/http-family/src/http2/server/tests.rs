@@ -18,7 +18,7 @@ fn hear(server: &mut Http2Server, bytes: &[u8]) -> (Heard, Option<&'static str>)
         assert!(head.starts_with(&format!("{} {} HTTP/2\r\n", ask.method, ask.path)), "{head}");
         heard.push((ask.id, ask.method.to_owned(), head, ask.body_bytes, ask.body.to_vec()));
     });
-    (heard, broken.err().map(|broken| broken.0))
+    (heard, broken.err().map(|broken| &*broken.to_string().leak()))
 }
 
 /// A client and a server, bytes handed over in pieces; every request is answered in reverse order.

@@ -180,6 +180,7 @@ fn what_was_wrong_is_said() {
         let mut talk = Talk::after(&[], 1);
         talk.hear(&[settings(&[]), bytes].concat());
         let Some(Event::Ended(ended)) = talk.done.events.pop() else { panic!("{sentence}: no end") };
-        assert!(ended.fault.is_some() && ended.why.contains(sentence), "{sentence}: {}", ended.why);
+        let why = ended.why.map(|why| why.to_string()).unwrap_or_default();
+        assert!(ended.fault.is_some() && why.contains(sentence), "{sentence}: {why}");
     }
 }

@@ -71,7 +71,8 @@ impl Talk {
 
     pub fn hear(&mut self, bytes: &[u8]) {
         if self.broken.is_none() {
-            self.broken = self.session.receive(bytes, &mut self.out, &mut self.done).err().map(|b| b.0);
+            self.broken =
+                self.session.receive(bytes, &mut self.out, &mut self.done).err().map(|b| &*b.to_string().leak());
         }
     }
 

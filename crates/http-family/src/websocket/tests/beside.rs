@@ -75,7 +75,8 @@ fn a_server_that_closes_instead_says_why() {
     let (mut session, _) = accepted(&dialogue);
     let heard = feed(&mut session, &[&frame(0x88, b"\x11\x2bForbidden")]);
     assert_eq!((heard.broken, heard.opening, heard.room), (None, false, false));
-    assert_eq!(session.farewell(), "the server closed with 4395 (private): Forbidden");
+    let said = session.farewell().expect("words").to_string();
+    assert_eq!(said, "the server closed with 4395 (private): Forbidden");
 }
 
 #[test]

@@ -12,7 +12,7 @@ mod steps;
 
 use std::sync::Arc;
 
-use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Protocol, Session};
+use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Protocol, Session};
 
 use super::upgrade::{accept, key};
 use super::{Message, WebSocket};
@@ -85,8 +85,8 @@ fn feed(session: &mut Box<dyn Session>, pieces: &[&[u8]]) -> Heard {
     let (mut out, mut done) = (Out::default(), Done::default());
     let mut broken = None;
     for piece in pieces {
-        if let Err(Broken(why)) = session.receive(piece, &mut out, &mut done) {
-            broken = Some(why);
+        if let Err(why) = session.receive(piece, &mut out, &mut done) {
+            broken = Some(&*why.to_string().leak());
             break;
         }
     }

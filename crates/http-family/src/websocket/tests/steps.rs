@@ -48,7 +48,9 @@ fn hear(session: &mut Box<dyn Session>, bytes: &[u8]) -> Vec<String> {
     let word = |event: Event| match event {
         Event::Ended(ended) => match ended.fault {
             None => format!("{} ends with {}", ended.id.0, ended.payload),
-            Some(kind) => format!("{} fails: {kind:?} {}", ended.id.0, ended.why),
+            Some(kind) => {
+                format!("{} fails: {kind:?} {}", ended.id.0, ended.why.map(|why| why.to_string()).unwrap_or_default())
+            }
         },
         Event::Learnt(id, lesson) => {
             let Taken(values) = *lesson.downcast::<Taken>().expect("values");

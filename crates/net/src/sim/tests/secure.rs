@@ -40,7 +40,7 @@ fn follow<P: Peer>(sim: &mut Sim<P>, conn: ConnId, channel: &mut dyn SecureChann
                     Ok(Fed::Established) => seen.established = Some(sim.now()),
                     Ok(Fed::Ended) => seen.ended = true,
                     Ok(Fed::More) => {}
-                    Err(why) => seen.failed = Some(why),
+                    Err(why) => seen.failed = Some(why.to_string()),
                 },
                 Some(Arrival::Closed(..)) => seen.closed = true,
                 Some(_) => {}
@@ -135,7 +135,7 @@ fn each_failure_shows_as_it_would_in_life() {
 
     let security = fails(FakeFailure::BadName);
     assert!(security.client(&origin(), &[]).is_ok());
-    assert!(security.client(&origin(), &[]).err().unwrap().contains("not a valid server name"));
+    assert!(security.client(&origin(), &[]).err().unwrap().to_string().contains("not a valid server name"));
 }
 
 #[test]

@@ -25,7 +25,7 @@ impl ServerSession for Lines {
             let line: Vec<u8> = self.partial.drain(..=end).collect();
             let path = str::from_utf8(&line[..end]).unwrap();
             if path == "?" {
-                return Err(Broken("a question mark"));
+                return Err(Broken(cause::http1::unsolicited()));
             }
             self.over |= path == "bye";
             self.next += 1;

@@ -77,7 +77,7 @@ fn failures(summary: &Summary, lang: Lang) -> Vec<Value> {
     let failures = summary.totals.failures.iter();
     failures
         .map(|failure| {
-            let detail = summary.example(failure).map(|example| reason(&example.detail, lang).into_owned());
+            let detail = summary.example(failure).map(|example| reason(&example.detail, example.cause.as_ref(), lang).into_owned());
             json!({ "sort": accounts::sort_of(failure, lang), "advice": accounts::advice(failure, lang), "detail": detail })
         })
         .collect()

@@ -117,7 +117,8 @@ pub(crate) fn sort_of(f: &Failure, lang: Lang) -> String {
 fn example(page: &mut Page, example: &Example, indent: usize) {
     let indent = " ".repeat(indent + 2);
     if !example.detail.is_empty() {
-        page.inner(&format!("{indent}{}", one_line(&reason(&example.detail, page.lang), SENTENCE)));
+        let why = reason(&example.detail, example.cause.as_ref(), page.lang);
+        page.inner(&format!("{indent}{}", one_line(&why, SENTENCE)));
     }
     // Where the peer said why, that is the reason.
     let unexplained = example.detail.is_empty() || example.errno.is_some();
@@ -167,7 +168,7 @@ fn by_why(losses: &[Loss], text: Text, lang: Lang) -> Vec<String> {
     let line = |loss: &Loss| {
         // Those that were lost had stood: all of them the same phase.
         let phase = (!loss.is_in(Phase::Hold)).then(|| judgement::word(&loss.phase, lang));
-        let detail = reason(&loss.detail, lang);
+        let detail = reason(&loss.detail, loss.cause.as_ref(), lang);
         let parts = [Some(judgement::word(&loss.kind, lang)), phase, loss.errno.as_deref(), Some(&*detail)];
         let why = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
         lang.fill(text, &[("n", &show::count(loss.count)), ("why", &one_line(&why, SENTENCE))])

@@ -62,7 +62,7 @@ pub(crate) fn first_answer(probe: &FirstAnswer, lang: Lang) -> String {
     let through = probe.through.as_ref().map(|proxy| lang.fill(say::OF_PROXY, &[("proxy", proxy)]));
     let address = format!("{}{}", probe.address, through.unwrap_or_default());
     match &probe.failure {
-        Some(failure) => lang.fill(say::PROBE_FAILED, &[("failure", &reason(failure, lang))]),
+        Some(failure) => lang.fill(say::PROBE_FAILED, &[("failure", &reason(failure, probe.cause.as_ref(), lang))]),
         None => lang.fill(
             if probe.status.is_empty() { say::PROBE_WITHOUT_STATUS } else { say::PROBE },
             &[

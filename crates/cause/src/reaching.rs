@@ -1,0 +1,49 @@
+//! Reaching somebody: names, addresses, connections, and what the system says of them.
+
+crate::sentences! { "reaching":
+    no_connection(who, why) = "{who} does not respond: {why}", "{who} 没有响应：{why}", before;
+    not_within(who, time) = "{who} did not respond within {time}", "{who} 在 {time} 内没有响应", before;
+    none_like_within(awaited, time) = "no message like {awaited} came within {time}", "没有收到符合 {awaited} 的消息（等待 {time}）", before;
+    none_like(awaited) = "no message like {awaited} came in time", "超时前没有收到符合 {awaited} 的消息", before;
+    run_timeout(who) =
+        "{who} did not respond in the time left by --run-timeout", "{who} 在 --run-timeout 剩余的时间内没有响应", before;
+    name_not_found(host, why) = "the name {host} was not found ({why})", "找不到主机名 {host}（{why}）", before;
+    name_without_address(host) = "the name {host} has no address", "主机名 {host} 没有地址", before;
+    no_address(host) = "{host} has no address", "{host} 没有地址", before;
+    public_address(host, address) =
+        "{host} ({address}) is a public address and was not confirmed; add --yes to allow it",
+        "{host}（{address}）是公网地址，未经确认；--yes 可允许", before;
+    refused(errno) = "Connection refused ({errno})", "连接被拒绝（{errno}）", before;
+    reset(errno) = "Connection reset by peer ({errno})", "连接被对方重置（{errno}）", before;
+    timed_out(errno) = "Connection timed out ({errno})", "连接超时（{errno}）", before;
+    no_route(errno) = "No route to host ({errno})", "没有到主机的路由（{errno}）", before;
+    no_network(errno) = "Network is unreachable ({errno})", "网络不可达（{errno}）", before;
+    broken_pipe(errno) = "Broken pipe ({errno})", "管道已断开（{errno}）", before;
+    no_file(errno) = "No such file or directory ({errno})", "文件不存在（{errno}）", before;
+    unknown_name = "Name or service not known", "域名不存在", before;
+    names_away = "Temporary failure in name resolution", "域名解析暂时失败", before;
+    no_thread(why, limit, own) =
+        "cannot start a thread: {why}; this user may have {limit} processes and threads, and brunt needs more than its \
+            {own}: raise the limit by 10 or more (ulimit -u), or use fewer workers (-w)",
+        "无法启动线程：{why}；该用户最多可有 {limit} 个进程和线程，而 brunt 需要的线程多于现有的 {own} 个：请将此上限提高 10 或更多（ulimit -u），或减少工作线程（-w）", before;
+    no_descriptors(limit, beside) =
+        "out of file descriptors: this process may have {limit} (ulimit -n), and brunt needs {beside} plus one per \
+            connection; raise the limit: ulimit -n 1024",
+        "描述符已用尽：该进程最多可有 {limit} 个（ulimit -n），brunt 需要 {beside} 个，另加每个连接一个；请提高此上限：ulimit -n 1024", before;
+    system(words, errno) = "{words} ({errno})", "{words}（{errno}）";
+    epoll(why) = "epoll: {why}", "epoll：{why}";
+}
+
+/// What the system says of an error, by its symbolic name: the words are those of its library.
+pub fn of_system(words: &str, errno: &str) -> crate::Cause {
+    match errno {
+        "ECONNREFUSED" => refused(errno),
+        "ECONNRESET" => reset(errno),
+        "ETIMEDOUT" => timed_out(errno),
+        "EHOSTUNREACH" => no_route(errno),
+        "ENETUNREACH" => no_network(errno),
+        "EPIPE" => broken_pipe(errno),
+        "ENOENT" => no_file(errno),
+        _ => system(words, errno),
+    }
+}

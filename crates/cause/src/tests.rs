@@ -1,0 +1,83 @@
+//! Every sentence, walked.
+
+use std::collections::HashSet;
+
+use super::*;
+
+#[test]
+fn every_sentence_has_its_places_in_both_languages() {
+    let mut keys = HashSet::new();
+    for sentence in all() {
+        assert!(keys.insert(sentence.key), "{} stands there twice", sentence.key);
+        let numbers: Vec<Place> = (0..sentence.places.len()).map(|n| Place::Words(format!("<{n}>"))).collect();
+        let cause = Cause::of(sentence, numbers);
+        let (en, zh) = (cause.en(), cause.zh().expect("Chinese"));
+        for n in 0..sentence.places.len() {
+            for text in [&en, &zh] {
+                assert_eq!(text.matches(&format!("<{n}>")).count(), 1, "{}: {text}", sentence.key);
+            }
+        }
+        assert!(!en.is_empty() && !zh.is_empty(), "{}", sentence.key);
+    }
+}
+
+#[test]
+fn records_hold_causes_as_they_are() {
+    for sentence in all().chain([&sentence::SAID]) {
+        let inner = Place::Cause(tls::expired("h"));
+        let cause = Cause::of(sentence, sentence.places.iter().map(|_| inner.clone()).collect());
+        let written = serde_json::to_string(&cause).expect("JSON");
+        assert_eq!(serde_json::from_str::<Cause>(&written).expect("a cause"), cause, "{written}");
+    }
+    let written =
+        serde_json::to_string(&reaching::no_connection("h:1", reaching::refused("ECONNREFUSED"))).expect("JSON");
+    assert_eq!(
+        written,
+        r#"{"is":"reaching.no_connection","of":["h:1",{"is":"reaching.refused","of":["ECONNREFUSED"]}]}"#
+    );
+}
+
+#[test]
+fn a_sentence_of_a_later_brunt_is_told_in_english() {
+    for text in [r#"{"is":"tls.evaporated","of":["h"]}"#, r#"{"is":"tls.expired"}"#] {
+        assert_eq!(serde_json::from_str::<Cause>(text).expect("a cause").zh(), None);
+    }
+}
+
+#[test]
+fn what_stands_in_places_is_masked_and_cut() {
+    let mut cause = reaching::no_connection("hunter-22:1", reaching::name_not_found("hunter-22", "why"));
+    cause.words_mut().into_iter().for_each(|words| *words = words.replace("hunter-22", "***"));
+    assert_eq!(cause.en(), "***:1 does not respond: the name *** was not found (why)");
+    assert_eq!(said("一二三").cut(4).en(), "一");
+}
+
+/// None hides behind another that fits as well.
+#[test]
+fn sentences_of_older_records_are_found_again() {
+    for sentence in all().filter(|sentence| sentence.before) {
+        let cause = Cause::of(sentence, sentence.places.iter().map(|_| Place::Words("x".into())).collect());
+        assert_eq!(Cause::before(&cause.en()), Some(cause), "{}", sentence.key);
+    }
+    for (en, zh) in [
+        (
+            "127.0.0.1:1 does not respond: Connection refused (ECONNREFUSED)",
+            "127.0.0.1:1 没有响应：连接被拒绝（ECONNREFUSED）",
+        ),
+        ("the name a.invalid was not found (Name or service not known).", "找不到主机名 a.invalid（域名不存在）"),
+        (
+            "the proxy http://p:1 (10.0.0.1:1) did not respond within 5.00 s",
+            "代理 http://p:1（10.0.0.1:1） 在 5.00 s 内没有响应",
+        ),
+        ("the response is broken: the response is not HTTP/1.x", "响应不符合协议：响应不是 HTTP/1.x"),
+        (
+            "expected body to contain \"a, found b\", found \"c\" (1 B)",
+            "预期正文包含 \"a，实际为 b\", found \"c\" (1 B)",
+        ),
+    ] {
+        assert_eq!(Cause::before(en).and_then(|cause| cause.zh()).as_deref(), Some(zh), "{en}");
+    }
+    for text in ["ERR unknown command 'X'", "", "x was refused"] {
+        assert_eq!(Cause::before(text), None, "{text}");
+    }
+}

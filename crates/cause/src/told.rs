@@ -1,0 +1,252 @@
+//! A sentence that is said: of what, and how it reads in each language.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::Sentence;
+use crate::sentence::UNKNOWN;
+
+/// Why something failed: a sentence and what stands in its places.
+#[derive(Clone, JsonSchema)]
+#[schemars(with = "Written")]
+pub struct Cause {
+    sentence: &'static Sentence,
+    places: Box<[Place]>,
+}
+
+/// What stands in a place of a sentence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Place {
+    /// A name, a number, words of somebody else: the same in all languages.
+    Words(String),
+    /// Another sentence.
+    Cause(Cause),
+}
+
+/// A sentence without places, or whose place was filled when brunt was built. Nothing is allocated for it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Plain(&'static Fixed);
+
+/// What a [`Plain`] leads to.
+pub struct Fixed {
+    sentence: &'static Sentence,
+    /// What stands in its place, where it has one.
+    word: &'static str,
+}
+
+impl Fixed {
+    #[doc(hidden)]
+    pub const fn new(sentence: &'static Sentence, word: &'static str) -> Fixed {
+        Fixed { sentence, word }
+    }
+
+    /// It, where it is known when brunt is built.
+    pub const fn plain(&'static self) -> Plain {
+        Plain(self)
+    }
+}
+
+impl Plain {
+    /// In English.
+    pub fn en(self) -> Cow<'static, str> {
+        Cause::from(self).en()
+    }
+}
+
+impl Cause {
+    #[doc(hidden)]
+    pub fn new<const N: usize>(sentence: &'static Sentence, places: [Place; N]) -> Cause {
+        Cause { sentence, places: Box::new(places) }
+    }
+
+    pub(crate) fn of(sentence: &'static Sentence, places: Vec<Place>) -> Cause {
+        Cause { sentence, places: places.into() }
+    }
+
+    /// Which sentence it is, as records call it.
+    pub fn key(&self) -> &'static str {
+        self.sentence.key
+    }
+
+    /// In English.
+    pub fn en(&self) -> Cow<'static, str> {
+        if self.places.is_empty() { self.sentence.en.into() } else { self.filled(self.sentence.en, &Place::en).into() }
+    }
+
+    /// In Chinese; None: it is a sentence of a later brunt, or of a protocol of others.
+    pub fn zh(&self) -> Option<Cow<'static, str>> {
+        (!self.sentence.zh.is_empty()).then(|| match self.places.is_empty() {
+            true => self.sentence.zh.into(),
+            false => self.filled(self.sentence.zh, &Place::zh).into(),
+        })
+    }
+
+    fn filled(&self, text: &'static str, read: &dyn Fn(&Place) -> Cow<'_, str>) -> String {
+        let (parts, rest) = self.sentence.parts(text);
+        let mut out = String::with_capacity(text.len() + 32);
+        for (before, place) in parts {
+            out.push_str(before);
+            out.push_str(&self.places.get(place).map_or(Cow::Borrowed(""), read));
+        }
+        out + rest
+    }
+
+    /// All words in its places, for whoever masks or shortens them.
+    pub fn words_mut(&mut self) -> Vec<&mut String> {
+        let mut all = Vec::new();
+        for place in &mut self.places {
+            match place {
+                Place::Words(words) => all.push(words),
+                Place::Cause(cause) => all.append(&mut cause.words_mut()),
+            }
+        }
+        all
+    }
+
+    /// The same with what stands in its places cut at so many bytes each: peers choose the words.
+    pub fn cut(&self, at_most: usize) -> Cause {
+        let mut cut = self.clone();
+        for words in cut.words_mut() {
+            words.truncate(words.floor_char_boundary(at_most));
+        }
+        cut
+    }
+}
+
+impl Place {
+    fn en(&self) -> Cow<'_, str> {
+        match self {
+            Place::Words(words) => words.into(),
+            Place::Cause(cause) => cause.en(),
+        }
+    }
+
+    fn zh(&self) -> Cow<'_, str> {
+        match self {
+            Place::Words(words) => words.into(),
+            Place::Cause(cause) => cause.zh().unwrap_or_else(|| cause.en()),
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.en())
+    }
+}
+
+impl fmt::Debug for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.sentence.key, self.en())
+    }
+}
+
+impl fmt::Debug for Plain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&Cause::from(*self), f)
+    }
+}
+
+impl PartialEq for Cause {
+    fn eq(&self, other: &Cause) -> bool {
+        self.sentence.key == other.sentence.key && self.places == other.places
+    }
+}
+
+impl Eq for Cause {}
+
+impl PartialEq for Fixed {
+    fn eq(&self, other: &Fixed) -> bool {
+        self.sentence.key == other.sentence.key && self.word == other.word
+    }
+}
+
+impl Eq for Fixed {}
+
+impl From<Plain> for Cause {
+    fn from(Plain(fixed): Plain) -> Cause {
+        let places = if fixed.word.is_empty() { Box::default() } else { Box::new([fixed.word.into()]) as Box<[Place]> };
+        Cause { sentence: fixed.sentence, places }
+    }
+}
+
+impl From<Plain> for Place {
+    fn from(plain: Plain) -> Place {
+        Place::Cause(plain.into())
+    }
+}
+
+impl From<Cause> for Place {
+    fn from(cause: Cause) -> Place {
+        Place::Cause(cause)
+    }
+}
+
+impl From<String> for Place {
+    fn from(words: String) -> Place {
+        Place::Words(words)
+    }
+}
+
+impl From<&str> for Place {
+    fn from(words: &str) -> Place {
+        Place::Words(words.to_owned())
+    }
+}
+
+impl From<&String> for Place {
+    fn from(words: &String) -> Place {
+        Place::Words(words.clone())
+    }
+}
+
+impl From<Cow<'_, str>> for Place {
+    fn from(words: Cow<'_, str>) -> Place {
+        Place::Words(words.into_owned())
+    }
+}
+
+macro_rules! numbers {
+    ($($Number:ty),+) => {$(
+        impl From<$Number> for Place {
+            fn from(number: $Number) -> Place {
+                Place::Words(number.to_string())
+            }
+        }
+    )+};
+}
+
+numbers!(u8, u16, u32, u64, usize);
+
+/// As it stands in records.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Cause")]
+struct Written {
+    /// Which sentence it is, by its name: `tls.expired`.
+    is: String,
+    /// What stands in its places, in their order: words, or another cause.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    of: Vec<Place>,
+}
+
+impl Serialize for Cause {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Written { is: self.sentence.key.into(), of: self.places.to_vec() }.serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Cause {
+    /// A sentence that is not known here, or with other places, is one whose English alone is told.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Cause, D::Error> {
+        let Written { is, of } = Written::deserialize(from)?;
+        let sentence = Sentence::of(&is);
+        Ok(match sentence.places.len() == of.len() {
+            true => Cause::of(sentence, of),
+            false => Cause::of(&UNKNOWN, Vec::new()),
+        })
+    }
+}
