@@ -81,3 +81,53 @@ fn sentences_of_older_records_are_found_again() {
         assert_eq!(Cause::before(text), None, "{text}");
     }
 }
+
+/// The sources of those who say what is wrong, without their tests.
+fn sources() -> Vec<(std::path::PathBuf, String)> {
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let names = ["wire", "engine", "net", "values", "http-family", "databases", "raw", "protocols", "bench"];
+    let mut folders: Vec<_> = names.map(|name| crates.join(name).join("src")).into();
+    let mut all = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            let path = entry.path();
+            let is_test = entry.file_name().to_string_lossy().contains("test");
+            if path.is_dir() && !is_test {
+                folders.push(path);
+            } else if !is_test && path.extension().is_some_and(|ending| ending == "rs") {
+                let text = std::fs::read_to_string(&path).expect("a source");
+                let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned();
+                all.push((path, code));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn every_sentence_is_said_somewhere() {
+    let sources = sources();
+    for sentence in all() {
+        let (area, name) = sentence.key.split_once('.').expect("an area and a name");
+        let whole = |text: &str, name: &str| {
+            text.match_indices(name)
+                .any(|(at, _)| !text[at + name.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
+        };
+        let (path, imported) = (format!("{area}::{name}"), format!("cause::{area}::"));
+        let says = |(_, text): &(_, String)| whole(text, &path) || (text.contains(&imported) && whole(text, name));
+        let of_system = area == "reaching" && include_str!("reaching.rs").contains(&format!("=> {name}("));
+        assert!(of_system || sources.iter().any(says), "nobody says `{}` any more", sentence.key);
+    }
+}
+
+/// Words of others are no sentence of ours: what is said freely is what a peer said, or the simulation in its place.
+#[test]
+fn nothing_is_said_freely() {
+    for (path, text) in sources().iter().filter(|(path, _)| !path.to_string_lossy().contains("/sim/")) {
+        for (at, _) in text.match_indices("cause::said(") {
+            let words = &text[at + "cause::said(".len()..];
+            let free = words.starts_with("format!") || (words.starts_with('"') && !words.starts_with("\"\""));
+            assert!(!free, "{}: {:.60}", path.display(), words);
+        }
+    }
+}

@@ -176,7 +176,7 @@ mod tests {
     struct Table;
     impl Resolver for Table {
         fn resolve(&self, origin: &Origin) -> Result<Vec<Place>, cause::Cause> {
-            let ip: IpAddr = origin.host.parse().map_err(|_| "not found".to_string())?;
+            let ip: IpAddr = origin.host.parse().map_err(|_| cause::said("not found"))?;
             Ok(vec![Place::Tcp((ip, origin.port).into())])
         }
     }

@@ -146,7 +146,7 @@ fn plan_of(
     let setup = bench.shown();
     let mut addresses: Vec<SocketAddr> = Vec::new();
     for origin in bench.prepared().origins() {
-        for place in setup.resolver.resolve(origin).map_err(|why| wire::Complaint::new("URL", why))? {
+        for place in setup.resolver.resolve(origin).map_err(|why| wire::Complaint::new("URL", why.to_string()))? {
             if let Place::Tcp(address) = place
                 && !addresses.contains(&address)
             {
