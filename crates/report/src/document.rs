@@ -13,6 +13,7 @@ mod iterations;
 mod latency;
 mod named;
 mod probed;
+mod recorded;
 mod reference;
 mod scenarios;
 mod second;
@@ -107,7 +108,7 @@ pub struct Report<'a> {
     /// Connections.
     connections: ConnectionReport,
     /// Connections of the plan that were lost, by cause.
-    losses: &'a [record::Loss],
+    losses: Vec<recorded::Loss<'a>>,
     /// Connections that could not be opened but failed no request, by cause; the others are in `failures`.
     unopened: Vec<UnopenedReport<'a>>,
     /// Unsolicited messages.
@@ -138,9 +139,9 @@ pub struct Report<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<&'a [record::Changed]>,
     /// What the reader should know.
-    notices: &'a [record::Notice],
+    notices: Vec<recorded::Notice<'a>>,
     /// The pre-flight request, counted separately.
-    probe: Option<&'a record::FirstAnswer>,
+    probe: Option<recorded::FirstAnswer<'a>>,
     /// The load generator's machine; with several, the coordinator's.
     host: Option<&'a record::Host>,
     /// All of the load generator's machines, if there are several.
@@ -366,7 +367,7 @@ impl<'a> Report<'a> {
             reference: summary.reference.as_ref().map(ReferenceReport::of),
             phases: Phases::of(&totals.latency),
             connections: ConnectionReport::from(&totals.connections),
-            losses: &totals.losses,
+            losses: totals.losses.iter().map(recorded::Loss::from).collect(),
             unopened: unopened(summary),
             unsolicited: totals.unsolicited,
             strays: totals.strays,
@@ -385,8 +386,8 @@ impl<'a> Report<'a> {
             diagnosis: diagnosis::Diagnosis::of(&summary.limits),
             objectives: objectives(summary),
             changes: Some(&*summary.changes).filter(|changes| !changes.is_empty()),
-            notices: &summary.notices,
-            probe: summary.probe.as_ref(),
+            notices: summary.notices.iter().map(recorded::Notice::from).collect(),
+            probe: summary.probe.as_ref().map(recorded::FirstAnswer::from),
             host: started.and_then(|s| s.host()),
             hosts: started.map(|s| &*s.hosts).filter(|hosts| hosts.len() > 1),
             probes: Some(summary.joined.iter().map(Probed::of).collect()).filter(|all: &Vec<_>| !all.is_empty()),

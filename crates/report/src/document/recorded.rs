@@ -1,0 +1,115 @@
+//! What documents have of a record as it is, but for causes: documents are in English.
+
+use std::collections::BTreeMap;
+
+use measure::Nanos;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Connections that were lost or could not be opened, of one kind.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Loss")]
+pub(super) struct Loss<'a> {
+    /// As in [`Failure`]: `closed`, `reset`, `timeout` (a missed heartbeat) …
+    kind: &'a str,
+    /// As in [`Failure`]; `hold` for those that had been open.
+    #[schemars(default)]
+    phase: &'a str,
+    /// As in [`Failure`].
+    errno: Option<&'a str>,
+    /// What is known beyond the kind: the code and reason that the peer closed with, the heartbeat that was missed.
+    detail: &'a str,
+    /// How many.
+    count: u64,
+}
+
+impl<'a> From<&'a record::Loss> for Loss<'a> {
+    fn from(loss: &'a record::Loss) -> Loss<'a> {
+        let record::Loss { kind, phase, errno, detail, count, .. } = loss;
+        Loss { kind, phase, errno: errno.as_deref(), detail, count: *count }
+    }
+}
+
+/// Something the reader should know.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Notice")]
+pub(super) struct Notice<'a> {
+    /// A stable word, those of [`Subject`] or of another version: `only_errors`, `only_redirects`, `disk_full` …
+    code: &'a str,
+    /// What the sentence is about, by name.
+    facts: &'a BTreeMap<String, String>,
+    /// Until when the run was known when it was said, since the start of the window (nanoseconds); None: before its first
+    /// second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_ns: Option<i64>,
+}
+
+impl<'a> From<&'a record::Notice> for Notice<'a> {
+    fn from(notice: &'a record::Notice) -> Notice<'a> {
+        Notice { code: &notice.code, facts: &notice.facts, at_ns: notice.at_ns }
+    }
+}
+
+/// The one counted request before the run.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "FirstAnswer")]
+pub(super) struct FirstAnswer<'a> {
+    /// The requested URL.
+    url: &'a str,
+    /// The address connected to.
+    address: &'a str,
+    /// The proxy that this is the address of, if there is one: `http://proxy:3128`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    through: Option<&'a str>,
+    /// `HTTP/1.1`, with TLS version and cipher suite if used.
+    spoken: &'a str,
+    /// Status in the protocol's notation.
+    status: &'a str,
+    /// Bytes of payload received.
+    payload: u64,
+    /// From connect to the last byte (nanoseconds).
+    took: Nanos,
+    /// Requests it sent (redirects are requests).
+    requests: u64,
+    /// What went wrong, if anything.
+    failure: Option<&'a str>,
+}
+
+impl<'a> From<&'a record::FirstAnswer> for FirstAnswer<'a> {
+    fn from(first: &'a record::FirstAnswer) -> FirstAnswer<'a> {
+        let record::FirstAnswer { url, address, through, spoken, status, payload, took, requests, failure, .. } = first;
+        FirstAnswer {
+            url,
+            address,
+            through: through.as_deref(),
+            spoken,
+            status,
+            payload: *payload,
+            took: *took,
+            requests: *requests,
+            failure: failure.as_deref(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_what_they_were_before_records_had_causes() {
+        let cause = Some(cause::tls::expired("h"));
+        let loss = record::Loss { cause: cause.clone(), ..record::Loss::default() };
+        let first = record::FirstAnswer { cause, ..record::FirstAnswer::default() };
+        let notice = record::Notice::new(record::Subject::AfterFailed, []).because("why", cause::tls::expired("h"));
+        let documents = [
+            serde_json::to_value(Loss::from(&loss)),
+            serde_json::to_value(FirstAnswer::from(&first)),
+            serde_json::to_value(Notice::from(&notice)),
+        ];
+        for document in documents {
+            let names: Vec<String> = document.expect("JSON").as_object().expect("fields").keys().cloned().collect();
+            assert!(!names.iter().any(|name| name.starts_with("cause")), "{names:?}");
+        }
+    }
+}
