@@ -87,7 +87,7 @@ fn planned(intent: &mut intent::Intent, check: bool, protocol: &dyn Protocol) ->
     let lang = intent.lang();
     let said = if check {
         let unused = intent.unused_columns();
-        let workers = checks::check(intent, protocol).map_err(|complaint| intent.located(complaint))?;
+        let workers = checks::check(intent, protocol).map_err(|complaint| intent.placed(complaint))?;
         let notes: String = intent.of_flow.iter().map(|note| format!("flow: {note}\n")).collect();
         let notes = unused.iter().fold(notes, |notes, unused| format!("{notes}data: {unused}\n"));
         format!("can be run: {}\n{notes}", before::intro(&intent.shown, workers, lang))
@@ -116,7 +116,7 @@ fn obey(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::Outcome {
             intent.redaction.over_complaints();
             let protocol = &*protocols[intent.protocol];
             let outcome = run::run(&mut intent, protocol, &host, &interrupts()?);
-            outcome.map_err(|complaint| intent.located(complaint))
+            outcome.map_err(|complaint| intent.placed(complaint))
         }
         Command::Demo(demo) => demo::demo(&demo, protocols, &defaults, &host, &interrupts()?),
         Command::Calibrate(asked) => calibrate::calibrate(&asked, protocols, &defaults, &host, &interrupts()?),
@@ -129,7 +129,7 @@ fn obey(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::Outcome {
         Command::Doctor(Some(mut intent)) => {
             intent.redaction.over_complaints();
             let protocol = &*protocols[intent.protocol];
-            doctor::examine_run(Some((&mut intent, protocol)), &host).map_err(|complaint| intent.located(complaint))
+            doctor::examine_run(Some((&mut intent, protocol)), &host).map_err(|complaint| intent.placed(complaint))
         }
         Command::Report(files, shown) if files.len() > 1 => compare::lay_over(&files, &shown),
         Command::Report(files, shown) => replay::replay(files.first().map(String::as_str), &shown),

@@ -34,7 +34,7 @@ impl Reading {
         let Command::Plan(mut intent, _) = self.read(words)? else { return Err(Complaint::new("plan", NO_PLAN)) };
         let unused = intent.unused_columns();
         let protocol = Arc::clone(&self.protocols[intent.protocol]);
-        let workers = checks::check(&mut intent, &*protocol).map_err(|complaint| intent.located(complaint))?;
+        let workers = checks::check(&mut intent, &*protocol).map_err(|complaint| intent.placed(complaint))?;
         Ok(driven::checked(&intent, workers, &unused))
     }
 }

@@ -42,7 +42,7 @@ pub fn run(intent: &mut Intent, protocol: &dyn Protocol, host: &Host, interrupts
     let timer = intent.run_timeout.map(|after| Timer::start(after, interrupts, late(after))).transpose();
     let timer = timer.map_err(|why| Complaint::new("--run-timeout", engine::no_thread(&why).to_string()))?;
     let mut bench = Bench::prepare(intent, protocol, host, Arc::new(Again))?;
-    if intent.says("workers") {
+    if intent.asks_for_workers() {
         checks::workers(&intent.plan, bench.prepared())?;
     }
     if intent.debug {

@@ -1,14 +1,14 @@
 //! Columns of data files that nothing in a plan uses: too much work for a run, and worth a word where a plan is only checked.
 
-use super::given::Given;
-use super::intent::Intent;
+use plan::Plan;
+
+use super::draft::{Draft, Url};
 
 /// So many columns of a file are named.
 const NAMED: usize = 8;
 
 /// What the author of a plan will want to know of its data files, a sentence each.
-pub(super) fn remarks(intent: &Intent, given: &Given) -> Vec<String> {
-    let plan = &intent.plan;
+pub(super) fn remarks(plan: &Plan, draft: &Draft) -> Vec<String> {
     let options = |options: &plan::Options| -> Vec<String> { options.values().flatten().cloned().collect() };
     let mut texts = options(&plan.options);
     for url in &plan.urls {
@@ -20,9 +20,14 @@ pub(super) fn remarks(intent: &Intent, given: &Given) -> Vec<String> {
     texts.extend(files);
     let unused = protocols::template::unused(texts.iter().map(String::as_str));
     let one = |unused: &protocols::template::Unused| {
-        let said =
-            given.said.iter().chain(&given.inside).find(|said| said.text.contains(&format!(" {}.", unused.file)));
-        let place = said.map(|said| format!("{}: ", said.place)).unwrap_or_default();
+        let names_it = |text: &str| text.contains(&format!(" {}.", unused.file));
+        let said = draft.values.iter().find(|said| names_it(&said.text)).map(|said| &said.origin);
+        let of_url = |url: &'_ Url| {
+            let own = url.own.iter().find(|said| names_it(&said.text)).map(|said| said.origin.clone());
+            own.or_else(|| names_it(&url.url).then(|| url.origin.clone()))
+        };
+        let origin = said.cloned().or_else(|| draft.urls.iter().find_map(of_url));
+        let place = origin.and_then(|origin| origin.place()).map(|place| format!("{place}: ")).unwrap_or_default();
         let more = match unused.columns.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),

@@ -24,6 +24,13 @@ pub(super) fn of_file(text: &str, words: &[&str]) -> Plan {
     with_file(text, words).unwrap_or_else(|complaint| panic!("{text}: {complaint}")).plan
 }
 
+/// A plan is refused, with these words among others.
+#[track_caller]
+pub(super) fn is_refused(text: &str, words: &[&str], expected: &str) {
+    let said = with_file(text, words).expect_err(text).to_string();
+    assert!(said.contains(expected), "{text}: {said}");
+}
+
 fn of_flags(line: &str) -> Plan {
     let words: Vec<String> = format!("run {line}").split(' ').map(|word| word.replace('_', " ")).collect();
     match read(&words, &protocols(), &DEFAULTS) {
@@ -151,7 +158,7 @@ fn mistakes_have_a_line_and_a_column() {
     for (text, said) in table {
         match with_file(text, &[]) {
             Ok(intent) if text.contains("user: 5") => {
-                let run = intent.located(Complaint::new("--user", "the password is missing; write NAME:PASSWORD"));
+                let run = intent.placed(Complaint::new("--user", "the password is missing; write NAME:PASSWORD"));
                 assert!(run.to_string().ends_with(&format!("/{said}")), "{run}");
             }
             Ok(_) => panic!("{text} is taken"),
@@ -164,8 +171,8 @@ fn mistakes_have_a_line_and_a_column() {
 
 #[test]
 fn the_schema_names_every_key() {
-    let keys = keys::Keys::new(&protocols());
-    let schema = keys.schema();
+    let keys = file::keys::Keys::new(&protocols());
+    let schema = file::schema::schema(&keys);
     for key in ["urls", "users", "stages", "expect-status", "tls", "connect-to", "connect_to", "objectives", "curl"] {
         assert!(schema["properties"][key].is_object(), "{key}");
         assert!(keys.find(&key.replace('_', "-")).is_some(), "{key}");

@@ -1,9 +1,9 @@
 //! Flows of plan files: what they are read into, the places of their mistakes, and the way back.
 
-use plan::flow::{OnFailure, Pause, Step};
+use plan::flow::{Flow, OnFailure, Pause, Step};
 use plan::{Plan, document};
 
-use super::file_tests::{of_file, with_file};
+use super::file_tests::{is_refused, of_file, with_file};
 
 const SHOP: &str = "\
 users: 3
@@ -59,6 +59,14 @@ flows:
   inner: [h/inner]
 ";
 
+/// A plan, which reads as the same flow where it is shown.
+fn flow(text: &str) -> Flow {
+    let plan = of_file(text, &[]);
+    let flow = plan.flow.clone().expect("a flow");
+    assert_eq!(of_file(&document::yaml(&plan), &[]).flow.as_ref(), Some(&flow), "{text}");
+    flow
+}
+
 #[test]
 fn a_flow_is_read_into_steps_over_the_urls_of_the_plan() {
     let plan = of_file(SHOP, &[]);
@@ -107,133 +115,117 @@ fn a_flow_that_is_written_down_reads_as_itself_and_so_does_that_of_a_report() {
     assert_eq!(Plan { seed: plan.seed, ..of_file(&json, &[]) }, plan, "{json}");
 }
 
+/// Texts of plans, and the place and a part of what is said to each.
+const MISTAKES: [(&str, &str, &str); 54] = [
+    ("flow: []", "p.yaml line 1 column 1 (flow)", "sends nothing"),
+    ("flow: 3", "p.yaml line 1 column 7 (steps)", "must be a list"),
+    ("urls: [h]\nflow: [h]", "p.yaml line 2 column 1 (flow)", "does not go with `urls`"),
+    ("flow:\n - paus: 1s", "p.yaml line 2 column 4 (paus)", "write `pause` if you meant that"),
+    (
+        "flow:\n - method: GET",
+        "p.yaml line 2 column 4 (method)",
+        "is for a request, and this step has no `url`; write `- url: …`",
+    ),
+    ("flow:\n - get: h", "p.yaml line 2 column 4 (get)", "is not a kind of step; a step has one of url, batch, pause,"),
+    (
+        "flow:\n - url: h\n   captuer: {a: status}",
+        "p.yaml line 3 column 4 (captuer)",
+        "write `capture` if you meant that",
+    ),
+    ("flow:\n - h\n - repeat: 3\n   steps: []", "p.yaml line 4 column 4 (steps)", "is empty; write a step below it"),
+    (
+        "flow:\n - batch:\n   - h\n   - pause: 1s",
+        "p.yaml line 4 column 6 (pause)",
+        "is not a request, and a batch has only requests",
+    ),
+    (
+        "flow:\n - h/a\n - close: http://g",
+        "p.yaml line 3 column 11 (close)",
+        "no step sends anything to `http://g`; write all, or http://h",
+    ),
+    ("flow:\n - h/a\n - close: [all, h]", "p.yaml line 3 column 12 (close)", "names all and others"),
+    ("vus: 3\nflow: [h]", "p.yaml line 1 column 1 (vus)", "has another name here; write `users: 10`"),
+    (
+        "clear-cookies: true\nflow: [h]",
+        "p.yaml line 1 column 1 (clear-cookies)",
+        "has no cookies to clear; add `cookie-jar: true`",
+    ),
+    ("flow:\n - url: h\n   pause: 1s", "p.yaml line 3 column 4 (pause)", "starts another step"),
+    ("flow:\n - pause: 3s..1s", "p.yaml line 2 column 11 (pause)", "3s..1s"),
+    ("flow:\n - pause: normal 1s", "p.yaml line 2 column 11 (pause)", "is not a pause; write 2s, 1s..3s,"),
+    ("flow:\n - repeat: x\n   steps: [h]", "p.yaml line 2 column 4 (repeat)", "x"),
+    ("flow:\n - group: g", "p.yaml line 2 column 4 (group)", "needs `steps`"),
+    ("flow:\n - group: g\n   steps: [{group: g, steps: [h]}]", "p.yaml line 3 column 13 (group)", "is inside itself"),
+    ("flow:\n - if: tokn\n   steps: [h]", "p.yaml line 2 column 8 (condition)", "tokn"),
+    ("flow:\n - if: a\n   else: [h]", "p.yaml line 2 column 4 (if)", "needs `steps`"),
+    ("flow:\n - choose: []", "p.yaml line 2 column 12 (choose)", "has no branches"),
+    ("flow:\n - url: h\n   weight: 2", "p.yaml line 3 column 4 (weight)", "in a flow, use `choose`"),
+    ("flow:\n - url: h\n   timeuot: 2", "p.yaml line 3 column 4 (timeuot)", "unknown key"),
+    ("flow:\n - url: h\n   capture: x", "p.yaml line 3 column 4 (capture)", "must be a map"),
+    ("flow:\n - url: h\n   capture: {user: status}", "p.yaml line 3 column 14 (user)", "is the name of a slot"),
+    ("flow:\n - url: h\n   capture: {a: stat}", "p.yaml line 3 column 17 (a)", "is not a source of a value"),
+    (
+        "flow:\n - url: h\n   on-failure: no",
+        "p.yaml line 3 column 4 (on-failure)",
+        "is not one of next-iteration, go-on, stop-user, stop-run",
+    ),
+    ("flow:\n - for-each: x\n   steps: [h]", "p.yaml line 2 column 4 (for-each)", "needs `in`"),
+    ("flow:\n - for-each: 1x\n   in: [a]", "p.yaml line 2 column 14 (for-each)", "cannot be the name of a value"),
+    ("flow:\n - for-each: x\n   in: y\n   steps: [h]", "p.yaml line 3 column 8 (in)", "no step captures `y`"),
+    ("flow:\n - for-each: x\n   in: [a]", "p.yaml line 2 column 4 (for-each)", "needs `steps`"),
+    (
+        "flow:\n - for-each: x\n   in: [a, '{uuid}']\n   steps: [h]",
+        "p.yaml line 3 column 12 (with)",
+        "differs in each request",
+    ),
+    ("flow:\n - call: x\n - h", "p.yaml line 2 column 10 (call)", "there is no flow `x`; write it below `flows:`"),
+    ("flow: [{call: shw}]\nflows: {show: [h]}", "p.yaml line 1 column 15 (call)", "write `show` if you meant that"),
+    ("flow: [{call: x, wit: 3}]\nflows: {x: [h]}", "p.yaml line 1 column 18 (wit)", "it takes only `with:"),
+    ("flow: [{call: x, with: {user: 3}}]\nflows: {x: [h]}", "p.yaml line 1 column 25 (user)", "is the name of a slot"),
+    ("flow:\n - batch: 3", "p.yaml line 2 column 11 (batch)", "needs a list of requests"),
+    ("flow:\n - batch: ['redis://h']", "p.yaml line 2 column 12 (batch)", "takes HTTP requests only"),
+    ("flow:\n - batch: {requests: []}", "p.yaml line 2 column 22 (batch)", "has no requests"),
+    ("flow:\n - batch: {at-most: 0, requests: [h]}", "p.yaml line 2 column 21 (at-most)", "write 1 or more"),
+    (
+        "flow:\n - batch: {most: 2, requests: [h]}",
+        "p.yaml line 2 column 12 (most)",
+        "is not a key of a batch; write `requests`,",
+    ),
+    (
+        "flow:\n - batch: [{url: h, on-failure: no}]",
+        "p.yaml line 2 column 21 (on-failure)",
+        "`no` is not one of next-iteration, go-on,",
+    ),
+    ("urls: [h]\nsetup: [h]", "p.yaml line 2 column 1 (setup)", "needs a `flow` or `scenarios`"),
+    ("flow: [{pause: 1s}]\nsetup: [h]", "p.yaml line 1 column 1 (flow)", "sends nothing"),
+    ("flow: [h]\nstart: [h]\nrate: 5/s", "start", "write it first in `flow`"),
+    ("flow: [h]\nflows: 3", "p.yaml line 2 column 8 (flows)", "must be a map"),
+    ("urls: [h]\nflows: {x: [h]}", "p.yaml line 2 column 1 (flows)", "needs a `flow` or `scenarios`"),
+    ("flow: [{call: x}]\nflows: {x: [h, {call: y}], y: [{call: x}]}", "p.yaml line 2 column 9 (x)", "calls itself"),
+    (
+        "flow: [{call: x, with: {a: 1}}]\nflows: {x: [{call: y, with: {a: 1}}], y: [h]}",
+        "p.yaml line 2 column 9 (x)",
+        "takes `a`, and so does a flow that it calls",
+    ),
+    (
+        "flow: [{group: g, steps: [{call: x}]}]\nflows: {x: [{group: g, steps: [h]}]}",
+        "p.yaml line 2 column 9 (x)",
+        "is called inside the group `g`",
+    ),
+    ("flow: [h]\nrequests: 5", "p.yaml line 2 column 11 (requests)", "with a flow, write --iterations"),
+    ("flow: [h]\nthink: 1s", "p.yaml line 2 column 8 (think)", "in a flow, add `pause` steps"),
+    ("urls: [h]\niterations: 5", "p.yaml line 2 column 13 (iterations)", "needs a flow; for requests write -n"),
+];
+
 #[test]
 fn mistakes_are_named_where_they_stand() {
-    let table = [
-        ("flow: []", "p.yaml line 1 column 1 (flow)", "sends nothing"),
-        ("flow: 3", "p.yaml line 1 column 7 (steps)", "must be a list"),
-        ("urls: [h]\nflow: [h]", "p.yaml line 2 column 1 (flow)", "does not go with `urls`"),
-        ("flow:\n - paus: 1s", "p.yaml line 2 column 4 (paus)", "write `pause` if you meant that"),
-        (
-            "flow:\n - method: GET",
-            "p.yaml line 2 column 4 (method)",
-            "is for a request, and this step has no `url`; write `- url: …`",
-        ),
-        (
-            "flow:\n - get: h",
-            "p.yaml line 2 column 4 (get)",
-            "is not a kind of step; a step has one of url, batch, pause,",
-        ),
-        (
-            "flow:\n - url: h\n   captuer: {a: status}",
-            "p.yaml line 3 column 4 (captuer)",
-            "write `capture` if you meant that",
-        ),
-        (
-            "flow:\n - h\n - repeat: 3\n   steps: []",
-            "p.yaml line 4 column 4 (steps)",
-            "is empty; write a step below it",
-        ),
-        (
-            "flow:\n - batch:\n   - h\n   - pause: 1s",
-            "p.yaml line 4 column 6 (pause)",
-            "is not a request, and a batch has only requests",
-        ),
-        (
-            "flow:\n - h/a\n - close: http://g",
-            "p.yaml line 3 column 11 (close)",
-            "no step sends anything to `http://g`; write all, or http://h",
-        ),
-        ("flow:\n - h/a\n - close: [all, h]", "p.yaml line 3 column 12 (close)", "names all and others"),
-        ("vus: 3\nflow: [h]", "p.yaml line 1 column 1 (vus)", "has another name here; write `users: 10`"),
-        (
-            "clear-cookies: true\nflow: [h]",
-            "p.yaml line 1 column 1 (clear-cookies)",
-            "has no cookies to clear; add `cookie-jar: true`",
-        ),
-        ("flow:\n - url: h\n   pause: 1s", "p.yaml line 3 column 4 (pause)", "starts another step"),
-        ("flow:\n - pause: 3s..1s", "p.yaml line 2 column 11 (pause)", "3s..1s"),
-        ("flow:\n - pause: normal 1s", "p.yaml line 2 column 11 (pause)", "is not a pause; write 2s, 1s..3s,"),
-        ("flow:\n - repeat: x\n   steps: [h]", "p.yaml line 2 column 4 (repeat)", "x"),
-        ("flow:\n - group: g", "p.yaml line 2 column 4 (group)", "needs `steps`"),
-        (
-            "flow:\n - group: g\n   steps: [{group: g, steps: [h]}]",
-            "p.yaml line 3 column 13 (group)",
-            "is inside itself",
-        ),
-        ("flow:\n - if: tokn\n   steps: [h]", "p.yaml line 2 column 8 (condition)", "tokn"),
-        ("flow:\n - if: a\n   else: [h]", "p.yaml line 2 column 4 (if)", "needs `steps`"),
-        ("flow:\n - choose: []", "p.yaml line 2 column 12 (choose)", "has no branches"),
-        ("flow:\n - url: h\n   weight: 2", "p.yaml line 3 column 4 (weight)", "in a flow, use `choose`"),
-        ("flow:\n - url: h\n   timeuot: 2", "p.yaml line 3 column 4 (timeuot)", "unknown key"),
-        ("flow:\n - url: h\n   capture: x", "p.yaml line 3 column 4 (capture)", "must be a map"),
-        ("flow:\n - url: h\n   capture: {user: status}", "p.yaml line 3 column 14 (user)", "is the name of a slot"),
-        ("flow:\n - url: h\n   capture: {a: stat}", "p.yaml line 3 column 17 (a)", "is not a source of a value"),
-        (
-            "flow:\n - url: h\n   on-failure: no",
-            "p.yaml line 3 column 4 (on-failure)",
-            "is not one of next-iteration, go-on, stop-user, stop-run",
-        ),
-        ("flow:\n - for-each: x\n   steps: [h]", "p.yaml line 2 column 4 (for-each)", "needs `in`"),
-        ("flow:\n - for-each: 1x\n   in: [a]", "p.yaml line 2 column 14 (for-each)", "cannot be the name of a value"),
-        ("flow:\n - for-each: x\n   in: y\n   steps: [h]", "p.yaml line 3 column 8 (in)", "no step captures `y`"),
-        ("flow:\n - for-each: x\n   in: [a]", "p.yaml line 2 column 4 (for-each)", "needs `steps`"),
-        (
-            "flow:\n - for-each: x\n   in: [a, '{uuid}']\n   steps: [h]",
-            "p.yaml line 3 column 12 (with)",
-            "differs in each request",
-        ),
-        ("flow:\n - call: x\n - h", "p.yaml line 2 column 10 (call)", "there is no flow `x`; write it below `flows:`"),
-        ("flow: [{call: shw}]\nflows: {show: [h]}", "p.yaml line 1 column 15 (call)", "write `show` if you meant that"),
-        ("flow: [{call: x, wit: 3}]\nflows: {x: [h]}", "p.yaml line 1 column 18 (wit)", "it takes only `with:"),
-        (
-            "flow: [{call: x, with: {user: 3}}]\nflows: {x: [h]}",
-            "p.yaml line 1 column 25 (user)",
-            "is the name of a slot",
-        ),
-        ("flow:\n - batch: 3", "p.yaml line 2 column 11 (batch)", "needs a list of requests"),
-        ("flow:\n - batch: ['redis://h']", "p.yaml line 2 column 12 (batch)", "takes HTTP requests only"),
-        ("flow:\n - batch: {requests: []}", "p.yaml line 2 column 22 (batch)", "has no requests"),
-        ("flow:\n - batch: {at-most: 0, requests: [h]}", "p.yaml line 2 column 21 (at-most)", "write 1 or more"),
-        (
-            "flow:\n - batch: {most: 2, requests: [h]}",
-            "p.yaml line 2 column 12 (most)",
-            "is not a key of a batch; write `requests`,",
-        ),
-        (
-            "flow:\n - batch: [{url: h, on-failure: no}]",
-            "p.yaml line 2 column 21 (on-failure)",
-            "`no` is not one of next-iteration, go-on,",
-        ),
-        ("urls: [h]\nsetup: [h]", "p.yaml line 2 column 1 (setup)", "needs a `flow` or `scenarios`"),
-        ("flow: [{pause: 1s}]\nsetup: [h]", "p.yaml line 1 column 1 (flow)", "sends nothing"),
-        ("flow: [h]\nstart: [h]\nrate: 5/s", "start", "write it first in `flow`"),
-        ("flow: [h]\nflows: 3", "p.yaml line 2 column 8 (flows)", "must be a map"),
-        ("urls: [h]\nflows: {x: [h]}", "p.yaml line 2 column 1 (flows)", "needs a `flow` or `scenarios`"),
-        ("flow: [{call: x}]\nflows: {x: [h, {call: y}], y: [{call: x}]}", "p.yaml line 2 column 9 (x)", "calls itself"),
-        (
-            "flow: [{call: x, with: {a: 1}}]\nflows: {x: [{call: y, with: {a: 1}}], y: [h]}",
-            "p.yaml line 2 column 9 (x)",
-            "takes `a`, and so does a flow that it calls",
-        ),
-        (
-            "flow: [{group: g, steps: [{call: x}]}]\nflows: {x: [{group: g, steps: [h]}]}",
-            "p.yaml line 2 column 9 (x)",
-            "is called inside the group `g`",
-        ),
-        ("flow: [h]\nrequests: 5", "p.yaml line 2 column 11 (requests)", "with a flow, write --iterations"),
-        ("flow: [h]\nthink: 1s", "p.yaml line 2 column 8 (think)", "in a flow, add `pause` steps"),
-        ("urls: [h]\niterations: 5", "p.yaml line 2 column 13 (iterations)", "needs a flow; for requests write -n"),
-    ];
-    for (text, place, trouble) in table {
-        let complaint = with_file(text, &[]).map(|_| ()).expect_err(text);
+    for (text, place, trouble) in MISTAKES {
+        let complaint = with_file(text, &[]).expect_err(text);
         assert!(complaint.place == place && complaint.trouble.contains(trouble), "{text}: {complaint}");
     }
-    let beside = with_file("flow: [h]", &["http://other/"]).map(|_| ()).expect_err("two places");
-    assert!(beside.trouble.contains("does not go with a flow"), "{beside}");
     let deep = format!("flow: {}h{}", "[{repeat: 2, steps: ".repeat(40), "}]".repeat(40));
-    let deep = with_file(&deep, &[]).map(|_| ()).expect_err("too deep");
-    assert!(deep.trouble.contains("deep"), "{deep}");
+    is_refused(&deep, &[], "deep");
+    is_refused("flow: [h]", &["http://other/"], "does not go with a flow");
 }
 
 #[test]
@@ -264,21 +256,18 @@ fn curl_commands_are_a_flow_in_their_order_whose_users_keep_cookies() {
 
 #[test]
 fn cookies_last_for_one_iteration_where_asked() {
-    let flow = |text: &str| of_file(text, &[]).flow.expect("a flow");
     assert!(!flow("flow: [h/]\n").clear_cookies);
-    let text = "clear-cookies: true\ncookie-jar: true\nflow: [h/]\n";
-    assert!(flow(text).clear_cookies);
-    assert_eq!(flow(&document::yaml(&of_file(text, &[]))), flow(text));
-    let said = with_file("clear-cookies: true\nurls: [h/]\n", &[]).expect_err("no flow").to_string();
-    assert!(said.contains("needs a flow"), "{said}");
+    assert!(flow("clear-cookies: true\ncookie-jar: true\nflow: [h/]\n").clear_cookies);
+    is_refused("clear-cookies: true\nurls: [h/]\n", &[], "needs a flow");
+    // They may be kept on either side.
+    let beside = with_file("clear-cookies: true\nflow: [h/]\n", &["--cookie-jar"]).expect("a plan").plan;
+    assert!(beside.flow.expect("a flow").clear_cookies);
 }
 
 #[test]
 fn pages_are_groups_and_are_asked_for_where_a_flow_loads_them() {
     let text = "resources: 3 at once\nflow: [{url: 'http://h/x?y', resources-may-fail: true}, {url: http://h/z, resources: 0}]\n";
-    let flow = |text: &str| of_file(text, &[]).flow.expect("a flow");
     assert_eq!(flow(text).groups(), ["page /x"]);
-    assert_eq!(flow(&document::yaml(&of_file(text, &[]))), flow(text));
     for (text, expected) in [
         ("url: http://h/\nresources: 6\n", "line 2 column 12 (resources): only works in a flow"),
         ("resources-from: x\nflow: [http://h/]\n", "(resources-from): needs `resources`"),
@@ -287,8 +276,7 @@ fn pages_are_groups_and_are_asked_for_where_a_flow_loads_them() {
             "cannot fetch the resources of `http://h/`, which is in a batch",
         ),
     ] {
-        let said = with_file(text, &[]).expect_err(text).to_string();
-        assert!(said.contains(expected), "{said}");
+        is_refused(text, &[], expected);
     }
 }
 
@@ -314,6 +302,6 @@ fn checks_have_names_where_a_plan_gives_them() {
     for text in [document::yaml(&plan), serde_json::to_string(&plan).expect("JSON")] {
         assert_eq!(of_file(&text, &[]).urls, plan.urls, "{text}");
     }
-    let wrong = with_file("flow:\n- url: h/\n  expect-body: {a: x, b: y}\n", &[]).expect_err("two texts").to_string();
-    assert!(wrong.contains("line 3 column 3 (expect-body): takes a single value"), "{wrong}");
+    let two = "flow:\n- url: h/\n  expect-body: {a: x, b: y}\n";
+    is_refused(two, &[], "line 3 column 3 (expect-body): takes a single value");
 }

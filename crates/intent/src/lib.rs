@@ -3,35 +3,32 @@
 
 mod bare;
 mod curl;
+mod draft;
 mod examples;
 mod explain;
 mod exporting;
 mod feeds;
 mod file;
-mod flags;
-mod flow_beside;
-mod flow_called;
-mod flow_file;
-mod flow_places;
-mod flow_values;
-mod flow_walked;
+mod flows;
 mod foreign;
-mod given;
 mod habits;
 mod help;
 mod intent;
-mod keys;
+mod line;
 mod load;
-mod matched;
+mod nearest;
+mod origin;
 mod otlp;
 mod pages;
 mod probing;
 mod proxies;
+mod reading;
 pub mod redact;
-mod scenario_file;
-mod scenario_run;
+mod scenarios;
 mod sealed;
 mod serving;
+mod setting;
+mod settings;
 mod shorthand;
 mod showing;
 mod spoken;
@@ -40,6 +37,7 @@ mod turns;
 mod ui;
 mod urls;
 mod usage;
+mod values;
 mod watching;
 mod ways;
 
@@ -48,17 +46,18 @@ use std::sync::Arc;
 use clap::error::ErrorKind;
 use wire::{Complaint, Protocol};
 
+use setting::Spec;
+use values::Values;
+
 pub use exporting::Exporting;
-pub use given::{Given, Said};
 pub use intent::{Defaults, Intent, Presentation};
-pub use keys::nearest;
+pub use line::COMMANDS;
+pub use nearest::nearest;
 pub use probing::Probing;
 pub use serving::Serving;
+pub use showing::{Calibrate, Demo};
 pub use ui::Ui;
 pub use watching::{Local, Probes, Watching};
-
-/// The commands there are.
-pub const COMMANDS: [&str; 9] = ["run", "demo", "doctor", "calibrate", "report", "target", "plan", "probe", "ui"];
 
 /// What a command line asks for.
 #[derive(Debug)]
@@ -85,34 +84,12 @@ pub enum Command {
     Text(String),
 }
 
-/// What `brunt demo` was asked.
-#[derive(Debug)]
-pub struct Demo {
-    /// How long to load.
-    pub duration: measure::Nanos,
-    /// How to show it.
-    pub presentation: Presentation,
-}
-
-/// What `brunt calibrate` was asked.
-#[derive(Debug)]
-pub struct Calibrate {
-    /// How long each of its measurements takes.
-    pub duration: measure::Nanos,
-    /// Users that send back to back, for what a core sends at most.
-    pub users: u32,
-    /// Their worker threads; `None`: as a run has them.
-    pub workers: Option<u32>,
-    /// The language; `None`: the locale's.
-    pub language: Option<report::Lang>,
-}
-
 /// Reads a command line (without the program's name).
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn read(line: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaults) -> Result<Command, Complaint> {
-    if let Some((first, rest)) = line.split_first() {
+pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaults) -> Result<Command, Complaint> {
+    if let Some((first, rest)) = words.split_first() {
         let spoken = spoken::of(protocols);
         let text = match first.as_str() {
             "explain" => Some(explain::explain(rest)?),
@@ -125,9 +102,9 @@ pub fn read(line: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Default
             return Ok(Command::Text(format!("{}\n", text.trim_end())));
         }
     }
-    let (command, rest) = match line.split_first() {
+    let (command, rest) = match words.split_first() {
         Some((first, rest)) if COMMANDS.contains(&first.as_str()) => (first.as_str(), rest),
-        _ => ("run", line),
+        _ => ("run", words),
     };
     if command == "run" {
         bare::curl(rest).map_or(Ok(()), Err)?;
@@ -137,76 +114,69 @@ pub fn read(line: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Default
         }
     }
     negative_rate(rest)?;
-    let mut described = match command {
-        "demo" => showing::demo_command(),
-        "calibrate" => showing::calibrate_command(),
-        "report" => showing::report_command(),
-        "target" => serving::command(),
-        "probe" => probing::command(),
-        "ui" => ui::command(),
-        "plan" => flags::plan_command(&spoken::of(protocols)),
-        "doctor" => flags::doctor_command(&spoken::of(protocols)),
-        _ => flags::run_command(&spoken::of(protocols)),
-    };
+    let spoken = spoken::of(protocols);
+    let mut described = topics::described(command, &spoken);
     described.build();
     let matches = match described.clone().try_get_matches_from(std::iter::once(&String::new()).chain(rest)) {
         Ok(matches) => matches,
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
             let short = command == "run" && !rest.iter().any(|word| word == "--help");
-            return Ok(Command::Text(if short { format!("{}\n", topics::short()) } else { full(described) }));
+            return Ok(Command::Text(if short { format!("{}\n", topics::short()) } else { topics::full(described) }));
         }
         Err(error) if !error.use_stderr() => return Ok(Command::Text(error.render().to_string())),
         Err(error) => return Err(usage::complaint(&error, &described, rest)),
     };
+    let of = |specs: &[Spec]| line::values(&matches, specs.iter().map(|spec| spec.name));
+    let run = || intent::read(line::values(&matches, line::names(&spoken)), words, protocols, defaults).map(Box::new);
     match command {
-        "demo" => showing::demo(&matches).map(Command::Demo),
-        "calibrate" => showing::calibrate(&matches).map(Command::Calibrate),
-        "report" => showing::report(&matches).map(|(files, shown)| Command::Report(files, shown)),
-        "plan" => planned(&matches, line, protocols, defaults),
-        "doctor" if rest.is_empty() => Ok(Command::Doctor(None)),
-        "doctor" => {
-            intent::read(&matches, line, protocols, defaults).map(|intent| Command::Doctor(Some(Box::new(intent))))
-        }
-        "target" => serving::read(&matches).map(|serving| Command::Target(Box::new(serving))),
-        "probe" => probing::read(&matches).map(|probing| Command::Probe(Box::new(probing))),
-        "ui" => ui::read(&matches).map(|asked| Command::Ui(Box::new(asked))),
-        _ => match intent::read(&matches, line, protocols, defaults) {
-            Ok(intent) => Ok(Command::Run(Box::new(intent))),
-            Err(complaint) => Err(usage::of_another_tool(complaint, rest)),
+        "demo" => showing::demo(&of(&showing::DEMO)).map(Command::Demo),
+        "calibrate" => showing::calibrate(&of(&showing::CALIBRATE)).map(Command::Calibrate),
+        "report" => showing::report(&of(&showing::REPORT)).map(|(files, shown)| Command::Report(files, shown)),
+        "target" => serving::read(&of(serving::SETTINGS)).map(|serving| Command::Target(Box::new(serving))),
+        "probe" => probing::read(&of(probing::SETTINGS)).map(|probing| Command::Probe(Box::new(probing))),
+        "ui" => ui::read(&of(ui::SETTINGS)).map(|asked| Command::Ui(Box::new(asked))),
+        "plan" => match planned(&line::values(&matches, line::names(&spoken)), &spoken, protocols)? {
+            Planned::Text(text) => Ok(Command::Text(text)),
+            Planned::Check(check) => Ok(Command::Plan(run()?, check)),
         },
+        "doctor" if rest.is_empty() => Ok(Command::Doctor(None)),
+        "doctor" => run().map(|intent| Command::Doctor(Some(intent))),
+        _ => run().map(Command::Run).map_err(|complaint| usage::of_another_tool(complaint, rest)),
     }
 }
 
 /// The JSON Schema of plan files.
 pub fn schema(protocols: &[Arc<dyn Protocol>]) -> serde_json::Value {
-    keys::Keys::new(protocols).schema()
+    file::schema::schema(&file::keys::Keys::new(protocols))
 }
 
-/// Reads `brunt plan`.
-fn planned(
-    matches: &clap::ArgMatches,
-    line: &[String],
-    protocols: &[Arc<dyn Protocol>],
-    defaults: &Defaults,
-) -> Result<Command, Complaint> {
-    let flags = matched::Matched::line(matches);
-    if let Some(name) = flags.text("example") {
-        let mut ids = matches.ids().map(clap::Id::as_str);
-        if let Some(other) = ids.find(|id| flags.on_line(id) && !["example", "target"].contains(id)) {
-            let trouble = "does not go with --example, which only prints a plan; leave it out";
-            return Err(Complaint::new(given::called(other), trouble));
+/// What `brunt plan` is to do.
+enum Planned {
+    /// Print a text that is no plan of the user's.
+    Text(String),
+    /// Read the plan, to check it only or to show it.
+    Check(bool),
+}
+
+fn planned(said: &Values, spoken: &[spoken::Spoken], protocols: &[Arc<dyn Protocol>]) -> Result<Planned, Complaint> {
+    if let Some(name) = said.text(&line::EXAMPLE) {
+        let own = [line::EXAMPLE.spec.name, settings::TARGET.spec.name];
+        if let Some(other) = said.iter().find(|said| !own.contains(&said.name)) {
+            let options = spoken.iter().flat_map(|(_, options)| options).map(|option| (option.name, option.short));
+            let mut known = settings::all().map(|spec| (spec.name, spec.short)).chain(options);
+            let short = known.find(|(name, _)| *name == other.name).and_then(|(_, short)| short);
+            let called = short.map_or_else(|| format!("--{}", other.name), |short| format!("-{short}"));
+            return Err(other.wrong(&called, "does not go with --example, which only prints a plan; leave it out"));
         }
-        return examples::find(name, &flags.texts("target")).map(Command::Text);
+        return examples::find(name, &said.texts(&settings::TARGET)).map(Planned::Text);
     }
-    let asked = ["check", "show", "schema"].map(|name| flags.switch(name));
-    match asked {
-        [_, _, true] => {
-            Ok(Command::Text(format!("{}\n", serde_json::to_string_pretty(&schema(protocols)).unwrap_or_default())))
-        }
+    match [&line::CHECK, &line::SHOW, &line::SCHEMA].map(|asked| said.has(asked)) {
+        [_, _, true] => Ok(Planned::Text(format!(
+            "{}\n",
+            serde_json::to_string_pretty(&schema(protocols)).expect("a schema is JSON")
+        ))),
         [true, true, _] => Err(Complaint::new("--show", "does not go with --check; leave one of them out")),
-        [check, ..] => {
-            intent::read(matches, line, protocols, defaults).map(|intent| Command::Plan(Box::new(intent), check))
-        }
+        [check, ..] => Ok(Planned::Check(check)),
     }
 }
 
@@ -217,17 +187,6 @@ fn negative_rate(line: &[String]) -> Result<(), Complaint> {
     wrong.map_or(Ok(()), |pair| {
         Err(Complaint::new("-r", format!("`{}` must be above zero; write a rate such as 100/s", pair[1])))
     })
-}
-
-/// The whole help, one line for each flag. clap's own long form spreads every flag over three lines, and nobody finds anything
-/// in it.
-fn full(command: clap::Command) -> String {
-    let examples = command.get_after_long_help().cloned();
-    let mut command = match examples {
-        Some(examples) => command.after_help(examples),
-        None => command,
-    };
-    command.render_help().to_string()
 }
 
 #[cfg(test)]

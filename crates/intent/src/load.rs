@@ -1,17 +1,13 @@
-//! The load of a run from its flags: users or a rate, how long, in which stages; and what does not go together.
+//! The load of a run: users or a rate, how long, in which stages; and what does not go together.
 
 use measure::Nanos;
 use plan::stages::Level;
-use plan::{Arrivals, Load, Stage, quantity, stages};
+use plan::{Load, Stage, stages};
 use wire::Complaint;
 
-use super::matched::Matched;
-
-/// Most users a run may ask for.
-pub(super) const MOST_USERS: u64 = plan::Change::MOST_USERS as u64;
-
-/// How long a level holds where only `-n` ends the run: longer than any run.
-pub(super) const UNTIL_DONE: Nanos = Nanos::from_secs(100 * 86_400);
+use super::reading::UNTIL_DONE;
+use super::settings::*;
+use super::values::Values;
 
 /// When requests are sent and when that ends.
 #[derive(Debug, PartialEq)]
@@ -26,68 +22,59 @@ pub struct Asked {
     pub connections: Option<u32>,
 }
 
-/// Reads `-c -n -d -r --arrivals --stage --think --together --hold`. `fixed`: the protocol keeps `-c` connections, so that a
-/// rate may stand beside it. `several`: each scenario of the plan has a load of its own, and what is said of rates is about theirs.
+/// Reads the load. `fixed`: the protocol keeps `-c` connections, so that a rate may stand beside it. `several`: each scenario of the
+/// plan has a load of its own, and what is said of rates is about theirs.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn read(flags: &Matched<'_>, fixed: bool, several: bool) -> Result<Asked, Complaint> {
-    let requests = flags.parsed("requests", "-n", |text| quantity::count(text, "requests"))?;
-    let iterations = flags.parsed("iterations", "--iterations", |text| quantity::count(text, "iterations"))?;
-    let requests = iterations.or(requests);
-    let duration = flags.time("duration", "-d")?;
-    let staged = staged(flags)?;
-    if let (Some(_), Some(given)) = (&staged, flags.text("duration")) {
+pub fn read(said: &Values, fixed: bool, several: bool) -> Result<Asked, Complaint> {
+    let requests = said.get(&REQUESTS)?;
+    let requests = said.get(&ITERATIONS)?.or(requests);
+    let duration = said.get(&DURATION)?;
+    let staged = staged(said)?;
+    if let (Some(_), Some(given)) = (&staged, said.text(&DURATION)) {
         let trouble = format!("{given} does not go with --stage, whose times add up; leave one of them out");
-        return Err(Complaint::new("-d", trouble));
+        return Err(said.wrong(&DURATION, trouble));
     }
     let duration = match (&staged, duration, requests) {
         (Some((stages, _)), _, _) => Some(stages.iter().fold(Nanos::ZERO, |sum, s| sum.saturating_add(s.lasts))),
-        (None, None, None) if flags.given("hold") => None,
+        (None, None, None) if said.has(&HOLD) => None,
         (None, None, None) => Some(Nanos::from_secs(10)),
         (None, given, _) => given,
     };
     let constant = |level: f64| vec![Stage { lasts: duration.unwrap_or(UNTIL_DONE), from: level, to: level }];
-    let rate = flags.parsed("rate", "-r", rate)?;
-    let load = match (staged, rate) {
-        (Some((stages, Level::Rate)), _) => open(flags, stages, fixed)?,
-        (Some((stages, Level::Users)), _) => closed(flags, stages, several)?,
-        (None, Some(rate)) => open(flags, constant(rate), fixed)?,
-        (None, None) => closed(flags, constant(f64::from(users(flags, requests)?)), several)?,
+    let load = match (staged, said.get(&RATE)?) {
+        (Some((stages, Level::Rate)), _) => open(said, stages, fixed)?,
+        (Some((stages, Level::Users)), _) => closed(said, stages, several)?,
+        (None, Some(rate)) => open(said, constant(rate), fixed)?,
+        (None, None) => closed(said, constant(f64::from(users(said, requests)?)), several)?,
     };
-    let connections = match load.is_open() && fixed {
-        true => Some(users(flags, None)?),
-        false => None,
-    };
+    let connections = (load.is_open() && fixed).then(|| users(said, None)).transpose()?;
     Ok(Asked { load, requests, duration, connections })
 }
 
-fn rate(text: &str) -> Result<f64, String> {
-    match text.strip_prefix('-').map(quantity::rate) {
-        Some(Ok(_)) => Err(format!("`{text}` must be above zero; write a rate such as 100/s")),
-        _ => quantity::rate(text),
-    }
-}
-
-fn staged(flags: &Matched<'_>) -> Result<Option<(Vec<Stage>, Level)>, Complaint> {
-    let texts = flags.texts("stage");
+fn staged(said: &Values) -> Result<Option<(Vec<Stage>, Level)>, Complaint> {
+    let texts = said.texts(&STAGE);
     if texts.is_empty() {
         return Ok(None);
     }
-    for (name, place) in [("users", "-c"), ("rate", "-r")] {
-        if let Some(given) = flags.text(name) {
-            let trouble = format!("{given} does not go with --stage, which has its own levels; leave one of them out");
-            return Err(Complaint::new(place, trouble));
+    for level in [USERS.spec, RATE.spec] {
+        if let Some(given) = said.named(level.name).next_back() {
+            let trouble =
+                format!("{} does not go with --stage, which has its own levels; leave one of them out", given.text);
+            return Err(given.wrong(&level.called(), trouble));
         }
     }
-    stages::parse_all(texts).map(Some).map_err(|trouble| Complaint::new("--stage", trouble))
+    stages::parse_all(texts).map(Some).map_err(|(which, trouble)| {
+        let said = said.named(STAGE.spec.name).nth(which).expect("the stage that is wrong");
+        said.wrong("--stage", trouble)
+    })
 }
 
-fn users(flags: &Matched<'_>, requests: Option<u64>) -> Result<u32, Complaint> {
-    let given = flags.parsed("users", "-c", |text| quantity::bounded_count(text, "users", MOST_USERS))?;
-    match (given, requests) {
-        (Some(users), Some(requests)) if requests < u64::from(users) => Err(Complaint::new(
-            "-n",
+fn users(said: &Values, requests: Option<u64>) -> Result<u32, Complaint> {
+    match (said.get(&USERS)?, requests) {
+        (Some(users), Some(requests)) if requests < u64::from(users) => Err(said.wrong(
+            &REQUESTS,
             format!("{requests} requests are too few for {users} users; write -n {users} or more, or -c {requests}"),
         )),
         (Some(users), _) => Ok(users),
@@ -95,57 +82,48 @@ fn users(flags: &Matched<'_>, requests: Option<u64>) -> Result<u32, Complaint> {
     }
 }
 
-fn open(flags: &Matched<'_>, stages: Vec<Stage>, fixed: bool) -> Result<Load, Complaint> {
-    if let Some(users) = flags.text("users").filter(|_| !fixed) {
+fn open(said: &Values, stages: Vec<Stage>, fixed: bool) -> Result<Load, Complaint> {
+    if let Some(users) = said.text(&USERS).filter(|_| !fixed) {
         let trouble = format!(
             "{users} users do not go with a rate (-r); leave one of them out, or limit the connections with \
                 --max-connections {users}"
         );
-        return Err(Complaint::new("-c", trouble));
+        return Err(said.wrong(&USERS, trouble));
     }
-    let closed_only = [
-        ("--think", flags.given("think")),
-        ("--interval", flags.given("interval")),
-        ("--together", flags.switch("together")),
-        ("--hold", flags.given("hold")),
-    ];
-    if let Some((place, _)) = closed_only.iter().find(|(_, given)| *given) {
-        return Err(Complaint::new(
-            *place,
-            "needs users and does not go with a rate; leave it out, or write -c 10 instead of the rate",
-        ));
-    }
-    let words = [("poisson", Arrivals::Poisson), ("constant", Arrivals::Constant), ("burst", Arrivals::Burst)];
-    Ok(Load::Open { stages, arrivals: flags.word("arrivals", &words)?.unwrap_or_default() })
+    let trouble = "needs users and does not go with a rate; leave it out, or write -c 10 instead of the rate";
+    said.refuse(&[THINK.spec, INTERVAL.spec, TOGETHER.spec, HOLD.spec], trouble)?;
+    Ok(Load::Open { stages, arrivals: said.get(&ARRIVALS)?.unwrap_or_default() })
 }
 
-fn closed(flags: &Matched<'_>, stages: Vec<Stage>, several: bool) -> Result<Load, Complaint> {
-    if flags.given("arrivals") {
-        return Err(Complaint::new("--arrivals", "needs a rate; add one, such as -r 100/s"));
-    }
-    if flags.given("max-connections") && !several {
+fn closed(said: &Values, stages: Vec<Stage>, several: bool) -> Result<Load, Complaint> {
+    said.refuse(&[ARRIVALS.spec], "needs a rate; add one, such as -r 100/s")?;
+    if !several {
         let trouble = "needs a rate, as users have a connection each; add one, such as -r 100/s, or use -c";
-        return Err(Complaint::new("--max-connections", trouble));
+        said.refuse(&[MAX_CONNECTIONS.spec], trouble)?;
+        said.refuse(&[SLACK.spec], "needs a rate; add one, such as -r 100/s")?;
     }
-    if flags.given("slack") && !several {
-        let trouble = "needs a rate; add one, such as -r 100/s";
-        return Err(Complaint::new("--slack", trouble));
-    }
-    let together = flags.switch("together");
+    let together = said.has(&TOGETHER);
     if together && stages.iter().any(|s| s.from != s.to) {
         let trouble = "starts all users at once, and --stage changes their number; leave one of them out";
-        return Err(Complaint::new("--together", trouble));
+        return Err(said.wrong(&TOGETHER, trouble));
     }
-    let think = flags.parsed("think", "--think", quantity::duration_range)?;
-    let interval = flags.parsed("interval", "--interval", quantity::duration_range)?;
+    let (think, interval) = (said.get(&THINK)?, said.get(&INTERVAL)?);
     if think.is_some() && interval.is_some() {
-        return Err(Complaint::new("--interval", "is the same as --think; leave one of them out"));
+        return Err(said.wrong(&INTERVAL, "is the same as --think; leave one of them out"));
     }
-    let think = think.or(interval);
-    if flags.given("hold") && (flags.given("duration") || flags.given("requests") || flags.given("stage")) {
+    if said.has(&HOLD) && (said.has(&DURATION) || said.has(&REQUESTS) || said.has(&STAGE)) {
         let trouble = "holds the connections once all messages are sent, and does not go with -d, -n or --stage; \
             leave one of them out";
-        return Err(Complaint::new("--hold", trouble));
+        return Err(said.wrong(&HOLD, trouble));
     }
-    Ok(Load::Closed { stages, think, together })
+    Ok(Load::Closed { stages, think: think.or(interval), together })
+}
+
+/// True where arrivals are to wait for one of so many connections: they wait in one queue, and a queue is one worker's. Shares
+/// of the limit would be queues of their own, in which one waits while a connection of another is free. So many connections,
+/// and such a rate, are what one worker can carry.
+pub fn in_one_queue(load: &Load, limit: u32) -> bool {
+    const CONNECTIONS: u32 = 4096;
+    const RATE: f64 = 20_000.0;
+    load.is_open() && limit <= CONNECTIONS && load.peak() <= RATE
 }

@@ -8,6 +8,7 @@ use export::{Endpoint, Settings, Variable};
 use wire::Complaint;
 
 use super::proxies;
+use super::values::Said;
 
 /// A collector, and how it is asked.
 type Place = (Endpoint, Settings);
@@ -30,18 +31,16 @@ const PREFIX: &str = "OTEL_EXPORTER_OTLP_";
 ///
 /// # Errors
 /// The user's mistake, naming the option or the variable.
-pub fn read(text: &str, variables: &dyn Fn(&str) -> Option<String>) -> Result<Otlp, Complaint> {
-    let given = if text.eq_ignore_ascii_case(ENV) {
-        None
-    } else {
-        Some(Endpoint::parse(text).map_err(|trouble| Complaint::new("--otlp", format!("{trouble}, or {ENV}")))?)
-    };
+pub fn read(said: &Said, variables: &dyn Fn(&str) -> Option<String>) -> Result<Otlp, Complaint> {
+    let url = Some(&said.text).filter(|text| !text.eq_ignore_ascii_case(ENV));
+    let given = url.map(|url| Endpoint::parse(url)).transpose();
+    let given = given.map_err(|trouble| said.wrong("--otlp", format!("{trouble}, or {ENV}")))?;
     let of = |signal: &str| {
         let exporter = format!("OTEL_{signal}_EXPORTER");
         if variables(&exporter).is_some_and(|text| text.trim() == "none") {
             return Ok(None);
         }
-        let told = Told { signal, variables };
+        let told = Told { said, signal, variables };
         let mut settings = told.settings()?;
         let endpoint = given.clone().map_or_else(|| told.endpoint(&settings), Ok)?;
         settings.proxy = proxies::of_collector(&endpoint.shown(), variables)?;
@@ -52,6 +51,7 @@ pub fn read(text: &str, variables: &dyn Fn(&str) -> Option<String>) -> Result<Ot
 
 /// What the variables say of one signal.
 struct Told<'a> {
+    said: &'a Said,
     signal: &'a str,
     variables: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -87,7 +87,7 @@ impl Told<'_> {
     fn endpoint(&self, settings: &Settings) -> Result<Endpoint, Complaint> {
         let Some(said) = self.variable("ENDPOINT") else {
             let trouble = format!("{ENV} asks for {PREFIX}ENDPOINT, which is not set; set it, or write the URL here");
-            return Err(Complaint::new("--otlp", trouble));
+            return Err(self.said.wrong("--otlp", trouble));
         };
         let wrong = |trouble: String| Complaint::new(said.name.clone(), trouble);
         let of_all = said.name == format!("{PREFIX}ENDPOINT");
@@ -113,11 +113,13 @@ fn timeout(said: Variable) -> Result<Duration, Complaint> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::origin::Origin;
     use super::*;
 
     fn with(text: &str, set: &[(&str, &str)]) -> Result<Otlp, String> {
         let variables = |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned());
-        read(text, &variables).map_err(|complaint| complaint.to_string())
+        let said = Said { name: "otlp", text: text.to_owned(), origin: Origin::Line };
+        read(&said, &variables).map_err(|complaint| complaint.to_string())
     }
 
     fn places(read: Result<Otlp, String>) -> [String; 2] {

@@ -6,25 +6,32 @@ use protocols::cache::CACHE;
 use protocols::resources::{FROM, MAY_FAIL, RESOURCES};
 use wire::Complaint;
 
+use super::draft::Draft;
+use super::origin::Origin;
+
 /// The plan with a group around each of its pages.
 ///
 /// # Errors
 /// Resources where there is no flow, without a number, or of requests in a batch; too many groups.
-pub(super) fn of_run(mut plan: Plan) -> Result<Plan, Complaint> {
+pub(super) fn of_run(mut plan: Plan, draft: &Draft) -> Result<Plan, Complaint> {
     let asked = |name: &str| plan.options.contains_key(name) || plan.urls.iter().any(|u| u.options.contains_key(name));
+    let wrong = |name: &str, trouble: &str| {
+        let flag = format!("--{name}");
+        Err(draft.option(name).next().map_or(&Origin::Line, |said| &said.origin).wrong(&flag, trouble))
+    };
     if asked(CACHE) && !plan.has_flows() {
         let trouble = "is for users of a flow; write `flow` in a plan file, or leave it out";
-        return Err(Complaint::new(format!("--{CACHE}"), trouble));
+        return wrong(CACHE, trouble);
     }
     let Some(first) = [RESOURCES, FROM, MAY_FAIL].into_iter().find(|name| asked(name)) else { return Ok(plan) };
     if !plan.has_flows() {
         let trouble = "only works in a flow; write the pages as steps of `flow` in a plan file, or leave it out";
-        return Err(Complaint::new(format!("--{first}"), trouble));
+        return wrong(first, trouble);
     }
     if !asked(RESOURCES) {
         let trouble = "needs `resources`, the number fetched at once; write `resources: 6` next to it, or leave it \
             out";
-        return Err(Complaint::new(format!("--{first}"), trouble));
+        return wrong(first, trouble);
     }
     let (urls, options) = (plan.urls.clone(), plan.options.clone());
     let flows = plan.flow.iter_mut().chain(plan.scenarios.iter_mut().map(|scenario| &mut scenario.flow));
@@ -42,7 +49,7 @@ pub(super) fn of_run(mut plan: Plan) -> Result<Plan, Complaint> {
         if let Some(url) = in_batch {
             let trouble =
                 format!("cannot fetch the resources of `{}`, which is in a batch; make it a separate step", url.url);
-            return Err(Complaint::new(format!("--{RESOURCES}"), trouble));
+            return wrong(RESOURCES, &trouble);
         }
     }
     if groups > GROUPS {
@@ -50,7 +57,7 @@ pub(super) fn of_run(mut plan: Plan) -> Result<Plan, Complaint> {
             "makes each page a group, and {groups} groups are more than {GROUPS}; give pages the same name, or use \
                 it in fewer steps"
         );
-        return Err(Complaint::new(format!("--{RESOURCES}"), trouble));
+        return wrong(RESOURCES, &trouble);
     }
     Ok(plan)
 }

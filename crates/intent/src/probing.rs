@@ -1,4 +1,4 @@
-//! The flags of `brunt probe`.
+//! `brunt probe`.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -6,8 +6,10 @@ use net::tls::RustlsServing;
 use probe::remote::Follow;
 use wire::Complaint;
 
-use super::flags;
-use super::matched::Matched;
+use super::line;
+use super::reading;
+use super::setting::{Setting, Spec, one, settings, text};
+use super::values::Values;
 use super::watching::TOKEN;
 
 /// Where a probe listens unless it is said.
@@ -32,39 +34,39 @@ impl std::fmt::Debug for Probing {
     }
 }
 
+settings! { SETTINGS {
+    LISTEN_AT: SocketAddr = one(
+        "listen", "ADDRESS", address,
+        "Where to listen; other than on this machine, a token and a certificate are needed [default: 127.0.0.1:7070]",
+    );
+    TOKEN_TEXT: String = one("token", "TOKEN", text, "Token that clients must send [default: $BRUNT_PROBE_TOKEN]");
+    TOKEN_FILE: String = one("token-file", "FILE", text, "Read the token from the first line of FILE");
+    CERT: String = one("cert", "FILE", text, "Use TLS with this certificate chain (PEM)");
+    KEY: String = one("key", "FILE", text, "Private key of --cert (PEM)");
+    PORT: u16 = one(
+        "port", "PORT", reading::port,
+        "Count the service on this port of this host [default: the one at the address under load]",
+    );
+    PID: u32 = one("pid", "PID", reading::pid, "Count this process and its children as the service");
+} }
+
 /// The command line of `brunt probe`.
 pub fn command() -> clap::Command {
-    flags::bare("brunt probe")
+    line::bare("brunt probe")
         .about("Serves the counters of this host to runs on other machines (--probe HOST:PORT).")
-        .arg(flags::one(
-            "listen",
-            None,
-            "ADDRESS",
-            "Where to listen; other than on this machine, a token and a certificate are needed [default: \
-                127.0.0.1:7070]",
-        ))
-        .arg(flags::one("token", None, "TOKEN", "Token that clients must send [default: $BRUNT_PROBE_TOKEN]"))
-        .arg(flags::one("token-file", None, "FILE", "Read the token from the first line of FILE"))
-        .arg(flags::one("cert", None, "FILE", "Use TLS with this certificate chain (PEM)"))
-        .arg(flags::one("key", None, "FILE", "Private key of --cert (PEM)"))
-        .arg(flags::one(
-            "port",
-            None,
-            "PORT",
-            "Count the service on this port of this host [default: the one at the address under load]",
-        ))
-        .arg(flags::one("pid", None, "PID", "Count this process and its children as the service"))
+        .args(line::args(SETTINGS))
 }
 
-/// Reads the flags of `brunt probe`.
+/// Reads `brunt probe`.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn read(matches: &clap::ArgMatches) -> Result<Probing, Complaint> {
-    let flags = Matched::line(matches);
-    let listen = flags.text("listen").unwrap_or(LISTEN);
-    let listen = address(listen).map_err(|trouble| Complaint::new("--listen", trouble))?;
-    let (token, tls) = (token(&flags)?, tls(&flags)?);
+pub fn read(said: &Values) -> Result<Probing, Complaint> {
+    let listen = match said.get(&LISTEN_AT)? {
+        Some(listen) => listen,
+        None => address(LISTEN).map_err(|trouble| said.wrong(&LISTEN_AT, trouble))?,
+    };
+    let (token, tls) = (token(said)?, tls(said)?);
     if !listen.ip().to_canonical().is_loopback() && (token.is_none() || tls.is_none()) {
         let missing = match (&token, &tls) {
             (None, None) => "--token-file FILE, --cert FILE and --key FILE",
@@ -75,9 +77,9 @@ pub fn read(matches: &clap::ArgMatches) -> Result<Probing, Complaint> {
             "{listen} can be reached from other machines: add {missing}, or listen on {LISTEN} and use an \
                 SSH tunnel"
         );
-        return Err(Complaint::new("--listen", trouble));
+        return Err(said.wrong(&LISTEN_AT, trouble));
     }
-    Ok(Probing { listen, token, tls, follow: follow(&flags)? })
+    Ok(Probing { listen, token, tls, follow: follow(said)? })
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -86,15 +88,15 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     found.ok_or_else(|| format!("`{text}` is not an address to listen on; write one such as {LISTEN} or 0.0.0.0:7070"))
 }
 
-fn token(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
-    let (option, token) = match (flags.text("token"), flags.text("token-file")) {
+fn token(said: &Values) -> Result<Option<String>, Complaint> {
+    let (option, token) = match (said.text(&TOKEN_TEXT), said.text(&TOKEN_FILE)) {
         (Some(_), Some(_)) => {
-            return Err(Complaint::new("--token-file", "does not go with --token; leave one of them out"));
+            return Err(said.wrong(&TOKEN_FILE, "does not go with --token; leave one of them out"));
         }
         (Some(token), None) => ("--token", Some(token.to_owned())),
         (None, Some(file)) => {
             let text = std::fs::read_to_string(file);
-            let text = text.map_err(|e| Complaint::new("--token-file", format!("{file} cannot be read: {e}")))?;
+            let text = text.map_err(|e| said.wrong(&TOKEN_FILE, format!("{file} cannot be read: {e}")))?;
             ("--token-file", Some(text.lines().next().unwrap_or_default().trim().to_owned()))
         }
         (None, None) => (TOKEN, std::env::var(TOKEN).ok()),
@@ -106,36 +108,39 @@ fn token(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
 }
 
 /// The certificate to show, where one is given.
-pub(super) fn tls(flags: &Matched<'_>) -> Result<Option<RustlsServing>, Complaint> {
-    let read = |option: &str, file: &str| {
-        std::fs::read(file).map_err(|e| Complaint::new(option, format!("{file} cannot be read: {e}")))
-    };
-    match (flags.text("cert"), flags.text("key")) {
+pub(super) fn tls(said: &Values) -> Result<Option<RustlsServing>, Complaint> {
+    shown(said, |file| std::fs::read(file).map_err(|e| format!("{file} cannot be read: {e}")), &[])
+}
+
+/// The certificate and key that are given, their files read by `read`.
+///
+/// # Errors
+/// One of the two is missing, cannot be read, or is none.
+pub(super) fn shown(
+    said: &Values,
+    read: impl Fn(&str) -> Result<Vec<u8>, String>,
+    alpn: &[&[u8]],
+) -> Result<Option<RustlsServing>, Complaint> {
+    match (said.text(&CERT), said.text(&KEY)) {
         (None, None) => Ok(None),
-        (Some(_), None) => Err(Complaint::new("--cert", "needs its private key; add --key FILE")),
-        (None, Some(_)) => Err(Complaint::new("--key", "needs its certificate; add --cert FILE")),
+        (Some(_), None) => Err(said.wrong(&CERT, "needs its private key; add --key FILE")),
+        (None, Some(_)) => Err(said.wrong(&KEY, "needs its certificate; add --cert FILE")),
         (Some(cert), Some(key)) => {
-            let made = RustlsServing::new(&read("--cert", cert)?, &read("--key", key)?, &[]);
+            let cert = read(cert).map_err(|trouble| said.wrong(&CERT, trouble))?;
+            let key = read(key).map_err(|trouble| said.wrong(&KEY, trouble))?;
             // The sentence names its option.
-            made.map(Some).map_err(|sentence| match sentence.split_once(": ") {
+            RustlsServing::new(&cert, &key, alpn).map(Some).map_err(|sentence| match sentence.split_once(": ") {
                 Some((option, trouble)) if option.starts_with("--") => Complaint::new(option, trouble),
-                _ => Complaint::new("--cert", sentence),
+                _ => said.wrong(&CERT, sentence),
             })
         }
     }
 }
 
-fn follow(flags: &Matched<'_>) -> Result<Follow, Complaint> {
-    let port = flags.parsed("port", "--port", |text| {
-        text.parse().ok().filter(|port| *port > 0).ok_or_else(|| format!("`{text}` is not a port; write 1 to 65535"))
-    })?;
-    let pid = flags.parsed("pid", "--pid", |text| {
-        text.parse().ok().filter(|pid| *pid > 0).ok_or_else(|| format!("`{text}` is not a process id"))
-    })?;
-    match (port, pid) {
+fn follow(said: &Values) -> Result<Follow, Complaint> {
+    match (said.get(&PORT)?, said.get(&PID)?) {
         (Some(_), Some(_)) => {
-            let trouble = "does not go with --pid, which already names the service; leave one of them out";
-            Err(Complaint::new("--port", trouble))
+            Err(said.wrong(&PORT, "does not go with --pid, which already names the service; leave one of them out"))
         }
         (port, pid) => Ok(port.map(Follow::Port).or(pid.map(Follow::Process)).unwrap_or_default()),
     }

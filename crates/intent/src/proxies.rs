@@ -6,8 +6,9 @@
 use plan::{Proxies, WeightedUrl};
 use wire::{Complaint, Exception, Origin, Proxy};
 
-use super::matched::Matched;
 use super::sealed;
+use super::settings::{NOPROXY, PROXY, PROXY_USER, UNIX_SOCKET};
+use super::values::Values;
 
 /// This machine itself.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
@@ -19,29 +20,30 @@ const OF_THE_WEB: [&str; 3] = ["http", "websocket", "grpc"];
 /// # Errors
 /// The user's mistake, naming the option or the variable.
 pub fn read(
-    flags: &Matched<'_>,
+    said: &Values,
     protocol: &str,
     urls: &[WeightedUrl],
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Proxies, Complaint> {
-    let (given, except, user) = (flags.text("proxy"), flags.text("noproxy"), flags.text("proxy-user"));
-    if let (Some(_), Some(_)) = (given.filter(|given| !given.is_empty()), flags.text("unix-socket")) {
-        let trouble = "does not go with --unix-socket, which needs no proxy; leave one of them out";
-        return Err(Complaint::new("-x", trouble));
+    let except = said.text(&NOPROXY);
+    if said.text(&PROXY).is_some_and(|proxy| !proxy.is_empty()) && said.has(&UNIX_SOCKET) {
+        return Err(said.wrong(&PROXY, "does not go with --unix-socket, which needs no proxy; leave one of them out"));
     }
-    match given {
+    match said.text(&PROXY) {
         Some("") => Ok(Proxies::default()),
         Some(text) => {
-            let proxy = with_user(text, user).map_err(|trouble| Complaint::new("-x", trouble))?;
+            let proxy = with_user(text, said.text(&PROXY_USER)).map_err(|trouble| said.wrong(&PROXY, trouble))?;
             let except = except.unwrap_or_default().to_owned();
             if Exception::list(&except).contains(&Exception::Every) {
                 return Ok(Proxies::default());
             }
             Ok(Proxies { clear: Some(proxy.clone()), tls: Some(proxy), except, variables: Vec::new() })
         }
-        None if user.is_some() => Err(Complaint::new("--proxy-user", "needs a proxy; add -x http://HOST:PORT")),
-        None if !OF_THE_WEB.contains(&protocol) || flags.given("unix-socket") => Ok(Proxies::default()),
-        None => of_environment(except, urls, variable),
+        None => match said.named(PROXY_USER.spec.name).next() {
+            Some(user) => Err(user.wrong("--proxy-user", "needs a proxy; add -x http://HOST:PORT")),
+            None if !OF_THE_WEB.contains(&protocol) || said.has(&UNIX_SOCKET) => Ok(Proxies::default()),
+            None => of_environment(except, urls, variable),
+        },
     }
 }
 
@@ -141,16 +143,17 @@ fn origin_of(url: &str) -> Origin {
 
 #[cfg(test)]
 mod tests {
-    use super::super::flags;
+    use super::super::line;
     use super::*;
 
     fn said(line: &str, protocol: &str, url: &str, environment: &[(&str, &str)]) -> Result<Proxies, String> {
         let words = line.split_whitespace().map(|word| if word == "''" { "" } else { word });
-        let matches = flags::run_command(&[]).try_get_matches_from(std::iter::once("").chain(words)).unwrap();
+        let matches = line::run_command(&[]).try_get_matches_from(std::iter::once("").chain(words)).unwrap();
         let variable =
             |name: &str| environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         let urls: Vec<WeightedUrl> = url.split(' ').map(WeightedUrl::plain).collect();
-        read(&Matched::line(&matches), protocol, &urls, variable).map_err(|complaint| complaint.to_string())
+        read(&line::values(&matches, line::names(&[])), protocol, &urls, variable)
+            .map_err(|complaint| complaint.to_string())
     }
 
     fn both(url: &str, except: &str) -> Proxies {

@@ -3,8 +3,9 @@
 
 use std::io::Read;
 
-use plan::{Options, WeightedUrl};
 use wire::Complaint;
+
+use super::values::{Said, Values};
 
 /// The options that may, with the flag as people write it.
 const SEALED: [(&str, &str); 2] = [("header", "-H"), ("user", "--user")];
@@ -16,30 +17,27 @@ const BOUND: u64 = 1 << 20;
 ///
 /// # Errors
 /// A file that cannot be read, or holds nothing.
-pub fn opened(mut options: Options) -> Result<Options, Complaint> {
-    for (name, flag) in SEALED {
-        let Some(values) = options.get_mut(name) else { continue };
-        let mut open = Vec::new();
-        for value in std::mem::take(values) {
-            match value.strip_prefix('@') {
-                // A name may begin so where a password follows it.
-                Some(path) if name != "user" || !path.contains(':') || std::path::Path::new(path).exists() => {
-                    open.extend(lines(flag, path)?);
-                }
-                _ => open.push(value),
-            }
+pub fn opened(options: Values) -> Result<Values, Complaint> {
+    let mut open = Values::default();
+    for said in options {
+        let flag = SEALED.iter().find(|(name, _)| *name == said.name).map(|(_, flag)| *flag);
+        // A name may begin so where a password follows it.
+        let is_path = |path: &&str| said.name != "user" || !path.contains(':') || std::path::Path::new(path).exists();
+        match (flag, said.text.strip_prefix('@').filter(is_path)) {
+            (Some(flag), Some(path)) => open.extend(lines_of(&said, flag, path)?),
+            _ => open.extend([said]),
         }
-        *values = open;
     }
-    Ok(options)
+    Ok(open)
 }
 
-/// A URL with the same of its own options.
+/// The lines of the file that a value names, each as a value of its own.
 ///
 /// # Errors
-/// As [`opened`].
-pub fn opened_url(url: WeightedUrl) -> Result<WeightedUrl, Complaint> {
-    Ok(WeightedUrl { options: opened(url.options)?, ..url })
+/// As [`lines`].
+pub(super) fn lines_of(said: &Said, flag: &str, path: &str) -> Result<Vec<Said>, Complaint> {
+    let lines = lines(flag, path).map_err(|wrong| said.wrong(flag, wrong.trouble))?;
+    Ok(lines.into_iter().map(|text| Said { text, ..said.clone() }).collect())
 }
 
 /// The lines of a file that a flag names, none of them shown.
@@ -101,10 +99,17 @@ fn fault(flag: &str, line: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::origin::Origin;
     use super::*;
 
-    fn options(name: &str, values: &[&str]) -> Options {
-        Options::from([(name.to_string(), values.iter().map(ToString::to_string).collect())])
+    fn options(name: &'static str, texts: &[&str]) -> Values {
+        let mut values = Values::default();
+        texts.iter().for_each(|text| values.say(name, *text, Origin::Line));
+        values
+    }
+
+    fn read(name: &'static str, texts: &[&str]) -> Vec<String> {
+        opened(options(name, texts)).unwrap().options().remove(name).unwrap()
     }
 
     #[test]
@@ -116,22 +121,21 @@ mod tests {
             format!("@{}", path.display())
         };
         let headers = path("headers", "X-Api-Key: k1\r\n\nAccept: */*\n");
-        let read = opened(options("header", &["A: b", &headers])).unwrap();
-        assert_eq!(read["header"], ["A: b", "X-Api-Key: k1", "Accept: */*"]);
+        assert_eq!(read("header", &["A: b", &headers]), ["A: b", "X-Api-Key: k1", "Accept: */*"]);
         let marked = path("marked", "\u{feff}X-Api-Key: k1\r\n");
-        assert_eq!(opened(options("header", &[&marked])).unwrap()["header"], ["X-Api-Key: k1"]);
+        assert_eq!(read("header", &[&marked]), ["X-Api-Key: k1"]);
         let user = path("user", "ann:p w\n");
-        assert_eq!(opened(options("user", &[&user])).unwrap()["user"], ["ann:p w"]);
+        assert_eq!(read("user", &[&user]), ["ann:p w"]);
         // A name that begins so, and an option that means it otherwise.
-        assert_eq!(opened(options("user", &["@ann:pw"])).unwrap()["user"], ["@ann:pw"]);
-        assert_eq!(opened(options("data", &["@x"])).unwrap()["data"], ["@x"]);
+        assert_eq!(read("user", &["@ann:pw"]), ["@ann:pw"]);
+        assert_eq!(read("data", &["@x"]), ["@x"]);
     }
 
     #[test]
     fn files_that_hold_none_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
-        let said = |name: &str, text: &str| {
+        let said = |name: &'static str, text: &str| {
             std::fs::write(&path, text).unwrap();
             opened(options(name, &[&format!("@{}", path.display())])).unwrap_err().to_string()
         };

@@ -1,11 +1,11 @@
 //! Options that stand for others: `--json`, `--bearer`, `--cookie`, `-L` and `--data @FILE` are spelled out as header lines, a
 //! body and a number of redirects, so that protocols, plans and records know one form of each.
 
-use plan::{Options, WeightedUrl};
 use wire::{Complaint, OptionSpec};
 
 use super::sealed;
 use super::urls::looks_like_one;
+use super::values::{Said, Values};
 
 /// So many redirects `-L` follows.
 const FOLLOWED: &str = "10";
@@ -17,7 +17,7 @@ const BODY: u64 = 1 << 20;
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn spelled_out(mut options: Options, specs: &[OptionSpec]) -> Result<Options, Complaint> {
+pub fn spelled_out(mut options: Values, specs: &[OptionSpec]) -> Result<Values, Complaint> {
     json(&mut options)?;
     bearer(&mut options)?;
     cookies(&mut options)?;
@@ -25,132 +25,126 @@ pub fn spelled_out(mut options: Options, specs: &[OptionSpec]) -> Result<Options
     if specs.iter().any(|spec| spec.name == "data-raw") {
         data_files(&mut options)?;
     }
-    if options.remove("location").is_some() && !options.contains_key("redirects") {
-        options.insert("redirects".into(), vec![FOLLOWED.into()]);
+    if let Some(location) = options.take("location").pop()
+        && !options.says("redirects")
+    {
+        options.say("redirects", FOLLOWED, location.origin);
     }
     Ok(options)
 }
 
-/// A URL with the shorthands of its own options spelled out.
-///
-/// # Errors
-/// As [`spelled_out`].
-pub fn spelled_out_url(url: WeightedUrl, specs: &[OptionSpec]) -> Result<WeightedUrl, Complaint> {
-    Ok(WeightedUrl { options: spelled_out(url.options, specs)?, ..url })
-}
-
 /// `--json BODY`: the body, and the two header lines that curl sends with it, unless others are asked for.
-fn json(options: &mut Options) -> Result<(), Complaint> {
-    let Some(bodies) = options.remove("json") else { return Ok(()) };
-    let wrong = |trouble: String| Err(Complaint::new("--json", trouble));
-    if let Some(other) =
-        ["data", "data-raw", "data-file", "form", "form-string"].iter().find(|o| options.contains_key(**o))
-    {
-        return wrong(format!("sets the whole body, and so does --{other}; leave one of them out"));
+fn json(options: &mut Values) -> Result<(), Complaint> {
+    let bodies = options.take("json");
+    let Some(first) = bodies.first() else { return Ok(()) };
+    if let Some(other) = ["data", "data-raw", "data-file", "form", "form-string"].iter().find(|o| options.says(o)) {
+        let trouble = format!("sets the whole body, and so does --{other}; leave one of them out");
+        return Err(first.wrong("--json", trouble));
     }
     let is_none =
-        |body: &&String| !body.starts_with(['@', '{', '[', '"']) && (body.contains("://") || looks_like_one(body));
-    if let Some(url) = bodies.iter().find(is_none) {
-        return wrong(format!("takes the JSON to send, not `{url}`; for a report as JSON write --format json"));
+        |body: &str| !body.starts_with(['@', '{', '[', '"']) && (body.contains("://") || looks_like_one(body));
+    if let Some(body) = bodies.iter().find(|body| is_none(&body.text)) {
+        let trouble = format!("takes the JSON to send, not `{}`; for a report as JSON write --format json", body.text);
+        return Err(body.wrong("--json", trouble));
     }
+    let origin = first.origin.clone();
     match &bodies[..] {
-        [file] if file.starts_with('@') => options.insert("data-file".into(), vec![file[1..].to_owned()]),
-        _ => options.insert("data-raw".into(), vec![bodies.concat()]),
-    };
+        [file] if file.text.starts_with('@') => options.say("data-file", &file.text[1..], origin.clone()),
+        _ => options.say("data-raw", bodies.iter().map(|body| &*body.text).collect::<String>(), origin.clone()),
+    }
     for (name, line) in [("content-type", "Content-Type: application/json"), ("accept", "Accept: application/json")] {
-        let headers = options.entry("header".into()).or_default();
-        if !headers.iter().any(|header| is_named(header, name)) {
-            headers.push(line.into());
+        if !has_header(options, name) {
+            options.say("header", line, origin.clone());
         }
     }
     Ok(())
 }
 
-/// True for a header line of this name.
-fn is_named(header: &str, name: &str) -> bool {
-    header.split([':', ';']).next().is_some_and(|own| own.trim().eq_ignore_ascii_case(name))
+/// True where a header line has this name.
+fn has_header(options: &Values, name: &str) -> bool {
+    let is_named = |line: &str| line.split([':', ';']).next().is_some_and(|own| own.trim().eq_ignore_ascii_case(name));
+    options.named("header").any(|said| is_named(&said.text))
 }
 
 /// `--bearer TOKEN`, or `@FILE`.
-fn bearer(options: &mut Options) -> Result<(), Complaint> {
-    let Some(token) = options.remove("bearer").and_then(|mut tokens| tokens.pop()) else { return Ok(()) };
-    let authorized = options.get("header").is_some_and(|lines| lines.iter().any(|h| is_named(h, "authorization")));
-    if authorized || options.contains_key("user") {
+fn bearer(options: &mut Values) -> Result<(), Complaint> {
+    let Some(token) = options.take("bearer").pop() else { return Ok(()) };
+    let authorized = has_header(options, "authorization");
+    if authorized || options.says("user") {
         let other = if authorized { "-H Authorization" } else { "--user" };
-        return Err(Complaint::new(
-            "--bearer",
-            format!("sets the Authorization header, and so does {other}; leave one of them out"),
-        ));
+        let trouble = format!("sets the Authorization header, and so does {other}; leave one of them out");
+        return Err(token.wrong("--bearer", trouble));
     }
-    let token = opened("--bearer", token)?.concat();
+    let origin = token.origin.clone();
+    let token: String = opened("--bearer", token)?.into_iter().map(|said| said.text).collect();
     let words = token.strip_prefix("Bearer ").unwrap_or(&token);
-    options.entry("header".into()).or_default().push(format!("Authorization: Bearer {words}"));
+    options.say("header", format!("Authorization: Bearer {words}"), origin);
     Ok(())
 }
 
 /// `--cookie NAME=VALUE`, repeated, or `@FILE` with one a line: one header line, as browsers send it.
-fn cookies(options: &mut Options) -> Result<(), Complaint> {
-    let Some(values) = options.remove("cookie") else { return Ok(()) };
+fn cookies(options: &mut Values) -> Result<(), Complaint> {
+    let values = options.take("cookie");
+    let Some(origin) = values.first().map(|said| said.origin.clone()) else { return Ok(()) };
     let mut all = Vec::new();
     for value in values {
         for cookie in opened("--cookie", value)? {
-            if !cookie.contains('=') {
-                return Err(Complaint::new("--cookie", "has no `=`; write NAME=VALUE, or @FILE with one per line"));
+            if !cookie.text.contains('=') {
+                let trouble = "has no `=`; write NAME=VALUE, or @FILE with one per line";
+                return Err(cookie.wrong("--cookie", trouble));
             }
-            all.push(cookie.trim().trim_end_matches(';').to_owned());
+            all.push(cookie.text.trim().trim_end_matches(';').to_owned());
         }
     }
-    options.entry("header".into()).or_default().push(format!("Cookie: {}", all.join("; ")));
+    options.say("header", format!("Cookie: {}", all.join("; ")), origin);
     Ok(())
 }
 
 /// A secret as it was written, or the lines of the file that holds it.
-fn opened(flag: &str, value: String) -> Result<Vec<String>, Complaint> {
-    match value.strip_prefix('@') {
-        Some(path) => sealed::lines(flag, path),
-        None if value.trim().is_empty() => Err(Complaint::new(flag, "is empty; write the value, or @FILE")),
-        None => Ok(vec![value]),
+fn opened(flag: &str, said: Said) -> Result<Vec<Said>, Complaint> {
+    match said.text.strip_prefix('@') {
+        Some(path) => sealed::lines_of(&said, flag, path),
+        None if said.text.trim().is_empty() => Err(said.wrong(flag, "is empty; write the value, or @FILE")),
+        None => Ok(vec![said]),
     }
 }
 
 /// `--data @FILE`: the text of the file without its line breaks, as curl has it.
-fn data_files(options: &mut Options) -> Result<(), Complaint> {
-    let Some(values) = options.get_mut("data").filter(|values| values.iter().any(|value| value.starts_with('@')))
-    else {
+fn data_files(options: &mut Values) -> Result<(), Complaint> {
+    if !options.named("data").any(|said| said.text.starts_with('@')) {
         return Ok(());
-    };
-    let mut texts = Vec::new();
-    for value in values.iter() {
-        match value.strip_prefix('@') {
-            Some(path) => texts.push(joined(path)?),
-            None => texts.push(value.clone()),
-        }
     }
-    options.remove("data");
-    let raw = options.entry("data-raw".into()).or_default();
-    raw.splice(..0, texts);
+    let raw = options.take("data-raw");
+    for said in options.take("data") {
+        let text = match said.text.strip_prefix('@') {
+            Some(path) => joined(path).map_err(|trouble| said.wrong("--data", trouble))?,
+            None => said.text,
+        };
+        options.say("data-raw", text, said.origin);
+    }
+    options.extend(raw);
     Ok(())
 }
 
-fn joined(path: &str) -> Result<String, Complaint> {
-    let wrong = |trouble: String| Complaint::new("--data", trouble);
-    let bytes = protocols::file::bounded(path, BODY).map_err(|trouble| wrong(format!("@{trouble}")))?;
-    let text = String::from_utf8(bytes);
-    let text =
-        text.map_err(|_| wrong(format!("@{path} is not text (UTF-8); send its bytes with --data-file {path}")))?;
+fn joined(path: &str) -> Result<String, String> {
+    let bytes = protocols::file::bounded(path, BODY).map_err(|trouble| format!("@{trouble}"))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| format!("@{path} is not text (UTF-8); send its bytes with --data-file {path}"))?;
     Ok(text.replace(['\r', '\n', '\0'], ""))
 }
 
 #[cfg(test)]
 mod tests {
+    use plan::Options;
+
+    use super::super::origin::Origin;
     use super::*;
 
-    fn spelled(given: &[(&str, &str)]) -> Result<Options, String> {
-        let mut options = Options::new();
-        for (name, value) in given {
-            options.entry((*name).to_string()).or_default().push((*value).to_string());
-        }
-        spelled_out(options, wire::Protocol::options(&protocols::http::Http)).map_err(|complaint| complaint.to_string())
+    fn spelled(given: &[(&'static str, &str)]) -> Result<Options, String> {
+        let mut options = Values::default();
+        given.iter().for_each(|(name, value)| options.say(name, *value, Origin::Line));
+        let spelled = spelled_out(options, wire::Protocol::options(&protocols::http::Http));
+        spelled.map(|options| options.options()).map_err(|complaint| complaint.to_string())
     }
 
     fn options(all: &[(&str, &[&str])]) -> Options {

@@ -1,79 +1,122 @@
-//! The flags of `brunt demo`, `brunt calibrate` and `brunt report`: little more than how to show a run.
+//! `brunt demo`, `brunt calibrate` and `brunt report`: little more than how to show a run.
 
-use clap::ArgMatches;
 use measure::Nanos;
 use plan::quantity;
 use wire::Complaint;
 
-use super::intent::{Presentation, language, presentation};
-use super::matched::Matched;
-use super::{Calibrate, Demo, flags, help};
+use super::intent::{Presentation, presentation};
+use super::setting::{Setting, Spec, many, one, text};
+use super::settings::{DOCUMENT, LANG, NO_COLOR, QUIET};
+use super::values::Values;
+use super::{help, line};
+
+/// What `brunt demo` was asked.
+#[derive(Debug)]
+pub struct Demo {
+    /// How long to load.
+    pub duration: Nanos,
+    /// How to show it.
+    pub presentation: Presentation,
+}
+
+/// What `brunt calibrate` was asked.
+#[derive(Debug)]
+pub struct Calibrate {
+    /// How long each of its measurements takes.
+    pub duration: Nanos,
+    /// Users that send back to back, for what a core sends at most.
+    pub users: u32,
+    /// Their worker threads; `None`: as a run has them.
+    pub workers: Option<u32>,
+    /// The language; `None`: the locale's.
+    pub language: Option<report::Lang>,
+}
+
+const DEMO_DURATION: Setting<Nanos> =
+    one("duration", "TIME", quantity::positive_duration, "Load for TIME [default: 10s]").short('d');
+
+/// The settings of `brunt demo`.
+pub const DEMO: [Spec; 6] = [DEMO_DURATION.spec, DOCUMENT[0], DOCUMENT[1], DOCUMENT[2], QUIET.spec, NO_COLOR.spec];
 
 /// The command line of `brunt demo`.
 pub fn demo_command() -> clap::Command {
-    flags::bare("brunt demo")
+    line::bare("brunt demo")
         .about("Load the built-in target, started in a second process.")
         .after_help(help::DEMO)
-        .arg(flags::one("duration", Some('d'), "TIME", "Load for TIME [default: 10s]"))
-        .args(flags::document())
-        .arg(flags::switch("quiet", None, "No console output except what --format prints; -o is still written"))
-        .arg(flags::switch("no-color", None, "No colours"))
+        .args(line::args(&DEMO[..1]))
+        .args(line::document())
 }
 
-/// Reads the flags of `brunt demo`.
+/// Reads `brunt demo`.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn demo(matches: &ArgMatches) -> Result<Demo, Complaint> {
-    let flags = Matched::line(matches);
-    let duration = flags.time("duration", "-d")?.unwrap_or(Nanos::from_secs(10));
-    Ok(Demo { duration, presentation: presentation(&flags)? })
+pub fn demo(said: &Values) -> Result<Demo, Complaint> {
+    let duration = said.get(&DEMO_DURATION)?.unwrap_or(Nanos::from_secs(10));
+    Ok(Demo { duration, presentation: presentation(said)? })
 }
+
+const MEASURED: Setting<Nanos> =
+    one("duration", "TIME", quantity::positive_duration, "Load for TIME, twice [default: 3s]").short('d');
+const MEASURED_USERS: Setting<u32> = one(
+    "users",
+    "N",
+    |text| quantity::bounded_count(text, "users", 10_000),
+    "Users, each sending requests back to back [default: 64]",
+)
+.short('c');
+const MEASURED_WORKERS: Setting<u32> = one(
+    "workers",
+    "N",
+    |text| quantity::bounded_count(text, "workers", 1024),
+    "Worker threads [default: the cores available to brunt]",
+)
+.short('w');
+
+/// The settings of `brunt calibrate`.
+pub const CALIBRATE: [Spec; 4] = [MEASURED.spec, MEASURED_USERS.spec, MEASURED_WORKERS.spec, LANG.spec];
 
 /// The command line of `brunt calibrate`.
 pub fn calibrate_command() -> clap::Command {
-    flags::bare("brunt calibrate")
+    line::bare("brunt calibrate")
         .about("Measure and save what brunt itself costs on this machine, using the built-in target.")
         .after_help(help::CALIBRATE)
-        .arg(flags::one("duration", Some('d'), "TIME", "Load for TIME, twice [default: 3s]"))
-        .arg(flags::one("users", Some('c'), "N", "Users, each sending requests back to back [default: 64]"))
-        .arg(flags::one("workers", Some('w'), "N", "Worker threads [default: the cores available to brunt]"))
-        .arg(flags::one("lang", None, "LANG", "en or zh [default: from the locale]"))
+        .args(line::args(&CALIBRATE))
 }
 
-/// Reads the flags of `brunt calibrate`.
+/// Reads `brunt calibrate`.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn calibrate(matches: &ArgMatches) -> Result<Calibrate, Complaint> {
-    let flags = Matched::line(matches);
-    let number = |what: &'static str, most| move |text: &str| quantity::bounded_count(text, what, most);
+pub fn calibrate(said: &Values) -> Result<Calibrate, Complaint> {
     Ok(Calibrate {
-        duration: flags.time("duration", "-d")?.unwrap_or(Nanos::from_secs(3)),
-        users: flags.parsed("users", "-c", number("users", 10_000))?.unwrap_or(64),
-        workers: flags.parsed("workers", "-w", number("workers", 1024))?,
-        language: flags.parsed("lang", "--lang", language)?,
+        duration: said.get(&MEASURED)?.unwrap_or(Nanos::from_secs(3)),
+        users: said.get(&MEASURED_USERS)?.unwrap_or(64),
+        workers: said.get(&MEASURED_WORKERS)?,
+        language: said.get(&LANG)?,
     })
 }
 
+const FILE: Setting<String> = many("file", "FILE", text, "A file written by --record");
+
+/// The settings of `brunt report`, its files last.
+pub const REPORT: [Spec; 6] = [DOCUMENT[0], DOCUMENT[1], DOCUMENT[2], QUIET.spec, NO_COLOR.spec, FILE.spec];
+
 /// The command line of `brunt report`.
 pub fn report_command() -> clap::Command {
-    flags::bare("brunt report")
+    line::bare("brunt report")
         .about(
             "Show a past run again: the last one, or the one in FILE. Several are compared with the first; -o \
             compare.html overlays them.",
         )
-        .arg(clap::Arg::new("file").value_name("FILE").num_args(0..).help("A file written by --record"))
-        .args(flags::document())
-        .arg(flags::switch("quiet", None, "No console output except what --format prints; -o is still written"))
-        .arg(flags::switch("no-color", None, "No colours"))
+        .arg(line::words(&FILE.spec).num_args(0..))
+        .args(line::document())
 }
 
-/// Reads the flags of `brunt report`.
+/// Reads `brunt report`.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn report(matches: &ArgMatches) -> Result<(Vec<String>, Presentation), Complaint> {
-    let flags = Matched::line(matches);
-    Ok((flags.texts("file").into_iter().map(String::from).collect(), presentation(&flags)?))
+pub fn report(said: &Values) -> Result<(Vec<String>, Presentation), Complaint> {
+    Ok((said.each(&FILE)?, presentation(said)?))
 }

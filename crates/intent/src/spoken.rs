@@ -5,11 +5,9 @@
 
 use std::sync::Arc;
 
-use clap::Arg;
 use wire::{Complaint, OptionSpec, Protocol, Takes};
 
-use super::flags::{many, one, switch};
-use super::matched::Matched;
+use super::values::Values;
 
 /// What is known of a protocol before a URL chooses one: its name and its options.
 pub type Spoken = (&'static str, Vec<OptionSpec>);
@@ -24,32 +22,44 @@ fn alone(protocols: &[Arc<dyn Protocol>]) -> impl Iterator<Item = &dyn Protocol>
     protocols.iter().map(|p| &**p).filter(|p| !p.schemes().is_empty())
 }
 
-/// A flag, and the protocols whose option it is, the one it stands under first.
-struct Shared {
-    spec: OptionSpec,
-    of: Vec<(&'static str, &'static str)>,
+/// An option that several protocols may have, shown under the first of them.
+#[derive(Debug)]
+pub struct Shared {
+    /// Its name.
+    pub name: &'static str,
+    /// Its short name.
+    pub short: Option<char>,
+    /// What follows it.
+    pub takes: Takes,
+    /// What it is to each of them.
+    pub help: String,
+    /// Where the help shows it.
+    pub heading: String,
 }
 
-/// One flag for each name, under a heading for each protocol.
-pub fn flags(spoken: &[Spoken]) -> Vec<Arg> {
-    let mut merged: Vec<Shared> = Vec::new();
+/// One option for each name, under a heading for each protocol.
+pub fn flags(spoken: &[Spoken]) -> Vec<Shared> {
+    let mut merged: Vec<(OptionSpec, Vec<(&str, &str)>)> = Vec::new();
     for (protocol, options) in spoken {
         for spec in options {
-            let one = (*protocol, spec.help.en);
-            match merged.iter_mut().find(|known| known.spec.name == spec.name) {
-                Some(known) => {
-                    known.spec.takes = either(known.spec.takes, spec.takes);
-                    known.of.push(one);
+            let of = (*protocol, spec.help.en);
+            match merged.iter_mut().find(|(known, _)| known.name == spec.name) {
+                Some((known, all)) => {
+                    known.takes = either(known.takes, spec.takes);
+                    all.push(of);
                 }
-                None => merged.push(Shared { spec: *spec, of: vec![one] }),
+                None => merged.push((*spec, vec![of])),
             }
         }
     }
-    merged.iter().map(|shared| flag(&shared.spec, help(&shared.of)).help_heading(heading(shared))).collect()
-}
-
-fn heading(shared: &Shared) -> String {
-    format!("Request ({})", shared.of[0].0)
+    let shared = |(OptionSpec { name, short, takes, .. }, of): (OptionSpec, Vec<(&str, &str)>)| Shared {
+        name,
+        short,
+        takes,
+        help: help(&of),
+        heading: format!("Request ({})", of[0].0),
+    };
+    merged.into_iter().map(shared).collect()
 }
 
 /// What one protocol takes once, another may take several times; what it is called stays.
@@ -76,36 +86,24 @@ fn help(of: &[(&str, &str)]) -> String {
     })
 }
 
-fn flag(spec: &OptionSpec, help: String) -> Arg {
-    let arg = match spec.takes {
-        Takes::Nothing => switch(spec.name, spec.short, spec.help.en),
-        Takes::One(value) => one(spec.name, spec.short, value, spec.help.en),
-        Takes::Many(value) => many(spec.name, spec.short, value, spec.help.en),
-    };
-    arg.help(help)
-}
-
 /// Refuses options that the protocol of the run does not have.
 ///
 /// # Errors
 /// The first such option, and who has it.
-pub fn refuse_others(flags: &Matched<'_>, protocols: &[Arc<dyn Protocol>], chosen: usize) -> Result<(), Complaint> {
+pub fn refuse_others(said: &Values, protocols: &[Arc<dyn Protocol>], chosen: usize) -> Result<(), Complaint> {
     let own = protocols[chosen].options();
     for other in alone(protocols) {
-        let given = |spec: &&OptionSpec| match spec.takes {
-            Takes::Nothing => flags.switch(spec.name),
-            Takes::One(_) | Takes::Many(_) => flags.given(spec.name),
-        };
         let foreign = |spec: &&OptionSpec| !own.iter().any(|o| o.name == spec.name);
-        if let Some(spec) = other.options().iter().filter(foreign).find(given) {
-            let has = |other: &dyn Protocol| other.options().iter().any(|o| o.name == spec.name);
+        let given = other.options().iter().filter(foreign).find_map(|spec| said.named(spec.name).next());
+        if let Some(said) = given {
+            let has = |other: &dyn Protocol| other.options().iter().any(|o| o.name == said.name);
             let names: Vec<&str> = alone(protocols).filter(|other| has(*other)).map(|other| other.name()).collect();
             let trouble = format!(
                 "is an option for {}, and the URL is {}; leave it out",
                 listed(&names),
                 protocols[chosen].name()
             );
-            return Err(Complaint::new(format!("--{}", spec.name), trouble));
+            return Err(said.wrong(&format!("--{}", said.name), trouble));
         }
     }
     Ok(())

@@ -297,7 +297,7 @@ fn secrets_are_masked_in_command_and_plan() {
 
 #[test]
 fn flags_of_two_sources_do_not_collide() {
-    flags::run_command(&spoken::of(&protocols())).debug_assert();
+    line::run_command(&spoken::of(&protocols())).debug_assert();
     showing::demo_command().debug_assert();
     showing::calibrate_command().debug_assert();
     showing::report_command().debug_assert();
@@ -312,11 +312,13 @@ fn an_option_of_two_protocols_is_one_flag() {
     }
     const FIRST: &[OptionSpec] = &[option("expect", Takes::One("TEXT")), option("switch", Takes::Nothing)];
     const SECOND: &[OptionSpec] = &[option("expect", Takes::Many("TEXT")), option("own", Takes::One("N"))];
-    let command = flags::run_command(&[("a", FIRST.to_vec()), ("b", SECOND.to_vec())]);
+    let spoken = [("a", FIRST.to_vec()), ("b", SECOND.to_vec())];
+    let command = line::run_command(&spoken);
     command.clone().debug_assert();
     let matches = command.get_matches_from(["brunt", "--expect", "x", "--expect", "y", "--switch"]);
-    let flags = matched::Matched::line(&matches);
-    assert_eq!((flags.texts("expect"), flags.switch("switch"), flags.text("own")), (vec!["x", "y"], true, None));
+    let said: Vec<(&str, String)> =
+        line::values(&matches, line::names(&spoken)).into_iter().map(|said| (said.name, said.text)).collect();
+    assert_eq!(said, [("expect", "x".into()), ("expect", "y".into()), ("switch", String::new())]);
 }
 
 #[test]

@@ -3,29 +3,19 @@
 use clap::{Arg, Command};
 use wire::Complaint;
 
-use super::spoken::{self, Spoken};
-use super::{COMMANDS, flags, help, keys, probing, serving, showing, ui};
-
-/// Makes the options of a topic.
-type Options = fn() -> Vec<Arg>;
-
-/// Topics that are no protocol, with the options each shows.
-const TOPICS: [(&str, Options); 6] = [
-    ("load", flags::load),
-    ("connection", flags::connection),
-    ("tls", flags::tls),
-    ("output", flags::output),
-    ("generator", flags::generator),
-    ("counters", flags::counters),
-];
+use super::line::{self, COMMANDS};
+use super::nearest::distance;
+use super::settings::HEADINGS;
+use super::spoken::Spoken;
+use super::{help, probing, serving, showing, ui};
 
 /// `brunt help [TOPIC]`.
 ///
 /// # Errors
 /// No such topic.
 pub fn help(words: &[String], spoken: &[Spoken]) -> Result<String, Complaint> {
-    let names =
-        || TOPICS.iter().map(|(name, _)| *name).chain(spoken.iter().map(|(name, _)| *name)).chain(["flow", "all"]);
+    let topics: Vec<String> = HEADINGS.iter().map(|(heading, _)| heading.to_ascii_lowercase()).collect();
+    let names = || topics.iter().map(String::as_str).chain(spoken.iter().map(|(name, _)| *name)).chain(["flow", "all"]);
     let [topic] = words else {
         return match words {
             [] => Ok(format!("{}\n\nTopics: {}", short(), names().collect::<Vec<_>>().join(", "))),
@@ -33,26 +23,19 @@ pub fn help(words: &[String], spoken: &[Spoken]) -> Result<String, Complaint> {
             [_] => Ok(String::new()),
         };
     };
-    if let Some((name, args)) = TOPICS.iter().find(|(name, _)| name == topic) {
-        return Ok(page(format!("Options of a run: {name}."), args()));
+    if let Some(at) = topics.iter().position(|name| name == topic) {
+        return Ok(page(format!("Options of a run: {topic}."), line::args(HEADINGS[at].1)));
     }
     if let Some(one) = spoken.iter().find(|(name, _)| name == topic) {
-        return Ok(page(format!("Options of {} requests.", one.0), spoken::flags(std::slice::from_ref(one))));
+        return Ok(page(format!("Options of {} requests.", one.0), line::options(std::slice::from_ref(one))));
     }
     match topic.as_str() {
-        "all" | "run" => Ok(super::full(flags::run_command(spoken))),
         "flow" | "flows" | "scenario" | "scenarios" | "steps" => Ok(help::FLOW.into()),
-        "demo" => Ok(super::full(showing::demo_command())),
-        "calibrate" => Ok(super::full(showing::calibrate_command())),
-        "report" => Ok(super::full(showing::report_command())),
-        "target" => Ok(super::full(serving::command())),
-        "probe" => Ok(super::full(probing::command())),
-        "ui" => Ok(super::full(ui::command())),
-        "plan" => Ok(super::full(flags::plan_command(spoken))),
-        "doctor" => Ok(super::full(flags::doctor_command(spoken))),
+        "all" => Ok(full(line::run_command(spoken))),
+        command if COMMANDS.contains(&command) => Ok(full(described(command, spoken))),
         other => {
-            let near = names().chain(COMMANDS).min_by_key(|name| keys::distance(other, name));
-            let near = near.filter(|name| keys::distance(other, name) <= 2);
+            let near = names().chain(COMMANDS).min_by_key(|name| distance(other, name));
+            let near = near.filter(|name| distance(other, name) <= 2);
             let all = names().collect::<Vec<_>>().join(", ");
             let trouble = near.map_or(format!("is not a topic; write one of {all}"), |near| {
                 format!("is not a topic; write `brunt help {near}` if you meant that")
@@ -68,26 +51,44 @@ pub fn short() -> String {
 }
 
 /// Options under one heading.
-fn page(about: String, args: Vec<Arg>) -> String {
-    let args = args.into_iter().map(|arg| arg.help_heading("Options"));
+fn page(about: String, args: impl Iterator<Item = Arg>) -> String {
+    let args = args.map(|arg| arg.help_heading("Options"));
     let mut command = Command::new("brunt").disable_help_flag(true).max_term_width(110).about(about).args(args);
     command = command.help_template("{about}\n\n{all-args}\n");
     command.render_help().to_string()
 }
 
+/// The command line of a command.
+pub fn described(command: &str, spoken: &[Spoken]) -> Command {
+    match command {
+        "demo" => showing::demo_command(),
+        "calibrate" => showing::calibrate_command(),
+        "report" => showing::report_command(),
+        "target" => serving::command(),
+        "probe" => probing::command(),
+        "ui" => ui::command(),
+        "plan" => line::plan_command(spoken),
+        "doctor" => line::doctor_command(spoken),
+        _ => line::run_command(spoken),
+    }
+}
+
+/// The whole help, one line for each flag. clap's own long form spreads every flag over three lines, and nobody finds anything
+/// in it.
+pub fn full(command: Command) -> String {
+    let examples = command.get_after_long_help().cloned();
+    let mut command = match examples {
+        Some(examples) => command.after_help(examples),
+        None => command,
+    };
+    command.render_help().to_string()
+}
+
 /// The whole command line, commands included.
 fn whole(spoken: &[Spoken]) -> Command {
-    let named = |name: &'static str, command: Command| command.name(name).bin_name(format!("brunt {name}"));
-    flags::run_command(spoken)
-        .subcommand(named("run", flags::run_command(spoken)))
-        .subcommand(named("demo", showing::demo_command()))
-        .subcommand(named("calibrate", showing::calibrate_command()))
-        .subcommand(named("plan", flags::plan_command(spoken)))
-        .subcommand(named("doctor", flags::doctor_command(spoken)))
-        .subcommand(named("report", showing::report_command()))
-        .subcommand(named("target", serving::command()))
-        .subcommand(named("probe", probing::command()))
-        .subcommand(named("ui", ui::command()))
+    let commands = ["run", "demo", "calibrate", "plan", "doctor", "report", "target", "probe", "ui"];
+    let named = |name| described(name, spoken).name(name).bin_name(format!("brunt {name}"));
+    line::run_command(spoken).subcommands(commands.map(named))
 }
 
 /// `brunt completions SHELL`: a script that completes commands and options.
@@ -121,7 +122,7 @@ pub fn manual(words: &[String], spoken: &[Spoken]) -> Result<String, Complaint> 
     }
     let mut page = Vec::new();
     // Writing to memory does not fail.
-    let _ = clap_mangen::Man::new(flags::run_command(spoken)).render(&mut page);
+    let _ = clap_mangen::Man::new(line::run_command(spoken)).render(&mut page);
     Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
@@ -144,7 +145,7 @@ mod tests {
     fn the_short_help_fits_a_screen() {
         let text = short();
         assert!(text.lines().count() <= 36 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        let command = flags::run_command(&spoken());
+        let command = line::run_command(&spoken());
         let known: Vec<String> =
             command.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
         for word in text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').filter(|word| word.starts_with("--")) {

@@ -91,7 +91,7 @@ fn times(flow: &Flow, steps: &[Step], wanted: u32, depth: usize) -> f64 {
 mod tests {
     use measure::Nanos;
 
-    use super::super::file_tests::{of_file, with_file};
+    use super::super::file_tests::{is_refused, of_file};
     use super::*;
 
     #[test]
@@ -113,8 +113,7 @@ mod tests {
             ),
             ("users: 2\nurls: [{url: h, at-most: 5/s}]\n", "(at-most): "),
         ] {
-            let said = with_file(text, &[]).expect_err(text).to_string();
-            assert!(said.contains(expected), "{said}");
+            is_refused(text, &[], expected);
         }
     }
 
@@ -125,8 +124,7 @@ mod tests {
                 "{load}\nflow: [{{url: http://h/a, at-most: 50/s, name: a}}, {{url: http://h/b, at-most: {second}, name: a}}]\n"
             )
         };
-        let said = with_file(&text("users: 2", "20/s"), &[]).expect_err("two bounds").to_string();
-        assert!(said.contains("is 50/s at one step called `a` and 20/s at another"), "{said}");
+        is_refused(&text("users: 2", "20/s"), &[], "is 50/s at one step called `a` and 20/s at another");
         assert_eq!(remarks(&of_file(&text("rate: 25/s", "50/s"), &[])), [""; 0]);
         let all = remarks(&of_file(&text("rate: 30/s", "50/s"), &[]));
         assert_eq!(all.len(), 1, "{all:?}");

@@ -1,13 +1,15 @@
-//! The flags of `brunt ui`.
+//! `brunt ui`.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 use net::tls::RustlsServing;
+use report::Lang;
 use wire::Complaint;
 
-use super::matched::Matched;
-use super::{flags, help, probing};
+use super::setting::{Setting, Spec, many, one, settings, switch, text};
+use super::values::Values;
+use super::{help, line, probing, settings};
 
 /// Where the console listens unless it is said: at a free port.
 const LISTEN: &str = "127.0.0.1:0";
@@ -33,7 +35,7 @@ pub struct Ui {
     /// Open a browser.
     pub open: bool,
     /// The language; None: the locale's.
-    pub language: Option<report::Lang>,
+    pub language: Option<Lang>,
 }
 
 impl std::fmt::Debug for Ui {
@@ -43,36 +45,40 @@ impl std::fmt::Debug for Ui {
     }
 }
 
+settings! { SETTINGS {
+    LISTEN_AT: SocketAddr = one(
+        "listen", "ADDRESS", address,
+        "Where to listen; beyond this machine a password and a certificate are needed [default: 127.0.0.1 and a free port]",
+    );
+    NO_OPEN: () = switch("no-open", "Print the link without opening a browser");
+    LIBRARY: String = one("library", "DIR", text, "Keep runs in DIR [default: $XDG_STATE_HOME/brunt/library]");
+    PASSWORD_FILE: String =
+        one("password-file", "FILE", text, "The password is the first line of FILE [default: $BRUNT_UI_PASSWORD]");
+    CERT: String = probing::CERT;
+    KEY: String = probing::KEY;
+    NAME: String =
+        many("name", "HOST", text, "Another host name the console is reached by, besides this machine's; repeatable");
+    LANG: Lang = settings::LANG;
+} }
+
 /// The command line of `brunt ui`.
 pub fn command() -> clap::Command {
-    flags::bare("brunt ui")
+    line::bare("brunt ui")
         .about("The console in the browser: browse, start, watch, steer and compare runs.")
         .after_help(help::UI)
-        .arg(flags::one(
-            "listen",
-            None,
-            "ADDRESS",
-            "Where to listen; beyond this machine a password and a certificate are needed [default: 127.0.0.1 and a free port]",
-        ))
-        .arg(flags::switch("no-open", None, "Print the link without opening a browser"))
-        .arg(flags::one("library", None, "DIR", "Keep runs in DIR [default: $XDG_STATE_HOME/brunt/library]"))
-        .arg(flags::one("password-file", None, "FILE", "The password is the first line of FILE [default: $BRUNT_UI_PASSWORD]"))
-        .arg(flags::one("cert", None, "FILE", "Use TLS with this certificate chain (PEM)"))
-        .arg(flags::one("key", None, "FILE", "Private key of --cert (PEM)"))
-        .arg(flags::many("name", None, "HOST", "Another host name the console is reached by, besides this \
-            machine's; repeatable"))
-        .arg(flags::one("lang", None, "LANG", "en or zh [default: from the locale]"))
+        .args(line::args(SETTINGS))
 }
 
-/// Reads the flags of `brunt ui`.
+/// Reads `brunt ui`.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn read(matches: &clap::ArgMatches) -> Result<Ui, Complaint> {
-    let flags = Matched::line(matches);
-    let listen =
-        address(flags.text("listen").unwrap_or(LISTEN)).map_err(|trouble| Complaint::new("--listen", trouble))?;
-    let (password, tls) = (password(&flags)?, probing::tls(&flags)?);
+pub fn read(said: &Values) -> Result<Ui, Complaint> {
+    let listen = match said.get(&LISTEN_AT)? {
+        Some(listen) => listen,
+        None => address(LISTEN).map_err(|trouble| said.wrong(&LISTEN_AT, trouble))?,
+    };
+    let (password, tls) = (password(said)?, probing::tls(said)?);
     if !listen.ip().to_canonical().is_loopback() && (password.is_none() || tls.is_none()) {
         let missing = match (&password, &tls) {
             (None, None) => "--password-file FILE, --cert FILE and --key FILE",
@@ -83,16 +89,16 @@ pub fn read(matches: &clap::ArgMatches) -> Result<Ui, Complaint> {
             "{listen} can be reached from other machines, and anyone could send load from here: add {missing}, or \
                 listen on 127.0.0.1 and use an SSH tunnel"
         );
-        return Err(Complaint::new("--listen", trouble));
+        return Err(said.wrong(&LISTEN_AT, trouble));
     }
     Ok(Ui {
         listen,
-        names: flags.texts("name").into_iter().map(String::from).collect(),
+        names: said.each(&NAME)?,
         password,
         tls,
-        library: flags.text("library").map(PathBuf::from),
-        open: !flags.switch("no-open"),
-        language: flags.parsed("lang", "--lang", super::intent::language)?,
+        library: said.text(&LIBRARY).map(PathBuf::from),
+        open: !said.has(&NO_OPEN),
+        language: said.get(&LANG)?,
     })
 }
 
@@ -107,12 +113,12 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     found.ok_or_else(|| format!("`{text}` is not an address to listen on; write one such as 127.0.0.1:8089 or 8089"))
 }
 
-fn password(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
-    let (option, password) = match flags.text("password-file") {
+fn password(said: &Values) -> Result<Option<String>, Complaint> {
+    let (option, password) = match said.text(&PASSWORD_FILE) {
         Some(file) => {
-            let text = protocols::file::bounded(file, 1 << 16).map_err(|e| Complaint::new("--password-file", e))?;
-            let text = String::from_utf8(text);
-            let text = text.map_err(|_| Complaint::new("--password-file", format!("{file} is not text (UTF-8)")))?;
+            let wrong = |trouble: String| said.wrong(&PASSWORD_FILE, trouble);
+            let text = protocols::file::bounded(file, 1 << 16).map_err(wrong)?;
+            let text = String::from_utf8(text).map_err(|_| wrong(format!("{file} is not text (UTF-8)")))?;
             ("--password-file", Some(text.lines().next().unwrap_or_default().trim().to_owned()))
         }
         None => (PASSWORD, std::env::var(PASSWORD).ok()),
@@ -130,10 +136,10 @@ fn password(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
 mod tests {
     use super::*;
 
-    fn asked(line: &str) -> Result<Ui, String> {
-        let words = std::iter::once("").chain(line.split_whitespace());
+    fn asked(words: &str) -> Result<Ui, String> {
+        let words = std::iter::once("").chain(words.split_whitespace());
         let matches = command().try_get_matches_from(words).map_err(|error| error.to_string())?;
-        read(&matches).map_err(|complaint| complaint.to_string())
+        read(&line::values(&matches, SETTINGS.iter().map(|spec| spec.name))).map_err(|complaint| complaint.to_string())
     }
 
     #[test]

@@ -6,7 +6,7 @@ use plan::{WeightedUrl, mask};
 use protocols::template::slot_at;
 use wire::Complaint;
 
-use super::keys;
+use super::nearest::nearest;
 
 /// Commands of later versions: not host names that somebody means.
 const LATER: [&str; 9] = ["sweep", "find", "ladder", "compare", "capacity", "agent", "ui", "import", "probe"];
@@ -14,26 +14,24 @@ const LATER: [&str; 9] = ["sweep", "find", "ladder", "compare", "capacity", "age
 /// One URL as typed, with its scheme.
 ///
 /// # Errors
-/// The user's mistake, naming the place it stands in.
-pub fn with_scheme(place: &str, text: &str, schemes: &[&str]) -> Result<String, Complaint> {
+/// What is wrong with it.
+pub fn with_scheme(text: &str, schemes: &[&str]) -> Result<String, String> {
     let text = text.trim();
     if text.is_empty() {
-        return Err(Complaint::new(place, "is empty; write a URL such as http://localhost:8080/"));
+        return Err("is empty; write a URL such as http://localhost:8080/".into());
     }
     let is_scheme = |word: &str| word.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
     let Some((scheme, rest)) = text.split_once("://").filter(|(word, _)| is_scheme(word)) else {
         if let Some((scheme, rest)) = text.split_once(":/").filter(|(word, _)| schemes.contains(word)) {
             let (shown, rest) = (mask::url(text), mask::url(rest));
-            let trouble = format!("`{shown}` is missing a slash; write {scheme}://{rest}");
-            return Err(Complaint::new(place, trouble));
+            return Err(format!("`{shown}` is missing a slash; write {scheme}://{rest}"));
         }
         if text.starts_with('/') {
             let shown = mask::url(text);
-            let trouble = format!("`{shown}` is a path; write a URL such as http://localhost:8080{shown}");
-            return Err(Complaint::new(place, trouble));
+            return Err(format!("`{shown}` is a path; write a URL such as http://localhost:8080{shown}"));
         }
         if let Some(trouble) = no_url(text, schemes) {
-            return Err(Complaint::new(place, trouble));
+            return Err(trouble);
         }
         let host = if text.starts_with(':') { "localhost" } else { "" };
         return Ok(format!("http://{host}{text}"));
@@ -41,13 +39,11 @@ pub fn with_scheme(place: &str, text: &str, schemes: &[&str]) -> Result<String, 
     let scheme = scheme.to_ascii_lowercase();
     if !schemes.contains(&scheme.as_str()) {
         let known: Vec<String> = schemes.iter().map(|s| format!("{s}://")).collect();
-        let trouble = format!("`{scheme}://` is not supported; write one of {}", known.join(", "));
-        return Err(Complaint::new(place, trouble));
+        return Err(format!("`{scheme}://` is not supported; write one of {}", known.join(", ")));
     }
     if rest.is_empty() || rest.starts_with('/') {
         let shown = mask::url(text);
-        let trouble = format!("`{shown}` has no host; write a URL such as {scheme}://localhost:8080/");
-        return Err(Complaint::new(place, trouble));
+        return Err(format!("`{shown}` has no host; write a URL such as {scheme}://localhost:8080/"));
     }
     Ok(format!("{scheme}://{rest}"))
 }
@@ -100,7 +96,7 @@ pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), Complai
             commands.join(", ")
         )
     } else {
-        let meant = keys::nearest(word, commands.iter().copied().chain(WORDS));
+        let meant = nearest(word, commands.iter().copied().chain(WORDS));
         let right = meant.map_or_else(|| format!("one of {}", commands.join(", ")), |meant| format!("brunt {meant}"));
         format!("is neither a command nor a URL; write {right}, or http://{word} for a host of that name")
     };
@@ -128,7 +124,12 @@ pub fn looks_like_one(text: &str) -> bool {
 ///
 /// # Errors
 /// The mistake, naming file and line.
-pub fn from_file(path: &str, text: &str, schemes: &[&str]) -> Result<Vec<WeightedUrl>, Complaint> {
+pub fn from_file(
+    path: &str,
+    text: &str,
+    schemes: &[&str],
+    wrong: impl Fn(String) -> Complaint,
+) -> Result<Vec<WeightedUrl>, Complaint> {
     let mut urls = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let place = format!("{path} line {}", number + 1);
@@ -139,10 +140,11 @@ pub fn from_file(path: &str, text: &str, schemes: &[&str]) -> Result<Vec<Weighte
             let trouble = format!("`{extra}` is one word too many; write a URL, optionally followed by its weight");
             return Err(Complaint::new(place, trouble));
         }
-        urls.push(WeightedUrl { weight, ..WeightedUrl::plain(with_scheme(&place, first, schemes)?) });
+        let url = with_scheme(first, schemes).map_err(|trouble| Complaint::new(place, trouble))?;
+        urls.push(WeightedUrl { weight, ..WeightedUrl::plain(url) });
     }
     if urls.is_empty() {
-        return Err(Complaint::new("--urls", format!("{path} has no URLs; write one per line")));
+        return Err(wrong(format!("{path} has no URLs; write one per line")));
     }
     Ok(urls)
 }
@@ -189,7 +191,7 @@ mod tests {
             (":8080/x", "http://localhost:8080/x"),
         ];
         for (typed, url) in table {
-            assert_eq!(with_scheme("URL", typed, &SCHEMES).as_deref(), Ok(url), "{typed}");
+            assert_eq!(with_scheme(typed, &SCHEMES).as_deref(), Ok(url), "{typed}");
         }
         let wrong = [
             ("", "URL: is empty; write a URL such as http://localhost:8080/"),
@@ -209,7 +211,7 @@ mod tests {
             ("http:///x", "URL: `http:///x` has no host; write a URL such as http://localhost:8080/"),
         ];
         for (typed, said) in wrong {
-            assert_eq!(with_scheme("URL", typed, &SCHEMES).unwrap_err().to_string(), said);
+            assert_eq!(format!("URL: {}", with_scheme(typed, &SCHEMES).unwrap_err()), said);
         }
     }
 
@@ -245,9 +247,10 @@ mod tests {
 
     #[test]
     fn files() {
+        let none = |trouble| Complaint::new("--urls", trouble);
         let text = "# all pages\nlocalhost/a 3\n\n  https://b/x#part   # the rest\nlocalhost/c 0.5 # half\n";
-        let urls = from_file("u.txt", text, &SCHEMES).unwrap();
-        let slots = from_file("u.txt", "a/{random 1..9}?u={csv u.csv.a | url} 3 # x\n", &SCHEMES).unwrap();
+        let urls = from_file("u.txt", text, &SCHEMES, none).unwrap();
+        let slots = from_file("u.txt", "a/{random 1..9}?u={csv u.csv.a | url} 3 # x\n", &SCHEMES, none).unwrap();
         assert_eq!((&*slots[0].url, slots[0].weight), ("http://a/{random 1..9}?u={csv u.csv.a | url}", 3.0));
         let shown: Vec<String> = urls.iter().map(|u| format!("{} {}", u.url, u.weight)).collect();
         assert_eq!(shown, ["http://localhost/a 3", "https://b/x#part 1", "http://localhost/c 0.5"]);
@@ -259,7 +262,7 @@ mod tests {
             ("# nothing", "--urls: u.txt has no URLs; write one per line"),
         ];
         for (text, said) in wrong {
-            assert_eq!(from_file("u.txt", text, &SCHEMES).unwrap_err().to_string(), said);
+            assert_eq!(from_file("u.txt", text, &SCHEMES, none).unwrap_err().to_string(), said);
         }
     }
 }

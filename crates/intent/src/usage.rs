@@ -5,7 +5,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use wire::Complaint;
 
 use super::habits;
-use super::keys::distance;
+use super::nearest::distance;
 use crate::foreign;
 
 /// One sentence for what clap found wrong in the words behind `command`.
@@ -39,10 +39,10 @@ pub fn of_another_tool(complaint: Complaint, line: &[String]) -> Complaint {
     {
         return Complaint::new("--timeout", trouble);
     }
-    match complaint.place.clone() {
-        place if matches!(&*place, "-t" | "-d") && complaint.trouble.contains("missing its unit") => {
-            with_the_line(complaint, &place, line)
-        }
+    let bare = |name: &&str| value_of(line, name).is_some_and(|value| value.parse::<f64>().is_ok());
+    match &complaint.place[..] {
+        "-t" if bare(&"-t") => with_the_line(complaint, "-t", line),
+        "-d" if ["-d", "--duration"].iter().any(bare) => with_the_line(complaint, "-d", line),
         _ => complaint,
     }
 }
@@ -125,7 +125,7 @@ fn first_line(error: &clap::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::flags::run_command;
+    use super::super::line::run_command;
     use super::*;
 
     fn said(line: &str) -> String {

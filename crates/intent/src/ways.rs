@@ -2,127 +2,83 @@
 
 use std::sync::Arc;
 
-use plan::address::{self, ConnectTo};
 use plan::{Tls, WeightedUrl, mask};
 use wire::{Complaint, Protocol};
 
-use super::given::Given;
-use super::matched::Matched;
-use super::{COMMANDS, urls};
-
-/// `--source`, each part checked.
-///
-/// # Errors
-/// The user's mistake, naming the option.
-pub fn sources(flags: &Matched<'_>) -> Result<Vec<String>, Complaint> {
-    let texts: Vec<&str> = flags.texts("source").iter().flat_map(|text| text.split(',')).map(str::trim).collect();
-    for text in &texts {
-        address::sources(text).map_err(|trouble| Complaint::new("--source", trouble))?;
-    }
-    Ok(texts.into_iter().map(String::from).collect())
-}
-
-/// `--connect-to`, each rule checked.
-///
-/// # Errors
-/// The user's mistake, naming the option.
-pub fn connect_to(flags: &Matched<'_>) -> Result<Vec<String>, Complaint> {
-    let rules = flags.texts("connect-to");
-    for rule in &rules {
-        ConnectTo::parse(rule).map_err(|trouble| Complaint::new("--connect-to", trouble))?;
-    }
-    Ok(rules.into_iter().map(String::from).collect())
-}
+use super::draft::Url;
+use super::origin::Origin;
+use super::setting::Spec;
+use super::settings::*;
+use super::urls;
+use super::values::Values;
 
 /// `--unix-socket`, alone.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn unix_socket(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
-    let Some(path) = flags.text("unix-socket") else { return Ok(None) };
-    for other in ["connect-to", "source"] {
-        if flags.given(other) {
-            let trouble = "is for TCP and does not go with --unix-socket; leave one of them out";
-            return Err(Complaint::new(format!("--{other}"), trouble));
-        }
-    }
+pub fn unix_socket(said: &Values) -> Result<Option<String>, Complaint> {
+    let Some(path) = said.text(&UNIX_SOCKET) else { return Ok(None) };
+    let trouble = "is for TCP and does not go with --unix-socket; leave one of them out";
+    said.refuse(&[CONNECT_TO.spec, SOURCE.spec], trouble)?;
     // sun_path holds 108 bytes with the zero at its end.
-    match path.len() {
-        0 => Err(Complaint::new("--unix-socket", "is empty; write the path of a socket, such as /run/app.sock")),
-        1..108 => Ok(Some(path.to_string())),
-        long => Err(Complaint::new("--unix-socket", format!("has {long} bytes; write a path of at most 107 bytes"))),
-    }
+    let trouble = match path.len() {
+        0 => "is empty; write the path of a socket, such as /run/app.sock".to_owned(),
+        1..108 => return Ok(Some(path.to_owned())),
+        long => format!("has {long} bytes; write a path of at most 107 bytes"),
+    };
+    Err(said.wrong(&UNIX_SOCKET, trouble))
 }
 
 /// How TLS is spoken; the files can be read.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn tls(flags: &Matched<'_>) -> Result<Tls, Complaint> {
-    for (one, other) in [("cert", "key"), ("key", "cert")] {
-        if flags.given(one) && !flags.given(other) {
-            return Err(Complaint::new(format!("--{one}"), format!("needs --{other} FILE; add it")));
+pub fn tls(said: &Values) -> Result<Tls, Complaint> {
+    for (one, other) in [(CERT, KEY), (KEY, CERT)] {
+        if said.has(&one) && !said.has(&other) {
+            return Err(said.wrong(&one, format!("needs --{} FILE; add it", other.spec.name)));
         }
     }
-    if flags.switch("insecure") && flags.given("cacert") {
-        return Err(Complaint::new(
-            "--cacert",
-            "has no effect with -k, which accepts any certificate; leave one of them out",
-        ));
+    if said.has(&INSECURE) && said.has(&CACERT) {
+        let trouble = "has no effect with -k, which accepts any certificate; leave one of them out";
+        return Err(said.wrong(&CACERT, trouble));
     }
-    for name in ["cacert", "cert", "key"] {
-        if let Some(path) = flags.text(name) {
-            protocols::file::readable(path).map_err(|error| unreadable(&format!("--{name}"), path, &error))?;
-        }
-    }
-    let text = |name| flags.text(name).map(String::from);
+    let file = |setting| {
+        let Some(path) = said.text(setting) else { return Ok(None) };
+        let readable = protocols::file::readable(path);
+        readable.map(|()| Some(path.to_owned())).map_err(|error| {
+            said.wrong(setting, format!("{path} cannot be read ({error}); write the path of a readable file"))
+        })
+    };
     Ok(Tls {
-        insecure: flags.switch("insecure"),
-        cacert: text("cacert"),
-        cert: text("cert"),
-        key: text("key"),
-        resume: !flags.switch("no-resume"),
-        version: version(flags)?,
+        insecure: said.has(&INSECURE),
+        cacert: file(&CACERT)?,
+        cert: file(&CERT)?,
+        key: file(&KEY)?,
+        resume: !said.has(&NO_RESUME),
+        version: version(said)?,
     })
 }
 
 /// `--tlsv1.3` and `--tls-max`: the one version that is left, where they leave one.
-fn version(flags: &Matched<'_>) -> Result<Option<String>, Complaint> {
-    let wrong = |trouble: String| Err(Complaint::new("--tls-max", trouble));
-    match (flags.switch("tlsv1.3"), flags.text("tls-max")) {
-        (true, Some("1.2")) => wrong("1.2 and --tlsv1.3 contradict each other; leave one of them out".into()),
-        (true, Some("1.3") | None) => Ok(Some("1.3".into())),
-        (false, Some("1.2")) => Ok(Some("1.2".into())),
-        (false, Some("1.3" | "default") | None) => Ok(None),
-        (_, Some(other)) => wrong(format!("`{other}` is not supported; write 1.2 or 1.3")),
-    }
-}
-
-/// What requests are to be called in the figures.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn request_name(text: &str) -> Result<String, String> {
-    match text.trim() {
-        "" => Err("is empty; write a name for the request, such as checkout".into()),
-        wire::OTHER => Err(format!(
-            "`{}` is brunt's own name for those beyond the first {}; write another",
-            wire::OTHER,
-            wire::NAMES
-        )),
-        name => Ok(name.to_owned()),
-    }
+fn version(said: &Values) -> Result<Option<String>, Complaint> {
+    let trouble = match (said.has(&TLS_1_3), said.text(&TLS_MAX)) {
+        (true, Some("1.2")) => "1.2 and --tlsv1.3 contradict each other; leave one of them out".to_owned(),
+        (true, Some("1.3") | None) => return Ok(Some("1.3".into())),
+        (false, Some("1.2")) => return Ok(Some("1.2".into())),
+        (false, Some("1.3" | "default") | None) => return Ok(None),
+        (_, Some(other)) => format!("`{other}` is not supported; write 1.2 or 1.3"),
+    };
+    Err(said.wrong(&TLS_MAX, trouble))
 }
 
 /// `--name`, for the one URL there is.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn named(flags: &Matched<'_>, mut urls: Vec<WeightedUrl>) -> Result<Vec<WeightedUrl>, Complaint> {
-    let Some(name) = flags.text("name") else { return Ok(urls) };
-    let wrong = |trouble: String| Complaint::new("--name", trouble);
-    let name = request_name(name).map_err(wrong)?;
-    match &mut urls[..] {
+pub fn named(said: &Values, urls: &mut [WeightedUrl]) -> Result<(), Complaint> {
+    let Some(name) = said.get(&NAME)? else { return Ok(()) };
+    match urls {
         [url] => url.name = Some(name),
         all => {
             let trouble = format!(
@@ -130,116 +86,127 @@ pub fn named(flags: &Matched<'_>, mut urls: Vec<WeightedUrl>) -> Result<Vec<Weig
                     each curl command",
                 all.len()
             );
-            return Err(wrong(trouble));
+            return Err(said.wrong(&NAME, trouble));
         }
     }
-    Ok(urls)
+    Ok(())
 }
 
-/// A file that an option names cannot be read.
-pub fn unreadable(place: &str, path: &str, error: &std::io::Error) -> Complaint {
-    Complaint::new(place, format!("{path} cannot be read ({error}); write the path of a readable file"))
-}
-
-/// Options with a value that no URL can be, as people write them.
-const EATERS: [(&str, &str); 13] = [
-    ("rate", "-r"),
-    ("users", "-c"),
-    ("requests", "-n"),
-    ("duration", "-d"),
-    ("timeout", "-t"),
-    ("workers", "-w"),
-    ("think", "--think"),
-    ("warmup", "--warmup"),
-    ("drain", "--drain"),
-    ("seed", "--seed"),
-    ("connect-timeout", "--connect-timeout"),
-    ("run-timeout", "--run-timeout"),
-    ("max-connections", "--max-connections"),
+/// Settings with a value that no URL can be.
+const EATERS: [Spec; 13] = [
+    RATE.spec,
+    USERS.spec,
+    REQUESTS.spec,
+    DURATION.spec,
+    TIMEOUT.spec,
+    WORKERS.spec,
+    THINK.spec,
+    WARMUP.spec,
+    DRAIN.spec,
+    SEED.spec,
+    CONNECT_TIMEOUT.spec,
+    RUN_TIMEOUT.spec,
+    MAX_CONNECTIONS.spec,
 ];
 
-/// The URLs of the line and of `--urls`, with their schemes.
+/// The URLs of the command line and of `--urls`, with their schemes; none where it has none.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn all_urls(
-    flags: &Matched<'_>,
-    given: &Given,
+pub fn of_line(
+    said: &Values,
     protocols: &[Arc<dyn Protocol>],
-    said_run: bool,
+    commands: Option<&[&str]>,
 ) -> Result<Vec<WeightedUrl>, Complaint> {
     let schemes: Vec<&str> = protocols.iter().flat_map(|p| p.schemes()).copied().collect();
+    let read = |place: &str, text: &str| {
+        let url = urls::with_scheme(text, &schemes).map_err(|trouble| Complaint::new(place, trouble));
+        url.map(WeightedUrl::plain)
+    };
     let mut urls = Vec::new();
-    for text in flags.texts("target").into_iter().filter(|text| !urls::is_plan(text)) {
-        if !said_run {
-            urls::refuse_command_words(text, &COMMANDS)?;
-        }
-        urls.push(WeightedUrl::plain(urls::with_scheme("URL", text, &schemes)?));
+    for text in on_line(said) {
+        commands.map_or(Ok(()), |commands| urls::refuse_command_words(text, commands))?;
+        urls.push(read("URL", text)?);
     }
-    for text in flags.texts("url") {
-        urls.push(WeightedUrl::plain(urls::with_scheme("-u", text, &schemes)?));
+    for text in said.texts(&URL) {
+        urls.push(read("-u", text)?);
     }
-    if let Some(path) = flags.text("urls") {
-        let text = protocols::file::text("--urls", path)?;
-        let mut listed = urls::from_file(path, &text, &schemes)?;
+    if let Some(path) = said.text(&URLS) {
+        let text = protocols::file::text("--urls", path).map_err(|wrong| said.wrong(&URLS, wrong.trouble))?;
+        let mut listed = urls::from_file(path, &text, &schemes, |trouble| said.wrong(&URLS, trouble))?;
         // Those of the line first; the long list is not copied.
         listed.splice(..0, urls);
         urls = listed;
     }
-    if !urls.is_empty() && (flags.given("curl") || flags.given("curl-file")) {
-        return Err(Complaint::new(
-            "URL",
-            "does not go with a curl command, which has its own URL; leave one of them \
-            out",
-        ));
-    }
-    if urls.is_empty() {
-        urls.extend(given.urls.iter().cloned());
-    }
-    if urls.is_empty() {
-        let taken = EATERS.iter().filter_map(|(id, name)| flags.text(id).map(|text| (name, text)));
-        if let Some((name, text)) = taken.into_iter().find(|(_, text)| urls::looks_like_one(text)) {
-            let text = mask::url(text);
-            let trouble = format!("is missing: `{text}` was taken as the value of {name}; write {name} VALUE {text}");
-            return Err(Complaint::new("URL", trouble));
-        }
-        let trouble =
-            "is missing; write where to send requests, such as `brunt http://localhost:8080/`, or try `brunt demo`";
+    if !urls.is_empty() && (said.has(&CURL) || said.has(&CURL_FILE)) {
+        let trouble = "does not go with a curl command, which has its own URL; leave one of them out";
         return Err(Complaint::new("URL", trouble));
     }
     Ok(urls)
+}
+
+/// What was typed as a URL.
+fn on_line(said: &Values) -> impl Iterator<Item = &str> {
+    said.texts(&TARGET).into_iter().filter(|text| !urls::is_plan(text))
+}
+
+/// True where the command line says where requests go.
+pub fn has_urls(said: &Values) -> bool {
+    on_line(said).next().is_some() || said.has(&URL) || said.has(&URLS)
+}
+
+/// Why there is no URL.
+pub fn no_url(said: &Values) -> String {
+    let taken = EATERS.iter().flat_map(|spec| said.named(spec.name).map(|said| (spec.called(), &said.text)));
+    match taken.into_iter().find(|(_, text)| urls::looks_like_one(text)) {
+        Some((name, text)) => {
+            let text = mask::url(text);
+            format!("is missing: `{text}` was taken as the value of {name}; write {name} VALUE {text}")
+        }
+        None => "is missing; write where to send requests, such as `brunt http://localhost:8080/`, or try `brunt demo`"
+            .to_owned(),
+    }
 }
 
 /// Refuses options of single URLs where they would be without effect: the protocol does not look at them.
 ///
 /// # Errors
 /// The first URL that has some.
-pub fn refuse_own_options(urls: &[WeightedUrl], protocol: &dyn Protocol) -> Result<(), Complaint> {
-    match urls.iter().find(|url| !url.options.is_empty()) {
-        Some(url) if protocol.options_of_one_url().is_empty() => {
+pub fn refuse_own_options(urls: &[WeightedUrl], written: &[Url], protocol: &dyn Protocol) -> Result<(), Complaint> {
+    match urls.iter().enumerate().find(|(_, url)| !url.options.is_empty()) {
+        Some((at, url)) if protocol.options_of_one_url().is_empty() => {
             let trouble = format!(
                 "`{}` has options of its own, which {} does not support; write them next to the URLs",
                 mask::url(&url.url),
                 protocol.name()
             );
-            Err(Complaint::new("URL", trouble))
+            Err(wrong(written, at, trouble))
         }
         _ => Ok(()),
     }
+}
+
+/// A complaint about a URL, of those that were `written` elsewhere than on the command line.
+fn wrong(written: &[Url], at: usize, trouble: String) -> Complaint {
+    written.get(at).map_or(&Origin::Line, |url| &url.origin).wrong("URL", trouble)
 }
 
 /// Index of the protocol that speaks all of them; of steps of a flow, the one that speaks several.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
-pub fn protocol_of(urls: &[WeightedUrl], flow: bool, protocols: &[Arc<dyn Protocol>]) -> Result<usize, Complaint> {
+pub fn protocol_of(
+    urls: &[WeightedUrl],
+    written: &[Url],
+    flow: bool,
+    protocols: &[Arc<dyn Protocol>],
+) -> Result<usize, Complaint> {
     let speaker = |url: &str| {
         let scheme = url.split("://").next().unwrap_or_default();
         protocols.iter().position(|p| p.schemes().contains(&scheme))
     };
-    let first = speaker(&urls[0].url).ok_or_else(|| {
-        Complaint::new("URL", format!("`{}` is not supported by this build", mask::url(&urls[0].url)))
-    })?;
+    let first = speaker(&urls[0].url)
+        .ok_or_else(|| wrong(written, 0, format!("`{}` is not supported by this build", mask::url(&urls[0].url))))?;
     let other = urls.iter().find(|other| speaker(&other.url) != Some(first));
     let several = protocols.iter().position(|p| p.name() == protocols::mixed::NAME);
     if let Some(several) = several.filter(|_| flow && (other.is_some() || protocols[first].name() != "http")) {
@@ -247,8 +214,9 @@ pub fn protocol_of(urls: &[WeightedUrl], flow: bool, protocols: &[Arc<dyn Protoc
     }
     match other {
         None => Ok(first),
-        Some(other) => Err(Complaint::new(
-            "URL",
+        Some(other) => Err(wrong(
+            written,
+            0,
             format!(
                 "`{}` and `{}` are not the same protocol; use URLs of one protocol in a run",
                 mask::url(&urls[0].url),

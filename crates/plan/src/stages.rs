@@ -47,27 +47,28 @@ pub fn parse(text: &str) -> Result<(Stage, Level), String> {
 /// Reads all stages of a run; they must be of one sort.
 ///
 /// # Errors
-/// What is wrong with them and how they would be right.
-pub fn parse_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<(Vec<Stage>, Level), String> {
+/// Which of them is wrong, what is wrong with it and how it would be right.
+pub fn parse_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<(Vec<Stage>, Level), (usize, String)> {
     let mut stages = Vec::new();
     let mut first: Option<(Level, &str)> = None;
-    for text in texts {
-        let (stage, level) = parse(text)?;
+    for (which, text) in texts.into_iter().enumerate() {
+        let (stage, level) = parse(text).map_err(|trouble| (which, trouble))?;
         match first {
             None => first = Some((level, text)),
             Some((other, shown)) if other != level => {
-                return Err(format!(
+                let trouble = format!(
                     "`{shown}` and `{text}` mix users and rates; write every stage with users (30s:50) or every stage \
                      with a rate (30s:50/s)"
-                ));
+                );
+                return Err((0, trouble));
             }
             Some(_) => {}
         }
         stages.push(stage);
     }
-    let (level, _) = first.ok_or("no stage is given; write one such as 30s:1000/s")?;
+    let (level, _) = first.ok_or((0, "no stage is given; write one such as 30s:1000/s".to_owned()))?;
     if stages.iter().all(|s| s.from == 0.0 && s.to == 0.0) {
-        return Err("no stage has any load; write a level above zero".into());
+        return Err((0, "no stage has any load; write a level above zero".into()));
     }
     Ok((stages, level))
 }
@@ -124,10 +125,10 @@ mod tests {
 
     #[test]
     fn sorts_do_not_mix() {
-        assert!(parse_all(["30s:10/s", "30s:10"]).unwrap_err().contains("mix users and rates"));
+        assert!(parse_all(["30s:10/s", "30s:10"]).unwrap_err().1.contains("mix users and rates"));
         let (stages, level) = parse_all(["30s:10/s", "30s:0/s"]).unwrap();
         assert_eq!((stages.len(), level), (2, Level::Rate));
-        assert!(parse_all(["30s:0/s"]).unwrap_err().contains("no stage has any load"));
+        assert!(parse_all(["30s:0/s"]).unwrap_err().1.contains("no stage has any load"));
         assert!(parse_all([]).is_err());
     }
 }

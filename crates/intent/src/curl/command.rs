@@ -3,6 +3,7 @@
 use wire::Complaint;
 
 use super::options::{self, Fate, Found};
+use crate::draft::Note;
 
 /// What the part of a command up to `--next` asks for.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +15,7 @@ pub struct Asked {
     /// The URLs.
     pub urls: Vec<String>,
     /// What differs from curl.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Options about curl's own output, as written.
     pub output: Vec<String>,
 }
@@ -41,8 +42,9 @@ impl Asked {
             (Fate::Meant, Some(value)) => self.values.push((found.long, value)),
             (Fate::Meant, None) => self.switches.push(found.long),
             (Fate::Output, _) => self.output.push(written.to_owned()),
-            (Fate::Differs(why), _) => {
-                let note = format!("{written}: {why}");
+            (fate @ (Fate::Differs(why) | Fate::Forgets(why)), _) => {
+                let without_jar = matches!(fate, Fate::Forgets(_));
+                let note = Note { text: format!("{written}: {why}"), without_jar };
                 if !self.notes.contains(&note) {
                     self.notes.push(note);
                 }

@@ -5,6 +5,7 @@ use wire::Complaint;
 
 use super::command::Asked;
 use super::data;
+use crate::draft::Note;
 
 /// What curl calls itself where nobody says otherwise. A server may answer by it, so a command means it.
 pub const AGENT: &str = "curl/8.14.1";
@@ -21,7 +22,7 @@ impl Lines {
     ///
     /// # Errors
     /// A file that cannot be read, or a line that brunt cannot send.
-    pub fn of_user(asked: &Asked, notes: &mut Vec<String>, place: &str) -> Result<Lines, Complaint> {
+    pub fn of_user(asked: &Asked, notes: &mut Vec<Note>, place: &str) -> Result<Lines, Complaint> {
         let mut users = Vec::new();
         for header in asked.all("header") {
             match header.strip_prefix('@') {
@@ -38,7 +39,7 @@ impl Lines {
             let empty = || line.split_once(';').is_some_and(|(_, rest)| rest.trim().is_empty());
             let sent = if line.contains(':') { !line.starts_with(':') } else { empty() };
             if !sent {
-                notes.push(format!("-H '{line}': is not a header; curl ignores it, and so does brunt"));
+                notes.push(format!("-H '{line}': is not a header; curl ignores it, and so does brunt").into());
             }
             sent
         });

@@ -12,6 +12,8 @@ pub enum Fate {
     Output,
     /// The load differs from curl in this respect.
     Differs(&'static str),
+    /// The load differs from curl where users keep no cookies.
+    Forgets(&'static str),
     /// The command cannot be done; why, and what would be right.
     Refused(&'static str),
 }
@@ -58,7 +60,7 @@ const GROUPS: &[Group] = &[
          service-name t,telnet-option tftp-blksize proxy-service-name upload-flags",
     ),
     Group(
-        Fate::Differs(
+        Fate::Forgets(
             "cookies that responses set are not kept without --cookie-jar, which gives each user a jar of its own",
         ),
         "",

@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use plan::{Options, WeightedUrl};
 use protocols::file;
 use wire::Complaint;
 
@@ -11,6 +10,9 @@ use super::cookies;
 use super::data::{self, Data};
 use super::headers::{self, Lines};
 use super::target::{Target, globbed};
+use crate::draft::{Note, Url};
+use crate::origin::Origin;
+use crate::values::Values;
 
 /// Above this curl asks first whether its body is welcome (`EXPECT_100_THRESHOLD`).
 const EXPECTS_FROM: u64 = 1024 * 1024;
@@ -23,16 +25,16 @@ const AT_ONCE: &str = "a body above 1 MiB: over HTTP/1.1 curl sends Expect: 100-
 #[derive(Debug, Default)]
 pub struct Requests {
     /// The URLs, each with its options.
-    pub urls: Vec<WeightedUrl>,
+    pub urls: Vec<Url>,
     /// What differs from curl.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// The requests of one part of a command.
 ///
 /// # Errors
 /// What cannot be honoured, and its consequence.
-pub fn requests(asked: &Asked, place: &str) -> Result<Requests, Complaint> {
+pub fn requests(asked: &Asked, place: &str, origin: &Origin) -> Result<Requests, Complaint> {
     let wrong = |trouble: &str| Err(Complaint::new(place, trouble));
     if asked.urls.is_empty() {
         return wrong("has no URL; write one after the options");
@@ -53,33 +55,33 @@ pub fn requests(asked: &Asked, place: &str) -> Result<Requests, Complaint> {
         for url in urls {
             let mut target = Target::parse(&url, asked.has("path-as-is"), place)?;
             let upload = uploads.get(index).copied();
-            let mut options = Options::new();
-            let mut notes = Vec::new();
+            let mut options = Options { values: Values::default(), origin };
+            let mut notes: Vec<Note> = Vec::new();
             queries(asked, &mut target, data.as_ref().filter(|_| get), place)?;
             let method = body(&mut options, (&data, &forms, upload), &mut target, (get, head), place)?;
             let mut lines = lines(asked, &target, (&options, &mut notes), place)?;
             if asks_first(asked, upload, &options, &lines) {
                 match speaks_one(asked, &target) {
-                    true => drop(options.insert("expect-continue".into(), vec![String::new()])),
-                    false => notes.push(AT_ONCE.to_owned()),
+                    true => options.say("expect-continue", ""),
+                    false => notes.push(AT_ONCE.to_owned().into()),
                 }
             }
             let method = asked.value("request").unwrap_or(method).to_owned();
-            let has_body = ["data-raw", "data-file", "form"].iter().any(|name| options.contains_key(*name));
+            let has_body = ["data-raw", "data-file", "form"].iter().any(|name| options.values.says(name));
             if !has_body && ["POST", "PUT", "PATCH"].contains(&method.as_str()) {
                 lines.without("Content-Length");
             }
             let line = asked.value("request-target").map(str::to_owned).or_else(|| target.differing_line());
             lines_of_the_end(asked, &mut lines, &options, upload.is_some());
             if let Some(user) = user(asked, &target, &lines, place)? {
-                options.insert("user".into(), vec![user]);
+                options.say("user", user);
             }
-            options.insert("header".into(), lines.all());
+            lines.all().into_iter().for_each(|line| options.say("header", line));
             if method != if has_body { "POST" } else { "GET" } {
-                options.insert("method".into(), vec![method]);
+                options.say("method", method);
             }
-            options.extend(line.map(|line| ("request-target".to_owned(), vec![line])));
-            all.urls.push(WeightedUrl { options, ..WeightedUrl::plain(target.url()) });
+            line.into_iter().for_each(|line| options.say("request-target", line));
+            all.urls.push(Url { own: options.values, ..Url::plain(target.url(), origin.clone()) });
             notes.into_iter().for_each(|note| {
                 if !all.notes.contains(&note) {
                     all.notes.push(note);
@@ -88,6 +90,22 @@ pub fn requests(asked: &Asked, place: &str) -> Result<Requests, Complaint> {
         }
     }
     Ok(all)
+}
+
+/// The options of a request, as they come to be.
+struct Options<'a> {
+    values: Values,
+    origin: &'a Origin,
+}
+
+impl Options<'_> {
+    fn say(&mut self, name: &'static str, text: impl Into<String>) {
+        self.values.say(name, text, self.origin.clone());
+    }
+
+    fn first<'a>(&'a self, name: &'a str) -> Option<&'a str> {
+        self.values.named(name).next().map(|said| said.text.as_str())
+    }
 }
 
 /// `-F` and `--form-string` in one notation, in the order given.
@@ -129,7 +147,7 @@ fn queries(asked: &Asked, target: &mut Target, data: Option<&Data>, place: &str)
 
 /// Puts the body into the options; the method that follows from it.
 fn body(
-    options: &mut Options,
+    options: &mut Options<'_>,
     (data, forms, upload): (&Option<Data>, &[String], Option<&str>),
     target: &mut Target,
     (get, head): (bool, bool),
@@ -141,25 +159,25 @@ fn body(
             let name = path.rsplit('/').next().unwrap_or(path);
             target.path.push_str(&data::urlencoded(name, place)?.replace('+', "%20"));
         }
-        options.insert("data-file".into(), vec![path.to_owned()]);
+        options.say("data-file", path);
         return Ok("PUT");
     }
     if !forms.is_empty() {
-        options.insert("form".into(), forms.to_vec());
+        forms.iter().for_each(|form| options.say("form", form));
         return Ok("POST");
     }
     match data {
         Some(_) if get => {}
         Some(Data::Text(text)) => {
-            options.insert("data-raw".into(), vec![text.clone()]);
+            options.say("data-raw", text);
             return Ok("POST");
         }
         Some(Data::File(path)) => {
             let short = file::bounded(path, EXPECTS_FROM).ok();
             match short.and_then(|bytes| String::from_utf8(bytes).ok()) {
-                Some(text) => options.insert("data-raw".into(), vec![text]),
-                None => options.insert("data-file".into(), vec![path.clone()]),
-            };
+                Some(text) => options.say("data-raw", text),
+                None => options.say("data-file", path),
+            }
             return Ok("POST");
         }
         None => {}
@@ -171,12 +189,12 @@ fn body(
 fn lines(
     asked: &Asked,
     target: &Target,
-    (options, notes): (&Options, &mut Vec<String>),
+    (options, notes): (&Options<'_>, &mut Vec<Note>),
     place: &str,
 ) -> Result<Lines, Complaint> {
     let mut lines = Lines::of_user(asked, notes, place)?;
     target.differing_host().into_iter().for_each(|host| lines.host(&host));
-    if options.contains_key("form") {
+    if options.values.says("form") {
         form_alone(&lines, place)?;
     }
     let length = length(options);
@@ -207,9 +225,8 @@ fn lines(
 }
 
 /// How long the body is, where that is known.
-fn length(options: &Options) -> Option<u64> {
-    let body = |name: &str| options.get(name).and_then(|values| values.first());
-    match (body("data-raw"), body("data-file")) {
+fn length(options: &Options<'_>) -> Option<u64> {
+    match (options.first("data-raw"), options.first("data-file")) {
         (Some(text), _) => Some(text.len() as u64),
         (None, Some(path)) => fs::metadata(path).ok().map(|file| file.len()),
         (None, None) => None,
@@ -217,7 +234,7 @@ fn length(options: &Options) -> Option<u64> {
 }
 
 /// True where curl asks whether the body is welcome.
-fn asks_first(asked: &Asked, upload: Option<&str>, options: &Options, lines: &Lines) -> bool {
+fn asks_first(asked: &Asked, upload: Option<&str>, options: &Options<'_>, lines: &Lines) -> bool {
     let length = length(options);
     let long = length.is_some_and(|length| length > EXPECTS_FROM) || upload.is_some_and(|_| length.is_none());
     // It asks to speak otherwise instead.
@@ -243,17 +260,17 @@ fn form_alone(lines: &Lines, place: &str) -> Result<(), Complaint> {
 }
 
 /// What stands behind the user's lines.
-fn lines_of_the_end(asked: &Asked, lines: &mut Lines, options: &Options, upload: bool) {
+fn lines_of_the_end(asked: &Asked, lines: &mut Lines, options: &Options<'_>, upload: bool) {
     if asked.value("json").is_some() {
         lines.last("Content-Type", "application/json");
         lines.last("Accept", "application/json");
     }
-    if options.contains_key("data-file") && !upload {
+    if options.values.says("data-file") && !upload {
         lines.last("Content-Type", "application/x-www-form-urlencoded");
     }
 }
 
-fn cookie(asked: &Asked, target: &Target, lines: &mut Lines, notes: &mut Vec<String>) {
+fn cookie(asked: &Asked, target: &Target, lines: &mut Lines, notes: &mut Vec<Note>) {
     let mut jar = Vec::new();
     let mut texts = Vec::new();
     for value in asked.all("cookie") {
@@ -261,9 +278,10 @@ fn cookie(asked: &Asked, target: &Target, lines: &mut Lines, notes: &mut Vec<Str
             texts.push(value);
         } else if let Ok(text) = file::text("-b", value) {
             jar.extend(cookies::of_file(&text, target.host(), &target.path, target.scheme == "https"));
-            notes.push(format!("-b {value}: cookies that responses set are not kept without --cookie-jar"));
+            let text = format!("-b {value}: cookies that responses set are not kept without --cookie-jar");
+            notes.push(Note { text, without_jar: true });
         } else if !value.is_empty() {
-            notes.push(format!("-b {value}: there is no such file, so no cookie is sent, as with curl"));
+            notes.push(format!("-b {value}: there is no such file, so no cookie is sent, as with curl").into());
         }
     }
     jar.extend((!texts.is_empty()).then(|| texts.join(";")));

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn given(text: &str) -> Given {
+fn given(text: &str) -> Draft {
     read(&[text], "--curl").unwrap_or_else(|complaint| panic!("{text}: {complaint}"))
 }
 
@@ -85,7 +85,7 @@ fn commands_come_to_urls_with_options() {
     let options = |text: &str| {
         let given = given(text);
         assert_eq!(given.urls.len(), 1, "{text}");
-        (given.urls[0].url.clone(), given.urls[0].options.clone())
+        (given.urls[0].url.clone(), given.urls[0].own.options())
     };
     let (url, made) = options("curl -XPATCH -u me:pw -d a=1 -d b=2 -H 'X: 1' 'h:81/a?b#c'");
     assert_eq!(url, "http://h:81/a?b");
@@ -113,7 +113,7 @@ fn settings_become_flags() {
         "curl -kL -m 2.5 --connect-timeout 1 --max-redirs 3 --resolve h:80:127.0.0.1 --connect-to h:80::81 -x p:3128 \
          --interface 127.0.0.2 http://h/",
     );
-    let said: Vec<_> = given.said.iter().map(|said| (&said.name[..], &said.text[..])).collect();
+    let said: Vec<_> = given.values.iter().map(|said| (said.name, &said.text[..])).collect();
     let expected = [
         ("connect-to", "h:80::81"),
         ("connect-to", "h:80:127.0.0.1:"),
@@ -130,7 +130,7 @@ fn settings_become_flags() {
 #[test]
 fn what_is_not_honoured_is_named() {
     let given = given("curl -so /dev/null --retry 3 -c jar --tlsv1.1 -H foo http://h | jq .");
-    let notes = [given.notes, given.remarks].concat();
+    let notes: Vec<String> = given.notes.into_iter().map(|note| note.text).chain(given.remarks).collect();
     for said in [
         "-s -o: only affects curl's own output",
         "--retry: failed requests are not retried",

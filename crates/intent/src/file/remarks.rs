@@ -5,11 +5,11 @@ use plan::WeightedUrl;
 use plan::flow::{Flow, Step};
 use plan::yaml::At;
 
-use super::flow_places::{Places, Section, said};
-use super::flow_walked::{Values, captured_in};
+use super::places::{Places, Section, said};
+use super::walk::{Walk, captured_in};
 
 /// What its author will want to know, a sentence each.
-pub(super) fn remarks(flow: &Flow, urls: &[WeightedUrl], places: &Places) -> Vec<String> {
+pub(super) fn of_flow(flow: &Flow, urls: &[WeightedUrl], places: &Places) -> Vec<String> {
     let sections = [
         ("setup", &flow.setup),
         ("start", &flow.start),
@@ -18,7 +18,7 @@ pub(super) fn remarks(flow: &Flow, urls: &[WeightedUrl], places: &Places) -> Vec
         ("teardown", &flow.teardown),
     ];
     let sections = sections.map(|(name, steps)| (Section::Own("", name), &steps[..]));
-    let reader = Values::read((flow, urls, places), &sections, Vec::new());
+    let reader = Walk::read((flow, urls, places), &sections, Vec::new());
     let mut all: Vec<(At, String)> = reader.unused().into_iter().map(|unused| unused_one(&unused)).collect();
     all.extend(uncalled(flow, &reader.called, places));
     all.extend(reader.said(|name| format!("`{{{name}}}` is not a slot and no step captures it; it is sent literally")));
@@ -43,14 +43,14 @@ pub(super) fn of_scenarios(
     let of_all = own(&Flow { flows: common.flows.clone(), ..Flow::default() });
     let once: [(Section<'_>, &[Step]); 2] = [("setup", &of_all.setup), ("teardown", &of_all.teardown)]
         .map(|(name, steps)| (Section::Own("", name), &steps[..]));
-    let around = Values::read((&of_all, urls, places), &once, Vec::new());
+    let around = Walk::read((&of_all, urls, places), &once, Vec::new());
     let of_setup = captured_in(&of_all, &of_all.setup, urls);
     let read = scenarios.iter().zip(&flows).map(|((name, _), flow)| {
         let sections = [("start", &flow.start), ("flow", &flow.steps), ("end", &flow.end)];
         let sections = sections.map(|(section, steps)| (Section::Own(name, section), &steps[..]));
-        Values::read((flow, urls, places), &sections, of_setup.clone())
+        Walk::read((flow, urls, places), &sections, of_setup.clone())
     });
-    let readers: Vec<Values<'_>> = read.collect();
+    let readers: Vec<Walk<'_>> = read.collect();
     let called: Vec<(&str, bool)> =
         readers.iter().chain([&around]).flat_map(|reader| reader.called.iter().copied()).collect();
     let used_by_any = |name: &str| readers.iter().any(|reader| reader.used.iter().any(|used| *used == name));
@@ -87,7 +87,7 @@ fn uncalled(flow: &Flow, called: &[(&str, bool)], places: &Places) -> Vec<(At, S
 
 #[cfg(test)]
 mod tests {
-    use super::super::file_tests::with_file;
+    use crate::file_tests::with_file;
 
     fn remarks(flow: &str) -> Vec<String> {
         with_file(&format!("flow:\n{flow}"), &[]).unwrap_or_else(|complaint| panic!("{complaint}")).of_flow

@@ -2,18 +2,17 @@
 
 use measure::Nanos;
 use plan::flow::{AT_MOST, Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, TIMEOUT, Way};
+use plan::quantity;
 use plan::yaml::{At, Node, Value};
-use plan::{WeightedUrl, quantity};
 use protocols::CAPTURE;
-use serde_json::json;
-use wire::{Complaint, Protocol};
+use wire::Complaint;
 
-use super::file::{Reader, json_of, text_of};
-use super::flow_called::Later;
-use super::flow_places::Section;
-use super::given::Given;
-use super::keys::nearest;
-use super::matched::Matched;
+use super::places::Section;
+use super::reader::{Entry, Later, Reader, Within, text_of};
+use super::{recorded, remarks};
+use crate::draft::Url;
+use crate::nearest::nearest;
+use crate::values::Values;
 
 /// What a step may be, by the key that says so.
 pub(super) const KINDS: [&str; 13] =
@@ -23,25 +22,16 @@ const DEEPEST: usize = 32;
 /// A loop is gone through no more often.
 const MOST_TIMES: u64 = 1_000_000;
 
-pub(super) type Entry = (String, At, Node);
-
-/// What is around a list of steps.
-#[derive(Default)]
-pub(super) struct Within {
-    groups: Vec<String>,
-    depth: usize,
-}
-
-impl Reader<'_> {
+impl Reader {
     /// Reads `flow`, and what stands beside it.
     pub(super) fn flow(&mut self, at: At, node: &Node, beside: &[Entry]) -> Result<(), Complaint> {
         if self.recorded {
-            let flow = serde_json::from_value(recorded(node, false));
-            self.given.flow =
+            let flow = serde_json::from_value(recorded::flow(node));
+            self.draft.flow =
                 Some(flow.or_else(|error| self.wrong(at, "flow", format!("is not a flow as in a report: {error}")))?);
             return Ok(());
         }
-        if !self.given.urls.is_empty() {
+        if !self.draft.urls.is_empty() {
             return self.wrong(
                 at,
                 "flow",
@@ -51,7 +41,8 @@ impl Reader<'_> {
         let steps = self.section(&Section::Own("", "flow"), node)?;
         let mut flow = Flow { steps, ..Flow::default() };
         self.beside_flow(beside, &mut flow)?;
-        let flow = flow.with_variables(&self.given.urls);
+        let urls = self.weighted();
+        let flow = flow.with_variables(&urls);
         if flow.urls().len() > REQUESTS {
             return self.wrong(at, "flow", format!("has more than {REQUESTS} requests; use fewer, or loops"));
         }
@@ -62,8 +53,8 @@ impl Reader<'_> {
         if flow.groups().len() > GROUPS {
             return self.wrong(at, "flow", format!("has more than {GROUPS} groups; use fewer"));
         }
-        self.given.of_flow = super::flow_values::remarks(&flow, &self.given.urls, &self.places);
-        self.given.flow = Some(flow);
+        self.draft.of_flow = remarks::of_flow(&flow, &urls, &self.places);
+        self.draft.flow = Some(flow);
         Ok(())
     }
 
@@ -93,7 +84,7 @@ impl Reader<'_> {
         let entries = match &item.value {
             Value::Map(entries) => entries,
             Value::Text(_) => {
-                let url = WeightedUrl::plain(self.scalar("URL", item)?);
+                let url = self.plain_url(item)?;
                 return self.request(item.at, url, OnFailure::default());
             }
             _ => return self.wrong(item.at, "step", "is neither a URL nor a map; write `- url: …`"),
@@ -163,7 +154,7 @@ impl Reader<'_> {
         let Some((key, at, _)) = entries.first() else { return self.wrong(at, "step", "is empty; write `- url: …`") };
         let of_request = |(key, ..): &&Entry| {
             [CAPTURE, TIMEOUT, AT_MOST, "name", "on-failure", "on_failure"].contains(&key.as_str())
-                || self.keys.is_of_one_url(&key.replace('_', "-"))
+                || self.keys.of_one_url(&key.replace('_', "-")).is_some()
         };
         if let Some((key, at, _)) = entries.iter().find(of_request) {
             return self.wrong(*at, key, "is for a request, and this step has no `url`; write `- url: …`");
@@ -211,17 +202,18 @@ impl Reader<'_> {
         let mut on_failure = OnFailure::default();
         for (key, at, node) in entries.iter().filter(|(key, ..)| of_flow.contains(&key.as_str())) {
             if key == CAPTURE {
-                url.options.insert(CAPTURE.to_owned(), self.captures(*at, node)?);
+                self.captures(*at, node, &mut url.own)?;
                 continue;
             }
             if !key.starts_with("on") {
-                let (name, text) = (key.replace('_', "-"), self.scalar(key, node)?);
-                let read = match &*name {
-                    TIMEOUT => quantity::positive_duration(&text).map(drop),
-                    _ => quantity::rate(&text).map(drop),
+                let text = self.scalar(key, node)?;
+                let (name, read) = match key.as_str() {
+                    TIMEOUT => (TIMEOUT, quantity::positive_duration(&text).map(drop)),
+                    _ => (AT_MOST, quantity::rate(&text).map(drop)),
                 };
                 read.or_else(|trouble| self.wrong(node.at, key, trouble))?;
-                url.options.insert(name, vec![text]);
+                url.own.take(name);
+                url.own.say(name, text, self.origin(node.at, name));
                 continue;
             }
             on_failure = self.on_failure((key, *at), node)?;
@@ -238,17 +230,16 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn request(&mut self, at: At, url: WeightedUrl, on_failure: OnFailure) -> Result<Step, Complaint> {
+    pub(super) fn request(&mut self, at: At, url: Url, on_failure: OnFailure) -> Result<Step, Complaint> {
         self.add_url(at, url)?;
-        Ok(Step::Request { url: self.given.urls.len() as u32 - 1, on_failure })
+        Ok(Step::Request { url: self.draft.urls.len() as u32 - 1, on_failure })
     }
 
     /// `capture: {token: json $.token}`, as `token json $.token` each.
-    fn captures(&mut self, at: At, node: &Node) -> Result<Vec<String>, Complaint> {
+    fn captures(&mut self, at: At, node: &Node, own: &mut Values) -> Result<(), Complaint> {
         let Value::Map(entries) = &node.value else {
             return self.wrong(at, CAPTURE, "must be a map; write for instance `capture: {token: json $.token}`");
         };
-        let mut all = Vec::new();
         for (name, at, node) in entries {
             if let Err(trouble) = protocols::capture::valid_name(name) {
                 return self.wrong(*at, name, trouble);
@@ -258,9 +249,9 @@ impl Reader<'_> {
                 return self.wrong(node.at, name, trouble);
             }
             self.places.capture(name, *at);
-            all.push(format!("{name} {source}"));
+            own.say(CAPTURE, format!("{name} {source}"), self.origin(node.at, name));
         }
-        Ok(all)
+        Ok(())
     }
 
     fn ways(&mut self, node: &Node, within: &mut Within) -> Result<Vec<Way>, Complaint> {
@@ -305,51 +296,6 @@ impl Reader<'_> {
     }
 }
 
-/// What in the flow of a report is a number or a word of JSON, by its key; all else is text, whatever it looks like.
-const NO_TEXTS: [&str; 14] = [
-    "url",
-    "urls",
-    "times",
-    "weight",
-    "from",
-    "to",
-    "mean",
-    "deviation",
-    "pace",
-    "at_most",
-    "clear_cookies",
-    "variable",
-    "value",
-    "ends",
-];
-
-/// The flow of a report as JSON.
-pub(super) fn recorded(node: &Node, no_text: bool) -> serde_json::Value {
-    match &node.value {
-        Value::List(items) => items.iter().map(|item| recorded(item, no_text)).collect(),
-        Value::Map(entries) => {
-            let entry = |(name, _, node): &Entry| {
-                let value = match name.as_str() {
-                    "with" => texts(node),
-                    name => recorded(node, NO_TEXTS.contains(&name)),
-                };
-                (name.clone(), value)
-            };
-            entries.iter().map(entry).collect()
-        }
-        Value::Text(text) if !no_text => serde_json::Value::String(text.clone()),
-        Value::Null | Value::Text(_) => json_of(node),
-    }
-}
-
-/// A map of texts, whatever they are called.
-fn texts(node: &Node) -> serde_json::Value {
-    match &node.value {
-        Value::Map(entries) => entries.iter().map(|(name, _, node)| (name.clone(), recorded(node, false))).collect(),
-        _ => json_of(node),
-    }
-}
-
 fn pause(text: &str) -> Result<Pause, String> {
     let usual = "write 2s, 1s..3s, `normal 2s 500ms` or `exponential 2s`";
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -364,121 +310,5 @@ fn pause(text: &str) -> Result<Pause, String> {
             Pause::Uniform { from, to }
         }
         _ => return Err(format!("`{text}` is not a pause; {usual}")),
-    })
-}
-
-/// Requests that are sent one after the other, by users who keep cookies.
-///
-/// # Errors
-/// There are none, or more than a flow has.
-pub(super) fn in_order(mut given: Given) -> Result<Given, Complaint> {
-    let trouble = match given.urls.len() {
-        0 => "needs curl commands; add --curl-file FILE".to_owned(),
-        more if more > REQUESTS => {
-            format!("makes a flow of {more} requests, and at most {REQUESTS} are allowed; use fewer")
-        }
-        _ => String::new(),
-    };
-    if !trouble.is_empty() {
-        return Err(Complaint::new("--as-flow", trouble));
-    }
-    let step = |url| Step::Request { url, on_failure: OnFailure::default() };
-    let steps = (0..given.urls.len() as u32).map(step).collect();
-    given.flow = Some(Flow { steps, ..Flow::default() }.with_variables(&given.urls));
-    if !given.has("cookie-jar") {
-        given.say("cookie-jar", "", "--as-flow");
-    }
-    let unkept = |said: &String| said.contains("not kept without --cookie-jar");
-    given.notes.retain(|said| !unkept(said));
-    given.remarks.retain(|said| !unkept(said));
-    Ok(given)
-}
-
-/// What does not go with a flow, or only with one.
-///
-/// # Errors
-/// The first flag that does not.
-pub(super) fn of_run(flags: &Matched<'_>, given: &Given, protocol: &dyn Protocol) -> Result<Option<Flow>, Complaint> {
-    let Some(flow) = &given.flow else {
-        if !given.scenarios.is_empty() {
-            return Ok(None);
-        }
-        let of_flows = [
-            ("iterations", "--iterations", "needs a flow; for requests write -n"),
-            ("clear-cookies", "--clear-cookies", "needs a flow; leave it out"),
-        ];
-        let said = of_flows.into_iter().find(|(name, ..)| flags.given(name));
-        return said.map_or(Ok(None), |(_, place, trouble)| Err(Complaint::new(place, trouble)));
-    };
-    if protocol.name() != "http" && protocol.name() != protocols::mixed::NAME {
-        let trouble = format!("has steps of {}, which flows of this build do not support", protocol.name());
-        return Err(Complaint::new("flow", trouble));
-    }
-    let on_line = flags.texts("target").into_iter().any(|text| !super::urls::is_plan(text));
-    if on_line || flags.given("url") || flags.given("urls") {
-        return Err(Complaint::new("URL", "does not go with a flow, whose steps have URLs of their own; leave it out"));
-    }
-    let others = [
-        ("requests", "-n", "counts requests; with a flow, write --iterations"),
-        ("think", "--think", "is the pause between requests; in a flow, add `pause` steps"),
-        ("interval", "--interval", "is the time from request to request; in a flow, use `pace`"),
-        ("hold", "--hold", "does not go with a flow; leave it out"),
-    ];
-    let clears = flags.switch("clear-cookies") && !given.has("cookie-jar");
-    if clears {
-        return Err(Complaint::new("clear-cookies", "has no cookies to clear; add `cookie-jar: true`"));
-    }
-    match others.into_iter().find(|(name, ..)| flags.given(name)) {
-        Some((_, place, trouble)) => Err(Complaint::new(place, trouble)),
-        None => Ok(Some(Flow { clear_cookies: flags.switch("clear-cookies"), ..flow.clone() })),
-    }
-}
-
-/// The schema of `flow`, for editors; `url`: that of a URL in `urls`.
-pub(super) fn schema(url: &serde_json::Value) -> serde_json::Value {
-    let mut request = url["anyOf"][1].clone();
-    if let Some(properties) = request["properties"].as_object_mut() {
-        properties.remove("weight");
-        properties.insert(
-            CAPTURE.into(),
-            json!({"type": "object", "additionalProperties": {"type": "string"},
-                "description": "Values for later steps, taken from the response: `token: json $.token`"}),
-        );
-        properties.insert(
-            "on-failure".into(),
-            json!({"enum": OnFailure::WORDS.map(|(word, _)| word), "description": "What happens when the step fails"}),
-        );
-        properties.insert(
-            TIMEOUT.into(),
-            json!({"type": "string", "examples": ["500ms"], "description": "What its request may take"}),
-        );
-        properties.insert(
-            AT_MOST.into(),
-            json!({"type": "string", "examples": ["50/s"], "description": "So often it is sent at most, by all users together; they wait for their turns"}),
-        );
-    }
-    let time = json!({"type": "string", "examples": ["2s", "1s..3s", "normal 2s 500ms", "exponential 2s"]});
-    let steps = json!({"$ref": "#/properties/flow"});
-    let object = |properties: serde_json::Value, required: &[&str]| json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
-    let way = object(json!({"weight": {"type": ["number", "string"]}, "steps": steps}), &["steps"]);
-    json!({
-        "type": "array",
-        "description": "Steps each user does in an iteration",
-        "items": {"anyOf": [
-            {"type": "string"},
-            request,
-            super::flow_beside::schema_of_batch(&request),
-            object(json!({"pause": time}), &["pause"]),
-            object(json!({"pace": {"type": "string"}}), &["pace"]),
-            super::flow_called::schema_of_close(),
-            object(json!({"group": {"type": "string"}, "steps": steps}), &["group", "steps"]),
-            object(json!({"repeat": {"type": ["integer", "string"]}, "steps": steps}), &["repeat", "steps"]),
-            super::flow_called::schema_of_each(&steps),
-            super::flow_called::schema_of_call(),
-            object(json!({"while": {"type": "string"}, "steps": steps}), &["while", "steps"]),
-            object(json!({"if": {"type": "string"}, "steps": steps, "else": steps}), &["if", "steps"]),
-            object(json!({"choose": {"type": "array", "items": way}}), &["choose"]),
-            object(json!({"once": steps}), &["once"]),
-        ]},
     })
 }

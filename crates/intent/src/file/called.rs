@@ -3,34 +3,16 @@
 use plan::flow::{Called, Flow, List, Piece, Step, each, pieces, server_of};
 use plan::yaml::{At, Node, Value};
 use scenario::Condition;
-use serde_json::json;
 use wire::Complaint;
 
-use super::file::Reader;
-use super::flow_file::{Entry, Within};
-use super::flow_places::Section;
-use super::keys::nearest;
+use super::places::Section;
+use super::reader::{Entry, Later, Reader, Within};
+use crate::nearest::nearest;
 
 /// A plan has at most so many flows that are called.
 const FLOWS: usize = 100;
 
-/// What can be checked once all of a flow is known.
-pub(super) enum Later {
-    /// A condition, as it was written.
-    Condition(String),
-    /// The name of a list.
-    List(String),
-    /// The name of a flow that is called.
-    Call(String),
-    /// A text with values in it.
-    Text(String),
-    /// A flow that is called is written here.
-    Called(String),
-    /// A server that steps go to.
-    Server(String),
-}
-
-impl Reader<'_> {
+impl Reader {
     /// `for-each: NAME`, `in`, `steps`.
     pub(super) fn for_each(
         &mut self,
@@ -135,7 +117,7 @@ impl Reader<'_> {
     }
 
     fn unknown_server(&self, server: &str) -> Option<String> {
-        let mut known: Vec<String> = self.given.urls.iter().map(|url| server_of(&url.url)).collect();
+        let mut known: Vec<String> = self.draft.urls.iter().map(|url| server_of(&url.url)).collect();
         if known.contains(&server_of(server)) {
             return None;
         }
@@ -168,14 +150,6 @@ impl Reader<'_> {
         }
         Ok(())
     }
-}
-
-/// The schema of `close`.
-pub(super) fn schema_of_close() -> serde_json::Value {
-    let server = json!({"type": "string", "examples": ["all", "http://localhost:8080"]});
-    let servers = json!({"anyOf": [server, {"type": "array", "items": {"type": "string"}}],
-        "description": "Closes the user's connections, all or those to a server: its next request there opens another"});
-    json!({"type": "object", "properties": {"close": servers}, "required": ["close"], "additionalProperties": false})
 }
 
 fn unknown_list(name: &str, flow: &Flow) -> Option<String> {
@@ -285,27 +259,4 @@ pub(super) fn values_in<'a>(text: &'a str, names: &[String]) -> Vec<&'a str> {
         Piece::Text(_) => None,
     };
     pieces(text, names).into_iter().filter_map(value).collect()
-}
-
-/// The schema of `for-each`.
-pub(super) fn schema_of_each(steps: &serde_json::Value) -> serde_json::Value {
-    let scalar = json!({"type": ["string", "number", "boolean"]});
-    let list = json!({"anyOf": [{"type": "string"}, {"type": "array", "items": scalar}],
-        "description": "Name of a captured list (`| all`), or a list of elements"});
-    json!({"type": "object", "properties": {"for-each": {"type": "string"}, "in": list, "steps": steps},
-        "required": ["for-each", "in", "steps"], "additionalProperties": false})
-}
-
-/// The schema of `call`.
-pub(super) fn schema_of_call() -> serde_json::Value {
-    let with = json!({"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]},
-        "description": "Values for the flow, by name"});
-    json!({"type": "object", "properties": {"call": {"type": "string"}, "with": with},
-        "required": ["call"], "additionalProperties": false})
-}
-
-/// The schema of `flows`.
-pub(super) fn schema() -> serde_json::Value {
-    json!({"type": "object", "description": "Named steps for `call`",
-        "additionalProperties": {"$ref": "#/properties/flow"}})
 }

@@ -9,11 +9,11 @@ use plan::flow::{CAPTURE, Flow, List, Pause, Step, each};
 use plan::yaml::At;
 use scenario::Condition;
 
-use super::flow_called::values_in;
-use super::flow_places::{NOWHERE, Places, Section};
+use super::called::values_in;
+use super::places::{NOWHERE, Places, Section};
 
 /// The steps so far, in the order they stand in.
-pub(super) struct Values<'a> {
+pub(super) struct Walk<'a> {
     pub(super) flow: &'a Flow,
     urls: &'a [WeightedUrl],
     places: &'a Places,
@@ -35,17 +35,17 @@ pub(super) struct Values<'a> {
     found: Vec<(At, String)>,
 }
 
-impl<'a> Values<'a> {
+impl<'a> Walk<'a> {
     /// Goes through sections in the order in which they are done; `known`: what is known before them.
     pub(super) fn read(
         (flow, urls, places): (&'a Flow, &'a [WeightedUrl], &'a Places),
         sections: &[(Section<'_>, &'a [Step])],
         known: Vec<&'a str>,
-    ) -> Values<'a> {
+    ) -> Walk<'a> {
         let (used, early, unknown, defined, called, found) = Default::default();
         let (ahead, at, endless) = ([].iter(), NOWHERE, NOWHERE);
         let mut reader =
-            Values { flow, urls, places, ahead, at, endless, known, used, early, unknown, defined, called, found };
+            Walk { flow, urls, places, ahead, at, endless, known, used, early, unknown, defined, called, found };
         for (section, steps) in sections {
             reader.ahead = places.of(section).iter();
             reader.steps(steps);

@@ -5,14 +5,15 @@ use plan::flow::{Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, Way, each};
 use plan::scenarios::SCENARIOS;
 use plan::stages::Level;
 use plan::yaml::{At, Node, Value};
-use plan::{Arrivals, Load, Scenario, Stage, quantity, stages};
+use plan::{Load, Scenario, Stage, quantity, stages};
 use wire::Complaint;
 
-use super::file::{Reader, json_of, text_of};
-use super::flow_file::{Entry, recorded};
-use super::flow_places::Section;
-use super::keys::nearest;
-use super::load::{MOST_USERS, UNTIL_DONE};
+use super::places::Section;
+use super::reader::{Entry, Reader, text_of};
+use super::{recorded, remarks};
+use crate::draft::Written;
+use crate::nearest::nearest;
+use crate::reading::{self, MOST_USERS, UNTIL_DONE};
 
 /// The keys of a scenario.
 const KEYS: [&str; 20] = [
@@ -40,21 +41,13 @@ const KEYS: [&str; 20] = [
 /// The longest name.
 const LONGEST: usize = 60;
 
-/// A scenario as it was written; what it leaves out the flags of the run say.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Written {
-    pub(super) scenario: Scenario,
-    pub(super) graceful_stop: Option<Nanos>,
-    pub(super) max_connections: Option<u32>,
-}
-
-impl Reader<'_> {
+impl Reader {
     /// Reads `scenarios`: a map of names, or a list of maps that have one.
     pub(super) fn scenarios(&mut self, at: At, node: &Node, beside: &[Entry]) -> Result<(), Complaint> {
         if self.recorded {
             return self.recorded_scenarios(at, node);
         }
-        if !self.given.urls.is_empty() {
+        if !self.draft.urls.is_empty() {
             let trouble = "do not go with `urls` or `flow` at the top level; move those into a scenario";
             return self.wrong(at, "scenarios", trouble);
         }
@@ -80,27 +73,27 @@ impl Reader<'_> {
         let mut common = Flow::default();
         self.beside_scenarios(beside, &mut common)?;
         self.of_all(at, &mut all, &mut common)?;
-        self.given.scenarios = all;
-        self.given.common = Some(common).filter(|common| *common != Flow::default());
+        self.draft.scenarios = all;
+        self.draft.common = Some(common).filter(|common| *common != Flow::default());
         Ok(())
     }
 
     /// What scenarios of a report have in common.
     pub(super) fn recorded_common(&mut self, at: At, node: &Node) -> Result<(), Complaint> {
-        let common = serde_json::from_value(recorded(node, false));
+        let common = serde_json::from_value(recorded::flow(node));
         let common = common.or_else(|error| self.wrong(at, "common", format!("is not as in a report: {error}")))?;
-        self.given.common = Some(common);
+        self.draft.common = Some(common);
         Ok(())
     }
 
     fn recorded_scenarios(&mut self, at: At, node: &Node) -> Result<(), Complaint> {
-        let read: Result<Vec<Scenario>, _> = serde_json::from_value(recorded_all(node));
+        let read: Result<Vec<Scenario>, _> = serde_json::from_value(recorded::scenarios(node));
         let all = read.or_else(|error| self.wrong(at, "scenarios", format!("are not as in a report: {error}")))?;
         let written = |scenario: Scenario| {
             let (graceful_stop, most) = (Some(scenario.graceful_stop), Some(scenario.max_connections));
             Written { scenario, graceful_stop, max_connections: most }
         };
-        self.given.scenarios = all.into_iter().map(written).collect();
+        self.draft.scenarios = all.into_iter().map(written).collect();
         Ok(())
     }
 
@@ -127,19 +120,20 @@ impl Reader<'_> {
             |of: fn(&Flow) -> &[Step]| all.iter().flat_map(|written| of(&written.scenario.flow).to_vec()).collect();
         let whole =
             Flow { steps: steps(|f| &f.steps), start: steps(|f| &f.start), end: steps(|f| &f.end), ..common.clone() };
-        let whole = whole.with_variables(&self.given.urls);
+        let urls = self.weighted();
+        let whole = whole.with_variables(&urls);
         self.check_flow(&whole)?;
         for Written { scenario, .. } in &mut *all {
             scenario.flow.flows.clone_from(&common.flows);
             scenario.flow.keep_reached();
         }
         let groups: usize = all.iter().map(|written| written.scenario.flow.groups().len()).sum();
-        if self.given.urls.len() > REQUESTS || groups > GROUPS {
+        if self.draft.urls.len() > REQUESTS || groups > GROUPS {
             let trouble = format!("have more than {REQUESTS} requests or {GROUPS} groups in all; use fewer, or loops");
             return self.wrong(at, "scenarios", trouble);
         }
         let flows: Vec<(&str, &Flow)> = all.iter().map(|w| (w.scenario.name.as_str(), &w.scenario.flow)).collect();
-        self.given.of_flow = super::flow_values::of_scenarios(common, &flows, &self.given.urls, &self.places);
+        self.draft.of_flow = remarks::of_scenarios(common, &flows, &urls, &self.places);
         // One list of names, so that a value has one number in all of them.
         all.iter_mut().for_each(|written| written.scenario.flow.variables.clone_from(&whole.variables));
         if *common != Flow::default() {
@@ -292,17 +286,12 @@ impl Reader<'_> {
         };
         let texts: Vec<String> = items.iter().map(|item| self.scalar("stages", item)).collect::<Result<_, _>>()?;
         let read = stages::parse_all(texts.iter().map(String::as_str));
-        read.map(Some).or_else(|trouble| self.wrong(*at, "stages", trouble))
+        read.map(Some).or_else(|(_, trouble)| self.wrong(*at, "stages", trouble))
     }
 
     /// Its load, and how long it begins iterations.
     fn load_of(&self, entries: &[Entry]) -> Result<(Load, Option<Nanos>), Complaint> {
-        let words = [("poisson", Arrivals::Poisson), ("constant", Arrivals::Constant), ("burst", Arrivals::Burst)];
-        let arrivals = |text: &str| {
-            let word = words.iter().find(|(word, _)| *word == text);
-            word.map(|(_, arrivals)| *arrivals).ok_or(format!("`{text}` is not one of poisson, constant, burst"))
-        };
-        let arrivals = self.read(entries, "arrivals", arrivals)?.unwrap_or_default();
+        let arrivals = self.read(entries, "arrivals", reading::arrivals)?.unwrap_or_default();
         let closed = |stages| Load::Closed { stages, think: None, together: false };
         if let Some((stages, level)) = self.stages_of(entries)? {
             let lasts = stages.iter().fold(Nanos::ZERO, |sum, stage| sum.saturating_add(stage.lasts));
@@ -318,7 +307,7 @@ impl Reader<'_> {
         if let Some(rate) = self.read(entries, "rate", quantity::rate)? {
             return Ok((Load::Open { stages: level(rate), arrivals }, duration));
         }
-        let users = self.read(entries, "users", |text| quantity::bounded_count(text, "users", MOST_USERS))?;
+        let users = self.read(entries, "users", reading::users)?;
         Ok((closed(level(f64::from(users.unwrap_or(1)))), duration))
     }
 
@@ -338,14 +327,14 @@ impl Reader<'_> {
                 );
             }
         };
-        let before = self.given.urls.len() as u32;
+        let before = self.draft.urls.len() as u32;
         let steps = if let Some((_, _, node)) = find(entries, "flow") {
             self.section(&Section::Own(name, "flow"), node)?
         } else if let Some((_, _, node)) = find(entries, "urls").or(find(entries, "url")) {
             self.urls(node)?;
-            let urls = before..self.given.urls.len() as u32;
+            let urls = before..self.draft.urls.len() as u32;
             let request = |url| Step::Request { url, on_failure: OnFailure::default() };
-            let way = |url: u32| Way { weight: self.given.urls[url as usize].weight, steps: vec![request(url)] };
+            let way = |url: u32| Way { weight: self.draft.urls[url as usize].weight, steps: vec![request(url)] };
             let mut steps = vec![Step::Choose { ways: urls.map(way).collect() }];
             let think = self.read(entries, "think", quantity::duration_range)?;
             steps.extend(think.map(|(from, to)| Step::Pause(Pause::Uniform { from, to })));
@@ -359,7 +348,7 @@ impl Reader<'_> {
             return self.wrong(at, name, "sends nothing; write a step such as `- url: http://localhost:8080/`");
         }
         // Weights are those of the ways: the requests themselves are chosen by their flow.
-        self.given.urls[before as usize..].iter_mut().for_each(|url| url.weight = 1.0);
+        self.draft.urls[before as usize..].iter_mut().for_each(|url| url.weight = 1.0);
         let mut flow = Flow { steps, clear_cookies, ..Flow::default() };
         for (key, section) in [("start", &mut flow.start), ("end", &mut flow.end)] {
             match find(entries, key) {
@@ -369,25 +358,6 @@ impl Reader<'_> {
             }
         }
         Ok(flow)
-    }
-}
-
-/// The scenarios of a report as JSON: what their flows say is text, whatever it looks like.
-fn recorded_all(node: &Node) -> serde_json::Value {
-    let one = |node: &Node| {
-        let Value::Map(entries) = &node.value else { return json_of(node) };
-        let entry = |(name, _, node): &Entry| {
-            let value = match name.as_str() {
-                "flow" | "name" => recorded(node, false),
-                _ => json_of(node),
-            };
-            (name.clone(), value)
-        };
-        entries.iter().map(entry).collect()
-    };
-    match &node.value {
-        Value::List(items) => items.iter().map(one).collect(),
-        _ => json_of(node),
     }
 }
 

@@ -1,22 +1,21 @@
 //! What stands beside a flow (`flows`, `setup`, `start`, `end`, `teardown`), and the requests of a `batch`.
 
-use plan::Plan;
-use plan::flow::{AT_MOST, Flow, OnFailure, Step, each};
+use plan::flow::{AT_MOST, Flow, OnFailure, Step};
 use plan::quantity;
 use plan::yaml::{Node, Value};
-use serde_json::json;
 use wire::Complaint;
 
-use super::file::{Reader, text_of};
-use super::flow_file::{Entry, KINDS};
-use super::flow_places::Section;
+use super::places::Section;
+use super::reader::{Entry, Reader, text_of};
+use super::steps::KINDS;
+use crate::draft::Url;
 
 /// As many at once as browsers have connections to one origin.
 const AT_ONCE: u32 = 6;
 /// So many are never under way at once for one user.
 const MOST_AT_ONCE: u64 = 1000;
 
-impl Reader<'_> {
+impl Reader {
     /// What of a flow stands beside it, in the order in which its requests join the URLs of the plan.
     pub(super) fn beside_flow(&mut self, entries: &[Entry], flow: &mut Flow) -> Result<(), Complaint> {
         let find = |name: &str| entries.iter().find(|(key, _, node)| key == name && node.value != Value::Null);
@@ -108,64 +107,16 @@ impl Reader<'_> {
                 self.request_step(item, entries)?
             }
             _ => {
-                let url = plan::WeightedUrl::plain(self.scalar("URL", item)?);
+                let url = self.plain_url(item)?;
                 self.request(item.at, url, OnFailure::default())?
             }
         };
         // Connections of other protocols are their user's, and say one thing after the other.
-        let is_http = |url: &plan::WeightedUrl| url.url.starts_with("http://") || url.url.starts_with("https://");
-        if !self.given.urls.last().is_some_and(is_http) {
+        let is_http = |url: &Url| url.url.starts_with("http://") || url.url.starts_with("https://");
+        if !self.draft.urls.last().is_some_and(is_http) {
             return self.wrong(item.at, "batch", "takes HTTP requests only; make others steps of their own");
         }
         let (url, on_failure) = step.sends().next().unwrap_or_default();
         Ok((url, says_so.then_some(on_failure)))
     }
-}
-
-/// What of a flow does not go with the load of its plan.
-///
-/// # Errors
-/// What it is.
-pub(super) fn with_load(plan: &Plan) -> Result<(), Complaint> {
-    let Some(flow) = plan.flow.as_ref().filter(|_| plan.load.is_open()) else { return Ok(()) };
-    for (name, section, place) in [("start", &flow.start, "first"), ("end", &flow.end, "last")] {
-        let mut any = false;
-        each(section, &mut |_| any = true);
-        if any {
-            let trouble =
-                format!("runs once per user, and with a rate each iteration is a new user; write it {place} in `flow`");
-            return Err(Complaint::new(name, trouble));
-        }
-    }
-    Ok(())
-}
-
-/// The schema of `batch`.
-pub(super) fn schema_of_batch(request: &serde_json::Value) -> serde_json::Value {
-    let mut request = request.clone();
-    if let Some(properties) = request["properties"].as_object_mut() {
-        properties.remove(AT_MOST);
-    }
-    let requests = json!({"type": "array", "items": {"anyOf": [{"type": "string"}, request]}});
-    let whole = json!({"type": "object", "properties": {
-        "at-most": {"type": ["integer", "string"], "description": "Requests in flight at once"},
-        "on-failure": {"enum": OnFailure::WORDS.map(|(word, _)| word),
-            "description": "What happens when a request fails that has no `on-failure` of its own"},
-        "requests": requests,
-    }, "required": ["requests"], "additionalProperties": false});
-    json!({"type": "object", "properties": {"batch": {"anyOf": [requests, whole],
-        "description": "Requests sent in parallel, as browsers do"}}, "required": ["batch"], "additionalProperties": false})
-}
-
-/// The schemas of what is done before and after.
-pub(super) fn schemas() -> impl Iterator<Item = (String, serde_json::Value)> {
-    let sections = [
-        ("setup", "Steps done once before the run; all users get the values they capture"),
-        ("start", "Steps each user does before its first iteration; captured values last as long as the user"),
-        ("end", "Steps each user does after its last iteration"),
-        ("teardown", "Steps done once after the run"),
-    ];
-    sections
-        .into_iter()
-        .map(|(name, what)| (name.to_owned(), json!({"$ref": "#/properties/flow", "description": what})))
 }

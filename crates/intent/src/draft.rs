@@ -1,0 +1,168 @@
+//! What is asked for, before anybody has checked what goes with what. Command lines, plan files and curl commands each fill one,
+//! and one is laid over the other.
+
+use measure::Nanos;
+use plan::flow::Flow;
+use plan::mask::Secrets;
+use plan::{Scenario, WeightedUrl};
+use wire::Complaint;
+
+use super::origin::Origin;
+use super::settings::{RATE, STAGE, USERS, all};
+use super::values::{Said, Values};
+
+/// A run as it was written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Draft {
+    /// Settings, and options of protocols.
+    pub values: Values,
+    /// The URLs, with options of their own.
+    pub urls: Vec<Url>,
+    /// What users do with them in order.
+    pub flow: Option<Flow>,
+    /// Or in scenarios side by side.
+    pub scenarios: Vec<Written>,
+    /// And what these have in common.
+    pub common: Option<Flow>,
+    /// What differs from the command that was given: told, and kept in the record.
+    pub notes: Vec<Note>,
+    /// What makes no difference: told only.
+    pub remarks: Vec<String>,
+    /// What the author of a flow will want to know, a sentence each.
+    pub of_flow: Vec<String>,
+}
+
+/// A URL as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Url {
+    /// The URL with its scheme.
+    pub url: String,
+    /// How often it is chosen, relative to the others.
+    pub weight: f64,
+    /// What its requests are called.
+    pub name: Option<String>,
+    /// Where it stands.
+    pub origin: Origin,
+    /// Options of its own.
+    pub own: Values,
+    /// Options of the run that it has none of.
+    pub without: Vec<&'static str>,
+}
+
+impl Url {
+    /// A URL with nothing special about it.
+    pub fn plain(url: impl Into<String>, origin: Origin) -> Url {
+        Url { url: url.into(), weight: 1.0, name: None, origin, own: Values::default(), without: Vec::new() }
+    }
+
+    /// The URL as plans have it.
+    pub fn weighted(&self) -> WeightedUrl {
+        let Url { url, weight, name, .. } = self;
+        let mut options = self.own.options();
+        options.extend(self.without.iter().map(|name| ((*name).to_owned(), Vec::new())));
+        WeightedUrl { url: url.clone(), weight: *weight, options, name: name.clone() }
+    }
+}
+
+/// A scenario as it was written; what it leaves out the settings of the run say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// How long its iterations may go on at its end.
+    pub graceful_stop: Option<Nanos>,
+    /// Most connections of its rate.
+    pub max_connections: Option<u32>,
+}
+
+/// What differs from a curl command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The sentence.
+    pub text: String,
+    /// It holds only where users keep no cookies.
+    pub without_jar: bool,
+}
+
+impl From<String> for Note {
+    fn from(text: String) -> Note {
+        Note { text, without_jar: false }
+    }
+}
+
+impl Draft {
+    /// This draft over another: what it says hides what the other says of the same matter. A rate has no users, and users have
+    /// no arrivals; where requests go is one matter.
+    pub fn over(mut self, below: Draft) -> Draft {
+        let hidden = self.hides();
+        self.values = self.values.over(below.values, hidden);
+        if self.urls.is_empty() {
+            (self.urls, self.flow) = (below.urls, below.flow);
+            (self.scenarios, self.common) = (below.scenarios, below.common);
+        }
+        self.notes.extend(below.notes);
+        self.remarks.extend(below.remarks);
+        self.of_flow.extend(below.of_flow);
+        self
+    }
+
+    /// What its load hides of another's.
+    fn hides(&self) -> &'static [&'static str] {
+        let said = &self.values;
+        let staged = said.has(&STAGE);
+        let rate = said.has(&RATE) || said.texts(&STAGE).iter().any(|stage| stage.contains('/'));
+        match (rate, said.has(&USERS) || staged) {
+            (true, _) if staged => &["users", "rate", "duration", "think", "interval", "together"],
+            (true, _) => &["users", "stage", "think", "interval", "together"],
+            (false, true) if staged => &["users", "rate", "duration", "arrivals", "slack", "max-connections"],
+            (false, true) => &["rate", "stage", "arrivals", "slack", "max-connections"],
+            (false, false) => &[],
+        }
+    }
+
+    /// Options that URLs have of their own cannot be said again beside them.
+    ///
+    /// # Errors
+    /// The first option of the command line that would be without effect.
+    pub fn refuse_without_effect(&self) -> Result<(), Complaint> {
+        let on_line = |name: &str| self.values.named(name).any(|said| said.origin == Origin::Line);
+        match self.urls.iter().flat_map(|url| url.own.iter()).find(|said| on_line(said.name)) {
+            None => Ok(()),
+            Some(Said { name, .. }) => {
+                let trouble = "is set by the URLs themselves (in the plan file or the curl command); change it there";
+                Err(Complaint::new(format!("--{name}"), trouble))
+            }
+        }
+    }
+
+    /// The values of an option, of the run and then of its URLs.
+    pub fn option<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Said> {
+        self.values.named(name).chain(self.urls.iter().flat_map(move |url| url.own.named(name)))
+    }
+
+    /// Where the value was said that a complaint is about, by the name of its option as protocols and complaints have it: `--header`,
+    /// `-t`, `URL`. Of several values the one that the complaint quotes, or a part of it; else the first.
+    pub fn origin_of<'a>(&'a self, called: &'a str, trouble: &str) -> Option<&'a Origin> {
+        let by_short = called.strip_prefix('-').and_then(|rest| {
+            let mut letters = rest.chars();
+            let short = letters.next().filter(|_| letters.next().is_none())?;
+            all().find(|spec| spec.short == Some(short)).map(|spec| spec.name)
+        });
+        let name = by_short.unwrap_or(called.trim_start_matches('-'));
+        let urls = self.urls.iter().filter(|_| name == "URL").map(|url| (&url.url, &url.origin));
+        let values: Vec<_> = self.option(name).map(|said| (&said.text, &said.origin)).chain(urls).collect();
+        let quoted = trouble.split('`').nth(1).filter(|part| !part.is_empty());
+        let meant = values.iter().find(|(text, _)| !text.is_empty() && trouble.contains(&**text));
+        let in_part = || values.iter().find(|(text, _)| quoted.is_some_and(|part| text.contains(part)));
+        meant.or_else(in_part).or(values.first()).map(|(_, origin)| *origin)
+    }
+
+    /// What of it is secret, but for the command line.
+    pub fn secrets(&self) -> Secrets {
+        let mut secrets = Secrets::default();
+        self.urls.iter().for_each(|url| secrets.learn_url(&url.url));
+        let said = self.values.iter().chain(self.urls.iter().flat_map(|url| url.own.iter()));
+        said.filter(|said| said.origin != Origin::Line).for_each(|said| secrets.learn_option(said.name, &said.text));
+        secrets
+    }
+}

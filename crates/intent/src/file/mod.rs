@@ -1,0 +1,197 @@
+//! A plan file, read into a draft.
+//!
+//! Its keys are the names of the settings and of the protocols' options. The `plan` of a JSON report is taken as well:
+//! there `load` is a map, times are nanoseconds and words are joined by `_`. One reader serves both.
+
+mod beside;
+mod called;
+pub mod keys;
+mod places;
+mod reader;
+mod recorded;
+mod remarks;
+mod scenarios;
+pub mod schema;
+mod steps;
+mod walk;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use plan::document;
+use plan::yaml::{self, At, Node, Value};
+use wire::{Complaint, Protocol};
+
+use self::keys::{Key, Keys};
+use self::places::Places;
+use self::reader::{Entry, Reader, text_of};
+use crate::draft::Draft;
+
+/// The plan in this text.
+///
+/// # Errors
+/// What is wrong with it, its line and column, and what would be right.
+pub fn read(path: &str, text: &str, protocols: &[Arc<dyn Protocol>]) -> Result<Draft, Complaint> {
+    let wrong = |(At { line, column }, trouble): yaml::Wrong| {
+        Complaint::new(format!("{path} line {line} column {column}"), trouble)
+    };
+    let root = yaml::parse(text).map_err(wrong)?;
+    let schemes = protocols.iter().flat_map(|p| p.schemes()).copied().collect();
+    let specs = protocols.iter().flat_map(|p| p.options().iter().copied()).collect();
+    let mut reader = Reader {
+        path: path.into(),
+        keys: Rc::new(Keys::new(protocols)),
+        schemes,
+        specs,
+        recorded: false,
+        draft: Draft::default(),
+        later: Vec::new(),
+        places: Places::default(),
+    };
+    reader.root(&root)?;
+    Ok(reader.draft)
+}
+
+impl Reader {
+    fn root(&mut self, root: &Node) -> Result<(), Complaint> {
+        let Value::Map(entries) = &root.value else {
+            let trouble = yaml::unspaced(text_of(root));
+            let usual = || "must be a map of keys and values, such as `users: 10`".to_owned();
+            return self.wrong(root.at, "plan", trouble.unwrap_or_else(usual));
+        };
+        // A whole report: its plan is meant.
+        if let (Some((.., plan)), true) = (entry(entries, "plan"), entry(entries, "schema").is_some()) {
+            return self.root(plan);
+        }
+        self.recorded = matches!(entry(entries, "load"), Some((.., Node { value: Value::Map(_), .. })));
+        let closed =
+            self.recorded && entry(entries, "load").is_some_and(|(.., load)| word_of(load, "model") == "closed");
+        let keys = Rc::clone(&self.keys);
+        let side_by_side = entry(entries, "scenarios").is_some_and(|(.., node)| node.value != Value::List(Vec::new()));
+        for (written, at, node) in entries {
+            let name = written.replace('_', "-");
+            let nothing = node.value == Value::Null || (closed && ["max-connections", "slack"].contains(&&name[..]));
+            if nothing {
+                continue;
+            }
+            match keys.find(&name) {
+                None if self.recorded && name == "common" => self.recorded_common(*at, node)?,
+                None => {
+                    let trouble = keys.unknown(&name);
+                    return self.wrong(*at, written, trouble);
+                }
+                Some(Key::Urls) => self.urls(node)?,
+                Some(Key::Flow) => self.flow(*at, node, entries)?,
+                Some(Key::BesideFlow) if side_by_side || entry(entries, "flow").is_some() => {}
+                Some(Key::BesideFlow) => {
+                    return self.wrong(*at, written, "needs a `flow` or `scenarios`; add one, or leave it out");
+                }
+                Some(Key::Scenarios) => self.scenarios(*at, node, entries)?,
+                Some(Key::Protocol) => {}
+                // What scenarios ask for together follows from what each does.
+                Some(Key::Load) if self.recorded && side_by_side => {}
+                // Beside the load, which says whether it adds anything.
+                Some(Key::Setting("duration")) if self.recorded => {}
+                Some(Key::Options) => {
+                    self.map(node, "options", |reader, name, at, node| match reader.keys.find(name) {
+                        Some(Key::Option(name)) => reader.option(name, at, node),
+                        _ => {
+                            let trouble = reader.keys.unknown(name);
+                            reader.wrong(at, name, trouble)
+                        }
+                    })?
+                }
+                Some(Key::Tls) => self.map(node, "tls", Self::tls)?,
+                Some(Key::Load) => self.load(node, entries)?,
+                Some(Key::Setting("net")) if text_of(node) == "auto" => {}
+                // What a report's plan counts are iterations where it has a flow.
+                Some(Key::Setting("requests")) if self.recorded && entry(entries, "flow").is_some() => {
+                    self.setting("iterations", *at, node)?;
+                }
+                Some(Key::Setting(name)) => self.setting(name, *at, node)?,
+                Some(Key::Option(name)) => self.option(name, *at, node)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Each entry of a map in a map.
+    fn map(
+        &mut self,
+        node: &Node,
+        name: &str,
+        each: impl Fn(&mut Self, &str, At, &Node) -> Result<(), Complaint>,
+    ) -> Result<(), Complaint> {
+        let Value::Map(entries) = &node.value else {
+            return self.wrong(node.at, name, "must be a map of keys and values");
+        };
+        entries
+            .iter()
+            .filter(|(.., node)| node.value != Value::Null)
+            .try_for_each(|(key, at, node)| each(self, key, *at, node))
+    }
+
+    fn tls(&mut self, key: &str, at: At, node: &Node) -> Result<(), Complaint> {
+        const VALUED: [&str; 5] = ["insecure", "cacert", "cert", "key", "no-resume"];
+        match (key, text_of(node)) {
+            ("resume", "true") => {}
+            ("resume", "false") => self.say("no-resume", "", (at, key)),
+            ("version", "1.2") => self.say("tls-max", "1.2", (at, key)),
+            ("version", "1.3") => self.say("tlsv1.3", "", (at, key)),
+            ("version", _) => return self.wrong(at, key, "is not a TLS version; write \"1.2\" or \"1.3\""),
+            _ => match VALUED.iter().find(|known| **known == key) {
+                Some(name) => return self.setting(name, at, node),
+                None => return self.wrong(at, key, "is not one of insecure, cacert, cert, key, resume, version"),
+            },
+        }
+        Ok(())
+    }
+
+    /// The load as a report has it.
+    fn load(&mut self, node: &Node, root: &[Entry]) -> Result<(), Complaint> {
+        if !self.recorded {
+            let trouble = "is a key of reports, not of plans; write `users: 10`, `rate: 500/s` or `stages: [...]`";
+            return self.wrong(node.at, "load", trouble);
+        }
+        let load: plan::Load = serde_json::from_value(recorded::json_of(node))
+            .or_else(|error| self.wrong(node.at, "load", format!("is not a load as in a report: {error}")))?;
+        let place = (node.at, "load");
+        let open = load.is_open();
+        match load.stages() {
+            [stage] if stage.from == stage.to => {
+                match open {
+                    true => self.say("rate", format!("{}/s", stage.from), place),
+                    false => self.say("users", stage.from.to_string(), place),
+                }
+                if let Some((_, at, duration)) = entry(root, "duration").filter(|(.., node)| node.value != Value::Null)
+                {
+                    self.setting("duration", *at, duration)?;
+                }
+            }
+            stages => stages.iter().for_each(|stage| self.say("stage", document::stage(stage, open), place)),
+        }
+        match load {
+            plan::Load::Open { .. } => self.say("arrivals", word_of(node, "arrivals"), place),
+            plan::Load::Closed { think, together, .. } => {
+                if let Some((low, high)) = think {
+                    self.say("think", format!("{}..{}", document::time(low), document::time(high)), place);
+                }
+                if together {
+                    self.say("together", "", place);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn entry<'a>(entries: &'a [(String, At, Node)], name: &str) -> Option<&'a Entry> {
+    entries.iter().find(|(key, ..)| key == name)
+}
+
+fn word_of<'a>(node: &'a Node, name: &str) -> &'a str {
+    match &node.value {
+        Value::Map(entries) => entry(entries, name).map_or("", |(.., node)| text_of(node)),
+        _ => "",
+    }
+}

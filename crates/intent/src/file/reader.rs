@@ -1,0 +1,291 @@
+//! What all that reads plan files shares: values of keys with their places, URLs and their options, complaints.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use measure::Nanos;
+use plan::flow::{AT_MOST, CAPTURE, CHECK_NAMES, TIMEOUT};
+use plan::yaml::{At, Node, Value};
+use plan::{WeightedUrl, document};
+use wire::{Complaint, OptionSpec, Takes};
+
+use super::keys::Keys;
+use super::places::Places;
+use crate::draft::{Draft, Url};
+use crate::origin::Origin;
+use crate::values::Said;
+use crate::{reading, urls};
+
+/// A key, where it stands, and what it holds.
+pub(super) type Entry = (String, At, Node);
+
+pub(super) struct Reader {
+    pub(super) path: Arc<str>,
+    pub(super) keys: Rc<Keys>,
+    pub(super) schemes: Vec<&'static str>,
+    pub(super) specs: Vec<OptionSpec>,
+    /// The plan of a report: bare numbers are nanoseconds.
+    pub(super) recorded: bool,
+    pub(super) draft: Draft,
+    /// What can be checked once all of a flow is known, and where it stands.
+    pub(super) later: Vec<(Later, At)>,
+    /// Where steps stand.
+    pub(super) places: Places,
+}
+
+/// What can be checked once all of a flow is known.
+pub(super) enum Later {
+    /// A condition, as it was written.
+    Condition(String),
+    /// The name of a list.
+    List(String),
+    /// The name of a flow that is called.
+    Call(String),
+    /// A text with values in it.
+    Text(String),
+    /// A flow that is called is written here.
+    Called(String),
+    /// A server that steps go to.
+    Server(String),
+}
+
+/// What is around a list of steps.
+#[derive(Default)]
+pub(super) struct Within {
+    /// The groups, by their names.
+    pub(super) groups: Vec<String>,
+    /// How deep it stands.
+    pub(super) depth: usize,
+}
+
+impl Reader {
+    pub(super) fn origin(&self, at: At, key: &str) -> Origin {
+        Origin::File { path: Arc::clone(&self.path), at, key: key.into() }
+    }
+
+    pub(super) fn wrong<T>(&self, at: At, name: &str, trouble: impl Into<String>) -> Result<T, Complaint> {
+        Err(self.origin(at, name).wrong(name, trouble))
+    }
+
+    pub(super) fn say(&mut self, name: &'static str, text: impl Into<String>, (at, key): (At, &str)) {
+        let origin = self.origin(at, key);
+        self.draft.values.say(name, text, origin);
+    }
+
+    /// A setting of the run: one value, or a list where it may be repeated.
+    pub(super) fn setting(&mut self, name: &'static str, at: At, node: &Node) -> Result<(), Complaint> {
+        let takes = self.keys.takes(name);
+        for (text, at) in self.values(name, at, node, takes)? {
+            let bare = self.recorded && takes == Takes::One("TIME") && text.bytes().all(|b| b.is_ascii_digit());
+            let text = text.parse().ok().filter(|_| bare).map_or(text, |nanos| document::time(Nanos(nanos)));
+            self.say(name, text, (at, name));
+        }
+        Ok(())
+    }
+
+    /// An option of a protocol.
+    pub(super) fn option(&mut self, name: &'static str, at: At, node: &Node) -> Result<(), Complaint> {
+        for (text, at) in self.option_values(name, at, node)? {
+            self.say(name, text, (at, name));
+        }
+        Ok(())
+    }
+
+    fn option_values(&self, name: &str, at: At, node: &Node) -> Result<Vec<(String, At)>, Complaint> {
+        // What one protocol takes once, another may take several times.
+        let repeated = |spec: &&OptionSpec| matches!(spec.takes, Takes::Many(_));
+        let specs = || self.specs.iter().filter(|spec| spec.name == name);
+        let takes = specs().find(repeated).or_else(|| specs().next()).map_or(Takes::Nothing, |spec| spec.takes);
+        self.values(name, at, node, takes)
+    }
+
+    /// The values of a key; a switch that is on has one empty value.
+    fn values(&self, name: &str, at: At, node: &Node, takes: Takes) -> Result<Vec<(String, At)>, Complaint> {
+        match (&node.value, takes) {
+            (Value::Text(text), Takes::Nothing) => match &text[..] {
+                "true" => Ok(vec![(String::new(), at)]),
+                "false" => Ok(Vec::new()),
+                other => self.wrong(node.at, name, format!("`{other}` is neither true nor false; write one of them")),
+            },
+            (Value::List(items), Takes::Nothing) if self.recorded && items.len() == 1 => Ok(vec![(String::new(), at)]),
+            (Value::Text(text), _) => self.revealed(name, text, node.at).map(|text| vec![(text, node.at)]),
+            (Value::List(items), takes) => {
+                if matches!(takes, Takes::One(_)) && !(self.recorded && items.len() == 1) {
+                    return self.wrong(node.at, name, "takes a single value, not a list");
+                }
+                items.iter().map(|item| Ok((self.scalar(name, item)?, item.at))).collect()
+            }
+            (Value::Map(_), Takes::Many(_)) => self.wrong(node.at, name, "is a map; write a value or a list of values"),
+            (Value::Map(_), _) => self.wrong(node.at, name, "is a map; write a single value"),
+            (Value::Null, _) => Ok(Vec::new()),
+        }
+    }
+
+    pub(super) fn scalar(&self, name: &str, node: &Node) -> Result<String, Complaint> {
+        match &node.value {
+            Value::Text(text) => self.revealed(name, text, node.at),
+            // As k6 writes them: `{duration: 1m, target: 50}`.
+            Value::Map(_) if name == "stage" => {
+                let usual =
+                    "write `1m:50` (users) or `1m:10/s..100/s` (a rate), which begins where the stage before it ended";
+                self.wrong(node.at, name, format!("is a map; {usual}"))
+            }
+            _ => self.wrong(node.at, name, "must be a single value; write a text or a number"),
+        }
+    }
+
+    /// What was hidden cannot be sent again. In a file that people write, three stars may also be meant: only where a secret
+    /// stands are they none.
+    fn revealed(&self, name: &str, text: &str, at: At) -> Result<String, Complaint> {
+        if self.recorded && text.contains(plan::mask::MASK) {
+            return self.wrong(
+                at,
+                name,
+                "is masked in the report (***); write the real value, or record with --keep-secrets",
+            );
+        }
+        let secret = text == plan::mask::MASK || text.ends_with(": ***") || text.contains("//***@");
+        if !self.recorded && secret {
+            return self.wrong(at, name, "was masked (***) when the plan was saved; write the real value");
+        }
+        Ok(text.to_owned())
+    }
+
+    pub(super) fn urls(&mut self, node: &Node) -> Result<(), Complaint> {
+        let items = match &node.value {
+            Value::List(items) => &items[..],
+            _ => std::slice::from_ref(node),
+        };
+        for item in items {
+            let url = match &item.value {
+                Value::Map(entries) => self.url(item, entries)?,
+                _ => self.plain_url(item)?,
+            };
+            self.add_url(item.at, url)?;
+        }
+        Ok(())
+    }
+
+    /// A URL that is nothing but that.
+    pub(super) fn plain_url(&self, item: &Node) -> Result<Url, Complaint> {
+        Ok(Url::plain(self.scalar("URL", item)?, self.origin(item.at, "URL")))
+    }
+
+    pub(super) fn add_url(&mut self, at: At, url: Url) -> Result<(), Complaint> {
+        let typed = urls::with_scheme(&url.url, &self.schemes).or_else(|trouble| self.wrong(at, "URL", trouble))?;
+        self.places.url(at);
+        self.draft.urls.push(Url { url: typed, ..url });
+        Ok(())
+    }
+
+    /// The URLs so far, as plans have them.
+    pub(super) fn weighted(&self) -> Vec<WeightedUrl> {
+        self.draft.urls.iter().map(Url::weighted).collect()
+    }
+
+    /// A URL with a weight and options of its own.
+    pub(super) fn url(&mut self, item: &Node, entries: &[Entry]) -> Result<Url, Complaint> {
+        let mut url = Url::plain("", self.origin(item.at, "URL"));
+        for (written, at, node) in entries {
+            let name = written.replace('_', "-");
+            match &name[..] {
+                "url" => url.url = self.scalar("URL", node)?,
+                "weight" => url.weight = self.weight(node)?,
+                "name" => url.name = Some(self.name(node)?),
+                "options" => {
+                    let Value::Map(inner) = &node.value else {
+                        return self.wrong(node.at, "options", "must be a map of keys and values");
+                    };
+                    for (name, at, node) in inner {
+                        self.own(name, *at, node, &mut url)?;
+                    }
+                }
+                _ => self.own(&name, *at, node, &mut url)?,
+            }
+        }
+        if url.url.is_empty() {
+            return self.wrong(item.at, "urls", "has no `url`; write `- url: http://localhost:8080/`");
+        }
+        Ok(url)
+    }
+
+    fn name(&mut self, node: &Node) -> Result<String, Complaint> {
+        let name = self.scalar("name", node)?;
+        let checked = reading::request_name(&name);
+        checked.or_else(|trouble| self.wrong(node.at, "name", trouble))
+    }
+
+    pub(super) fn own(&mut self, name: &str, at: At, node: &Node, url: &mut Url) -> Result<(), Complaint> {
+        if let (Value::Map(entries), true) = (&node.value, name.starts_with("expect-")) {
+            return self.named_checks(name, (at, entries), url);
+        }
+        // A step's, as a report has it.
+        let of_step = [CAPTURE, CHECK_NAMES, TIMEOUT, AT_MOST].into_iter().find(|own| self.recorded && *own == name);
+        let Some(name) = of_step.or_else(|| self.keys.of_one_url(name)) else {
+            let trouble = match self.keys.find(name) {
+                Some(_) if ["await", "push"].contains(&name) => {
+                    "is for steps that send or await messages, such as those of ws:// URLs; leave it out here"
+                        .to_owned()
+                }
+                Some(_) => {
+                    "applies to the whole run; write it at the top of the plan, not at one URL or step".to_owned()
+                }
+                None => self.keys.unknown_of_one_url(name),
+            };
+            return self.wrong(at, name, trouble);
+        };
+        let values = match of_step {
+            Some(_) => self.values(name, at, node, Takes::Many(""))?,
+            None => self.option_values(name, at, node)?,
+        };
+        url.own.take(name);
+        if values.is_empty() {
+            url.without.push(name);
+        }
+        values.into_iter().for_each(|(text, at)| url.own.say(name, text, self.origin(at, name)));
+        Ok(())
+    }
+
+    /// `expect-json: {has a token: $.token}`: checks with names of their own.
+    fn named_checks(&mut self, name: &str, (at, entries): (At, &[Entry]), url: &mut Url) -> Result<(), Complaint> {
+        let items: Vec<Node> = entries.iter().map(|(_, _, node)| node.clone()).collect();
+        let rules = match &items[..] {
+            [one] => one.clone(),
+            _ => Node { at, value: Value::List(items) },
+        };
+        self.own(name, at, &rules, url)?;
+        let mut names = url.own.take(CHECK_NAMES);
+        for (which, (check, at, _)) in entries.iter().enumerate() {
+            if check.trim().is_empty() || check.len() > 100 {
+                return self.wrong(*at, check, "cannot be the name of a check; use at most 100 characters");
+            }
+            let text = format!("{name} {which} {check}");
+            names.push(Said { name: CHECK_NAMES, text, origin: self.origin(*at, name) });
+        }
+        // As they stand where a plan is shown: option by option.
+        names.sort_by_key(|said| said.text.split(' ').next().unwrap_or_default().to_owned());
+        url.own.extend(names);
+        Ok(())
+    }
+
+    pub(super) fn weight(&self, node: &Node) -> Result<f64, Complaint> {
+        let weight = text_of(node).parse::<f64>().ok().filter(|weight| weight.is_finite() && *weight > 0.0);
+        weight.map_or_else(
+            || {
+                self.wrong(
+                    node.at,
+                    "weight",
+                    format!("`{}` is not a weight; write a number above zero, such as 3", text_of(node)),
+                )
+            },
+            Ok,
+        )
+    }
+}
+
+pub(super) fn text_of(node: &Node) -> &str {
+    match &node.value {
+        Value::Text(text) => text,
+        _ => "",
+    }
+}

@@ -1,0 +1,63 @@
+//! The JSON Schema of plan files, for editors: `schema.json` is filled in with the settings and the options of the protocols.
+
+use serde_json::{Map, Value, json};
+use wire::Takes;
+
+use super::keys::{Keys, Named};
+
+/// The schema.
+pub fn schema(keys: &Keys) -> Value {
+    let mut schema: Value = serde_json::from_str(include_str!("schema.json")).expect("the schema is JSON");
+    let parts = schema.as_object_mut().and_then(|schema| schema.remove("parts")).expect("the schema has parts");
+    fill(&mut schema, &parts, keys);
+    schema
+}
+
+/// Puts a part in the place of each text `=NAME`, and properties in the place of each key `...`.
+fn fill(node: &mut Value, parts: &Value, keys: &Keys) {
+    if let Some(name) = node.as_str().and_then(|text| text.strip_prefix('=')) {
+        *node = parts[name].clone();
+    }
+    match node {
+        Value::Array(items) => items.iter_mut().for_each(|item| fill(item, parts, keys)),
+        Value::Object(map) => {
+            let which = map.remove("...");
+            map.values_mut().for_each(|value| fill(value, parts, keys));
+            let more = which.map(|which| properties(which.as_str().unwrap_or_default(), keys));
+            for (name, property) in more.into_iter().flatten() {
+                map.entry(name).or_insert(property);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn properties(which: &str, keys: &Keys) -> Map<String, Value> {
+    let wanted = |known: &&Named| match which {
+        "own" => known.of_one_url,
+        "options" => known.option,
+        _ => known.is_key,
+    };
+    let mut all: Map<String, Value> =
+        keys.named().filter(wanted).map(|known| (known.name.into(), property(known))).collect();
+    if which == "all" {
+        all.extend(keys.named().filter_map(|known| Some((known.alias?.to_owned(), property(known)))));
+        for name in ["connect-timeout", "connect-rate", "max-connections", "connect-to", "unix-socket"] {
+            all.insert(name.replace('-', "_"), all[name].clone());
+        }
+    }
+    all
+}
+
+fn property(known: &Named) -> Value {
+    let scalar = json!({"type": ["string", "number"]});
+    let mut schema = match known.takes {
+        Takes::Nothing => json!({"type": "boolean"}),
+        Takes::Many(_) => json!({"anyOf": [scalar, {"type": "array", "items": scalar}]}),
+        Takes::One("TIME") => json!({"type": ["string", "integer"], "examples": ["10s", "500ms", "1m30s"]}),
+        Takes::One("RATE") => json!({"type": ["string", "number"], "examples": ["500/s", "300/min"]}),
+        Takes::One(_) => scalar,
+    };
+    schema["description"] = json!(known.help);
+    schema
+}

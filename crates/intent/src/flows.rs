@@ -1,0 +1,88 @@
+//! A run of a flow: what goes with it and what does not.
+
+use plan::Plan;
+use plan::flow::{Flow, OnFailure, REQUESTS, Step, each};
+use wire::{Complaint, Protocol};
+
+use super::draft::{Draft, Url};
+use super::origin::Origin;
+use super::settings::{self, CLEAR_COOKIES, HOLD, INTERVAL, ITERATIONS, THINK};
+use super::ways::has_urls;
+
+/// Requests that are sent one after the other, by users who keep cookies.
+///
+/// # Errors
+/// There are none, or more than a flow has.
+pub(super) fn in_order(mut draft: Draft) -> Result<Draft, Complaint> {
+    let trouble = match draft.urls.len() {
+        0 => "needs curl commands; add --curl-file FILE".to_owned(),
+        more if more > REQUESTS => {
+            format!("makes a flow of {more} requests, and at most {REQUESTS} are allowed; use fewer")
+        }
+        _ => String::new(),
+    };
+    if !trouble.is_empty() {
+        return Err(Complaint::new("--as-flow", trouble));
+    }
+    let urls: Vec<_> = draft.urls.iter().map(Url::weighted).collect();
+    let step = |url| Step::Request { url, on_failure: OnFailure::default() };
+    let steps = (0..urls.len() as u32).map(step).collect();
+    draft.flow = Some(Flow { steps, ..Flow::default() }.with_variables(&urls));
+    if !draft.values.says("cookie-jar") {
+        draft.values.say("cookie-jar", "", Origin::Curl("--as-flow".into()));
+    }
+    draft.notes.retain(|note| !note.without_jar);
+    Ok(draft)
+}
+
+/// What does not go with a flow, or only with one.
+///
+/// # Errors
+/// The first setting that does not.
+pub(super) fn of_run(draft: &Draft, protocol: &dyn Protocol) -> Result<Option<Flow>, Complaint> {
+    let said = &draft.values;
+    let Some(flow) = &draft.flow else {
+        if draft.scenarios.is_empty() {
+            said.refuse(&[ITERATIONS.spec], "needs a flow; for requests write -n")?;
+            said.refuse(&[CLEAR_COOKIES.spec], "needs a flow; leave it out")?;
+        }
+        return Ok(None);
+    };
+    if protocol.name() != "http" && protocol.name() != protocols::mixed::NAME {
+        let trouble = format!("has steps of {}, which flows of this build do not support", protocol.name());
+        return Err(Complaint::new("flow", trouble));
+    }
+    if has_urls(said) {
+        return Err(Complaint::new("URL", "does not go with a flow, whose steps have URLs of their own; leave it out"));
+    }
+    if said.has(&CLEAR_COOKIES) && !said.says("cookie-jar") {
+        return Err(said.wrong(&CLEAR_COOKIES, "has no cookies to clear; add `cookie-jar: true`"));
+    }
+    for (setting, trouble) in [
+        (settings::REQUESTS.spec, "counts requests; with a flow, write --iterations"),
+        (THINK.spec, "is the pause between requests; in a flow, add `pause` steps"),
+        (INTERVAL.spec, "is the time from request to request; in a flow, use `pace`"),
+        (HOLD.spec, "does not go with a flow; leave it out"),
+    ] {
+        said.refuse(&[setting], trouble)?;
+    }
+    Ok(Some(Flow { clear_cookies: said.has(&CLEAR_COOKIES), ..flow.clone() }))
+}
+
+/// What of a flow does not go with the load of its plan.
+///
+/// # Errors
+/// What it is.
+pub(super) fn with_load(plan: &Plan) -> Result<(), Complaint> {
+    let Some(flow) = plan.flow.as_ref().filter(|_| plan.load.is_open()) else { return Ok(()) };
+    for (name, section, place) in [("start", &flow.start, "first"), ("end", &flow.end, "last")] {
+        let mut any = false;
+        each(section, &mut |_| any = true);
+        if any {
+            let trouble =
+                format!("runs once per user, and with a rate each iteration is a new user; write it {place} in `flow`");
+            return Err(Complaint::new(name, trouble));
+        }
+    }
+    Ok(())
+}

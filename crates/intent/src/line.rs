@@ -1,0 +1,146 @@
+//! The command line: the options that clap reads, and the values it found.
+//!
+//! All values are taken as text and read by our own functions, so that a mistake is answered by our own sentence.
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use wire::Takes;
+
+use super::help;
+use super::origin::Origin;
+use super::setting::{Setting, Spec, one, switch, text};
+use super::settings::{DOCUMENT, HEADINGS, NO_COLOR, QUIET, TARGET, all};
+use super::spoken::{self, Spoken};
+use super::values::Values;
+
+/// The commands there are.
+pub const COMMANDS: [&str; 9] = ["run", "demo", "doctor", "calibrate", "report", "target", "plan", "probe", "ui"];
+
+/// `brunt plan --show`.
+pub const SHOW: Setting<()> = switch("show", "Print the plan as YAML (the default)");
+/// `brunt plan --check`.
+pub const CHECK: Setting<()> = switch("check", "Check whether it can be run");
+/// `brunt plan --schema`.
+pub const SCHEMA: Setting<()> = switch("schema", "Print the JSON Schema of plan files, for editors");
+/// `brunt plan --example`.
+pub const EXAMPLE: Setting<String> = one(
+    "example",
+    "NAME",
+    text,
+    "Print a commented plan to start from: smoke, load, users, stress, spike, soak, breakpoint, flow or scenarios",
+);
+
+/// The command line of `brunt run`; also what `brunt --help` shows.
+pub fn run_command(spoken: &[Spoken]) -> Command {
+    let ((load, settings), others) = HEADINGS.split_first().expect("there are headings");
+    let under = |heading: &'static str, specs: &'static [Spec]| args(specs).map(move |arg| arg.help_heading(heading));
+    bare("brunt")
+        .override_usage(
+            "brunt [run] [OPTIONS] URL... | PLAN.yaml\n       brunt demo | plan | calibrate | report | target [OPTIONS]",
+        )
+        .about("Load-test a server, and learn whether the results can be trusted.")
+        .before_help(help::COMMANDS)
+        .after_long_help(help::EXAMPLES)
+        .arg(words(&TARGET.spec).num_args(0..))
+        .args(under(load, settings))
+        .args(options(spoken))
+        .args(others.iter().flat_map(|(heading, settings)| under(heading, settings)))
+}
+
+/// The command line of `brunt plan`: all of `brunt run`, and what to do with it instead.
+pub fn plan_command(spoken: &[Spoken]) -> Command {
+    run_command(spoken)
+        .name("brunt plan")
+        .override_usage("brunt plan [--show | --check | --schema | --example NAME] [OPTIONS] [PLAN.yaml | URL...]")
+        .about("Show the plan that a file and options add up to, or check it; nothing is sent.")
+        .before_help("")
+        .after_help("Example: brunt plan -c 50 -d 30s http://localhost:8080/ > plan.yaml")
+        .after_long_help("Example: brunt plan -c 50 -d 30s http://localhost:8080/ > plan.yaml")
+        .args(args(&[SHOW.spec, CHECK.spec, SCHEMA.spec, EXAMPLE.spec]))
+}
+
+/// The command line of `brunt doctor`: that of the run it is asked about.
+pub fn doctor_command(spoken: &[Spoken]) -> Command {
+    let example = "Example: brunt doctor -r 2000/s -d 1m --no-keepalive http://10.0.0.7:8080/";
+    run_command(spoken)
+        .name("brunt doctor")
+        .override_usage("brunt doctor [OPTIONS] [PLAN.yaml | URL...]")
+        .about("Check what this machine can do and which limits a run would hit; no load is sent.")
+        .before_help("")
+        .after_help(example)
+        .after_long_help(example)
+}
+
+/// A command without clap's own texts for what we answer ourselves.
+pub fn bare(name: &'static str) -> Command {
+    Command::new(name)
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_subcommand(true)
+        .disable_help_flag(true)
+        .arg(
+            Arg::new("help")
+                .short('h')
+                .long("help")
+                .action(ArgAction::Help)
+                .help("Show help (--help: all of it; brunt help TOPIC)"),
+        )
+        .max_term_width(110)
+}
+
+/// A setting that has no option: its values stand alone.
+pub fn words(spec: &Spec) -> Arg {
+    let value = match spec.takes {
+        Takes::One(value) | Takes::Many(value) => value,
+        Takes::Nothing => "",
+    };
+    Arg::new(spec.name).value_name(value).help(spec.help)
+}
+
+/// The options of everything that renders a record.
+pub fn document() -> impl Iterator<Item = Arg> {
+    args(&DOCUMENT).map(|arg| arg.help_heading("Output")).chain(args(&[QUIET.spec, NO_COLOR.spec]))
+}
+
+/// The options of these settings.
+pub fn args(specs: &[Spec]) -> impl Iterator<Item = Arg> {
+    specs.iter().map(|spec| arg(spec.name, spec.short, spec.takes).help(spec.help))
+}
+
+/// The options of these protocols.
+pub fn options(spoken: &[Spoken]) -> impl Iterator<Item = Arg> {
+    let shared = spoken::flags(spoken).into_iter();
+    shared.map(|option| arg(option.name, option.short, option.takes).help(option.help).help_heading(option.heading))
+}
+
+fn arg(name: &'static str, short: Option<char>, takes: Takes) -> Arg {
+    let arg = Arg::new(name).long(name);
+    let arg = match takes {
+        Takes::Nothing => arg.action(ArgAction::SetTrue),
+        Takes::One(value) => arg.value_name(value).num_args(1).allow_negative_numbers(true),
+        Takes::Many(value) => arg.value_name(value).num_args(1).allow_negative_numbers(true).action(ArgAction::Append),
+    };
+    match short {
+        Some(short) => arg.short(short),
+        None => arg,
+    }
+}
+
+/// The names of all that a command line of a run may hold.
+pub fn names(spoken: &[Spoken]) -> impl Iterator<Item = &'static str> + Clone {
+    let options = spoken.iter().flat_map(|(_, options)| options).map(|option| option.name).collect::<Vec<_>>();
+    let own = [&TARGET.spec, &SHOW.spec, &CHECK.spec, &SCHEMA.spec, &EXAMPLE.spec].map(|spec| spec.name);
+    own.into_iter().chain(all().map(|spec| spec.name).collect::<Vec<_>>()).chain(options)
+}
+
+/// What stands on a command line, of these names.
+pub fn values(matches: &ArgMatches, names: impl Iterator<Item = &'static str> + Clone) -> Values {
+    let mut values = Values::default();
+    for id in matches.ids().filter(|id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine)) {
+        let Some(name) = names.clone().find(|name| *name == id.as_str()) else { continue };
+        match matches.try_get_many::<String>(name) {
+            Ok(texts) => texts.into_iter().flatten().for_each(|text| values.say(name, text, Origin::Line)),
+            Err(_) => values.say(name, "", Origin::Line),
+        }
+    }
+    values
+}

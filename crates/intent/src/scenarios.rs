@@ -1,0 +1,104 @@
+//! A run of scenarios: what goes with them and what does not, and one of them alone.
+
+use plan::{Plan, Scenario};
+use report::Objective;
+use wire::{Complaint, Protocol};
+
+use super::draft::{Draft, Written};
+use super::load::in_one_queue;
+use super::nearest::nearest;
+use super::pages;
+use super::settings::*;
+use super::ways::has_urls;
+
+/// What objectives call the scenarios of a plan, their iterations and groups.
+fn called(plan: &Plan) -> Vec<String> {
+    let spans = plan.spans();
+    let groups = spans.iter().filter_map(|span| span.group).map(str::to_owned);
+    let scenarios = plan.scenarios.iter().map(|scenario| format!("scenario {}", scenario.name));
+    scenarios.chain(groups).chain(spans.iter().map(|span| span.called())).collect()
+}
+
+/// The plan with the scenarios of its file, or with the one that is asked for alone, and with its pages as groups.
+///
+/// # Errors
+/// What does not go with them, or only with them.
+pub(super) fn of_run(draft: &Draft, plan: Plan, protocol: &dyn Protocol) -> Result<Plan, Complaint> {
+    let said = &draft.values;
+    if draft.scenarios.is_empty() {
+        said.refuse(&[SCENARIO.spec], "needs a plan file with scenarios")?;
+        return pages::of_run(plan, draft);
+    }
+    if protocol.name() != "http" && protocol.name() != protocols::mixed::NAME {
+        let trouble = format!("have steps of {}, which flows of this build do not support", protocol.name());
+        return Err(Complaint::new("scenarios", trouble));
+    }
+    let scenario = |written: &Written| Scenario {
+        graceful_stop: written.graceful_stop.unwrap_or(plan.drain),
+        max_connections: written.max_connections.unwrap_or(plan.max_connections),
+        ..written.scenario.clone()
+    };
+    let scenarios: Vec<Scenario> = draft.scenarios.iter().map(scenario).collect();
+    let load = plan::scenarios::together(&scenarios);
+    // Shares of a small bound would be queues of their own.
+    let bounded = |written: &Written| {
+        let bound = written.scenario.max_users.or(written.max_connections);
+        bound.is_some_and(|bound| in_one_queue(&written.scenario.load, bound))
+    };
+    let asked_workers = said.has(&WORKERS) || said.has(&PROCESSES);
+    let workers = if !asked_workers && draft.scenarios.iter().any(bounded) { 1 } else { plan.workers };
+    let plan = Plan { load, scenarios, common: draft.common.clone(), requests: None, workers, ..plan };
+    let mut plan = pages::of_run(plan, draft)?;
+    if let Some(name) = said.text(&SCENARIO) {
+        let names: Vec<String> = plan.scenarios.iter().map(|scenario| scenario.name.clone()).collect();
+        let all = called(&plan);
+        plan = plan.only(name).ok_or_else(|| {
+            let known = names.iter().map(String::as_str);
+            let right = nearest(name, known).map_or_else(|| format!("one of {}", names.join(", ")), str::to_owned);
+            said.wrong(&SCENARIO, format!("there is no scenario `{name}`; write {right}"))
+        })?;
+        let known = called(&plan);
+        // What must hold of the others is for a run that has them.
+        let others = |name: &str| all.iter().any(|one| one == name) && !known.iter().any(|one| one == name);
+        plan.objectives.retain(|text| {
+            Objective::parse(text).ok().and_then(|objective| objective.name().map(others)) != Some(true)
+        });
+    }
+    if said.has(&DEBUG) && plan.scenarios.len() > 1 {
+        let names: Vec<&str> = plan.scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
+        let trouble = format!("shows one scenario; choose it with --scenario: {}", names.join(", "));
+        return Err(said.wrong(&DEBUG, trouble));
+    }
+    plan.duration = load::run_ends(&plan).map(|end| end - plan.warmup);
+    Ok(plan)
+}
+
+/// Flags for what is set in each scenario.
+///
+/// # Errors
+/// The first of them.
+pub(super) fn refuse_loads(draft: &Draft) -> Result<(), Complaint> {
+    let said = &draft.values;
+    if draft.scenarios.is_empty() {
+        return Ok(());
+    }
+    if has_urls(said) {
+        return Err(Complaint::new("URL", "does not go with scenarios, which have URLs of their own; leave it out"));
+    }
+    let of_each = [
+        USERS.spec,
+        RATE.spec,
+        STAGE.spec,
+        DURATION.spec,
+        REQUESTS.spec,
+        ITERATIONS.spec,
+        ARRIVALS.spec,
+        CONNECT_RATE.spec,
+        THINK.spec,
+        INTERVAL.spec,
+        HOLD.spec,
+        TOGETHER.spec,
+        CLEAR_COOKIES.spec,
+    ];
+    said.refuse(&of_each, "is set in each scenario; move it there")
+}
