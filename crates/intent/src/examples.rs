@@ -2,26 +2,17 @@
 
 use wire::Complaint;
 
-/// A plan to begin with.
-struct Example {
-    name: &'static str,
-    text: &'static str,
-}
-
-const fn example(name: &'static str, text: &'static str) -> Example {
-    Example { name, text }
-}
-
-const EXAMPLES: [Example; 9] = [
-    example("smoke", include_str!("examples/smoke.yaml")),
-    example("load", include_str!("examples/load.yaml")),
-    example("users", include_str!("examples/users.yaml")),
-    example("stress", include_str!("examples/stress.yaml")),
-    example("spike", include_str!("examples/spike.yaml")),
-    example("soak", include_str!("examples/soak.yaml")),
-    example("breakpoint", include_str!("examples/breakpoint.yaml")),
-    example("flow", include_str!("examples/flow.yaml")),
-    example("scenarios", include_str!("examples/scenarios.yaml")),
+/// The plans, by their names.
+const EXAMPLES: [(&str, &str); 9] = [
+    ("smoke", include_str!("examples/smoke.yaml")),
+    ("load", include_str!("examples/load.yaml")),
+    ("users", include_str!("examples/users.yaml")),
+    ("stress", include_str!("examples/stress.yaml")),
+    ("spike", include_str!("examples/spike.yaml")),
+    ("soak", include_str!("examples/soak.yaml")),
+    ("breakpoint", include_str!("examples/breakpoint.yaml")),
+    ("flow", include_str!("examples/flow.yaml")),
+    ("scenarios", include_str!("examples/scenarios.yaml")),
 ];
 
 /// What stands in them for the address under test.
@@ -32,23 +23,23 @@ const PLACEHOLDER: &str = "http://localhost:8080";
 /// # Errors
 /// There is none of that name.
 pub(super) fn find(name: &str, urls: &[&str]) -> Result<String, Complaint> {
-    let Some(found) = EXAMPLES.iter().find(|example| example.name == name) else {
-        let names = EXAMPLES.map(|example| example.name).join(", ");
+    let Some((_, text)) = EXAMPLES.iter().find(|(known, _)| *known == name) else {
+        let names = EXAMPLES.map(|(name, _)| name).join(", ");
         return Err(Complaint::new("--example", format!("`{name}` is not one of {names}")));
     };
     match urls {
-        [] => Ok(found.text.to_owned()),
+        [] => Ok((*text).to_owned()),
         [url] if url.contains(['{', '"', '\'', '#', ' ']) => {
             Err(Complaint::new("URL", "must be a plain address, such as http://localhost:8080"))
         }
-        [url] if url.contains("://") => over(found, url),
-        [url] => over(found, &format!("http://{url}")),
+        [url] if url.contains("://") => over((name, text), url),
+        [url] => over((name, text), &format!("http://{url}")),
         [_, second, ..] => Err(Complaint::new(*second, "is a second address; an example takes one")),
     }
 }
 
 /// The plan over this address: a URL that stands alone in it becomes the one that was given, as it was written; the others are paths below.
-fn over(Example { name, text }: &Example, url: &str) -> Result<String, Complaint> {
+fn over((name, text): (&str, &str), url: &str) -> Result<String, Complaint> {
     let has_path = url.split_once("://").is_some_and(|(_, behind)| behind.contains(['/', '?']));
     let alone = format!("{PLACEHOLDER}/\n");
     let text = text.replace(&alone, &format!("{url}{}\n", if has_path { "" } else { "/" }));
@@ -74,7 +65,7 @@ mod tests {
 
     #[test]
     fn every_example_is_a_plan_that_can_be_run_and_says_what_it_is_for() {
-        for Example { name, text } in EXAMPLES {
+        for (name, text) in EXAMPLES {
             let intent = with_file(text, &[]).unwrap_or_else(|complaint| panic!("{name}: {complaint}"));
             assert!(!intent.plan.objectives.is_empty(), "{name}");
             assert_eq!(intent.of_flow, [""; 0], "{name}");

@@ -151,6 +151,8 @@ fn mistakes_have_a_line_and_a_column() {
             was saved; write the real value"),
         ("urls: ['http://***@h/']", "p.yaml line 1 column 8 (URL): was masked (***) when the plan was saved; write \
             the real value"),
+        ("urls: [h]\nproxy: socks4://p", "p.yaml line 2 column 8 (proxy): socks4:// is an old version of SOCKS; write socks5:// or socks5h://"),
+        ("urls: [h]\ncookie: [x, a=1]", "p.yaml line 2 column 10 (cookie): has no `=`; write NAME=VALUE, or @FILE with one per line"),
         ("urls: [h]\nload: 5", "p.yaml line 2 column 7 (load): is a key of reports, not of plans; write `users: \
             10`, `rate: 500/s` or `stages: [...]`"),
         ("urls: [h]\nload: {model: closed, stages: [{lasts: 1, from: 1, to: 1}], think: null, together: false}\noptions: {header: ['Authorization: ***']}", "p.yaml line 3 column 20 (header): is masked in the report (***); write the real value, or record with --keep-secrets"),

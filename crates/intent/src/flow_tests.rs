@@ -225,7 +225,9 @@ fn mistakes_are_named_where_they_stand() {
     }
     let deep = format!("flow: {}h{}", "[{repeat: 2, steps: ".repeat(40), "}]".repeat(40));
     is_refused(&deep, &[], "deep");
-    is_refused("flow: [h]", &["http://other/"], "does not go with a flow");
+    // What is wrong is the URL of the line, not one of the file.
+    is_refused("flow: [h]", &["http://other/"], "URL: does not go with a flow");
+    is_refused("flow: [h]", &["-u", "ftp://h"], "-u: `ftp://` is not supported");
 }
 
 #[test]
@@ -259,6 +261,7 @@ fn cookies_last_for_one_iteration_where_asked() {
     assert!(!flow("flow: [h/]\n").clear_cookies);
     assert!(flow("clear-cookies: true\ncookie-jar: true\nflow: [h/]\n").clear_cookies);
     is_refused("clear-cookies: true\nurls: [h/]\n", &[], "needs a flow");
+    is_refused("urls: [h/]\n", &["--clear-cookies"], "--clear-cookies: needs a flow");
     // They may be kept on either side.
     let beside = with_file("clear-cookies: true\nflow: [h/]\n", &["--cookie-jar"]).expect("a plan").plan;
     assert!(beside.flow.expect("a flow").clear_cookies);

@@ -76,7 +76,6 @@ pub fn read(said: &Values) -> Result<Serving, Complaint> {
         log_arrivals: said.text(&LOG_ARRIVALS).map(PathBuf::from),
         tls: tls(said)?,
         seed: said.get(&SEED)?.unwrap_or(0),
-        ..usual
     };
     Ok(Serving { config, with_parent: said.has(&WITH_PARENT) })
 }

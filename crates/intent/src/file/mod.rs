@@ -37,12 +37,10 @@ pub fn read(path: &str, text: &str, protocols: &[Arc<dyn Protocol>]) -> Result<D
     };
     let root = yaml::parse(text).map_err(wrong)?;
     let schemes = protocols.iter().flat_map(|p| p.schemes()).copied().collect();
-    let specs = protocols.iter().flat_map(|p| p.options().iter().copied()).collect();
     let mut reader = Reader {
         path: path.into(),
         keys: Rc::new(Keys::new(protocols)),
         schemes,
-        specs,
         recorded: false,
         draft: Draft::default(),
         later: Vec::new(),
@@ -94,7 +92,7 @@ impl Reader {
                 Some(Key::Setting("duration")) if self.recorded => {}
                 Some(Key::Options) => {
                     self.map(node, "options", |reader, name, at, node| match reader.keys.find(name) {
-                        Some(Key::Option(name)) => reader.option(name, at, node),
+                        Some(Key::Option(name)) => reader.setting(name, at, node),
                         _ => {
                             let trouble = reader.keys.unknown(name);
                             reader.wrong(at, name, trouble)
@@ -108,8 +106,7 @@ impl Reader {
                 Some(Key::Setting("requests")) if self.recorded && entry(entries, "flow").is_some() => {
                     self.setting("iterations", *at, node)?;
                 }
-                Some(Key::Setting(name)) => self.setting(name, *at, node)?,
-                Some(Key::Option(name)) => self.option(name, *at, node)?,
+                Some(Key::Setting(name) | Key::Option(name)) => self.setting(name, *at, node)?,
             }
         }
         Ok(())

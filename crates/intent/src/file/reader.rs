@@ -7,7 +7,7 @@ use measure::Nanos;
 use plan::flow::{AT_MOST, CAPTURE, CHECK_NAMES, TIMEOUT};
 use plan::yaml::{At, Node, Value};
 use plan::{WeightedUrl, document};
-use wire::{Complaint, OptionSpec, Takes};
+use wire::{Complaint, Takes};
 
 use super::keys::Keys;
 use super::places::Places;
@@ -23,7 +23,6 @@ pub(super) struct Reader {
     pub(super) path: Arc<str>,
     pub(super) keys: Rc<Keys>,
     pub(super) schemes: Vec<&'static str>,
-    pub(super) specs: Vec<OptionSpec>,
     /// The plan of a report: bare numbers are nanoseconds.
     pub(super) recorded: bool,
     pub(super) draft: Draft,
@@ -72,7 +71,7 @@ impl Reader {
         self.draft.values.say(name, text, origin);
     }
 
-    /// A setting of the run: one value, or a list where it may be repeated.
+    /// A setting of the run or an option of a protocol: one value, or a list where it may be repeated.
     pub(super) fn setting(&mut self, name: &'static str, at: At, node: &Node) -> Result<(), Complaint> {
         let takes = self.keys.takes(name);
         for (text, at) in self.values(name, at, node, takes)? {
@@ -81,22 +80,6 @@ impl Reader {
             self.say(name, text, (at, name));
         }
         Ok(())
-    }
-
-    /// An option of a protocol.
-    pub(super) fn option(&mut self, name: &'static str, at: At, node: &Node) -> Result<(), Complaint> {
-        for (text, at) in self.option_values(name, at, node)? {
-            self.say(name, text, (at, name));
-        }
-        Ok(())
-    }
-
-    fn option_values(&self, name: &str, at: At, node: &Node) -> Result<Vec<(String, At)>, Complaint> {
-        // What one protocol takes once, another may take several times.
-        let repeated = |spec: &&OptionSpec| matches!(spec.takes, Takes::Many(_));
-        let specs = || self.specs.iter().filter(|spec| spec.name == name);
-        let takes = specs().find(repeated).or_else(|| specs().next()).map_or(Takes::Nothing, |spec| spec.takes);
-        self.values(name, at, node, takes)
     }
 
     /// The values of a key; a switch that is on has one empty value.
@@ -234,10 +217,8 @@ impl Reader {
             };
             return self.wrong(at, name, trouble);
         };
-        let values = match of_step {
-            Some(_) => self.values(name, at, node, Takes::Many(""))?,
-            None => self.option_values(name, at, node)?,
-        };
+        let takes = if of_step.is_some() { Takes::Many("") } else { self.keys.takes(name) };
+        let values = self.values(name, at, node, takes)?;
         url.own.take(name);
         if values.is_empty() {
             url.without.push(name);
