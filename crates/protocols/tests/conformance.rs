@@ -9,7 +9,9 @@ use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use base64::Engine as _;
 use measure::Rng;
 use protocols::http2::frames;
-use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Out, Protocol, Session};
+use wire::{
+    Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Memory, Out, Protocol, Session,
+};
 
 /// Counts what this thread holds.
 struct Counting;
@@ -111,6 +113,59 @@ fn example(name: &str) -> Option<Example> {
     })
 }
 
+/// An exchange of a flow out of whose response a list of two values is taken, of which the first has a comma.
+fn listing(name: &str) -> Option<Example> {
+    let example = example(name)?;
+    let (options, turns): (&'static [(&str, &str)], &'static [Turn]) = match name {
+        "http" => (
+            &[("capture", "v json $[*] | all")],
+            &[|_| b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n[\"a,b\",\"c\"]".to_vec()],
+        ),
+        "websocket" => {
+            (&[("capture", "v json $[*] | all"), ("await", "any")], &[consent, |_| b"\x81\x0b[\"a,b\",\"c\"]".to_vec()])
+        }
+        "grpc" => (&[("capture", "v header x | all")], &[settings, two_lines]),
+        "redis" => (&[("capture", "v json $[*] | all")], &[|_| b"*2\r\n$3\r\na,b\r\n$1\r\nc\r\n".to_vec()]),
+        "mysql" => (
+            &[("sql", "SELECT a FROM t"), ("capture", "v column a | all")],
+            &[
+                greeting,
+                |_| packet(2, OK),
+                |_| {
+                    let column = b"\x03def\0\0\0\x01a\0\x0c\x2d\0\0\0\0\0\xfd\0\0\0\0\0";
+                    let end = [&[0xfe][..], &OK[1..]].concat();
+                    let packets: [&[u8]; 5] = [&[1], column, b"\x03a,b", b"\x01c", &end];
+                    packets.iter().zip(1..).flat_map(|(payload, number)| packet(number, payload)).collect()
+                },
+            ],
+        ),
+        "postgres" => (
+            &[("capture", "v column a | all")],
+            &[
+                |_| b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I".to_vec(),
+                |_| {
+                    let column = b"T\0\0\0\x1a\0\x01a\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0";
+                    let rows = b"D\0\0\0\x0d\0\x01\0\0\0\x03a,bD\0\0\0\x0b\0\x01\0\0\0\x01c";
+                    [&column[..], rows, b"C\0\0\0\x0dSELECT 2\0Z\0\0\0\x05I"].concat()
+                },
+            ],
+        ),
+        // Nothing is taken out of what it hears.
+        _ => return None,
+    };
+    Some(Example { options, turns, ..example })
+}
+
+/// A response with the same metadata twice, of which the first has a comma.
+fn two_lines(_: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let head = b"\x88\x5f\x10application/grpc\x40\x01x\x03a,b\x40\x01x\x01c";
+    frames::put(frames::HEADERS, 4, 1, head, &mut bytes);
+    frames::put(frames::DATA, 0, 1, &[0; 5], &mut bytes);
+    frames::put(frames::HEADERS, 5, 1, b"\x40\x0bgrpc-status\x010", &mut bytes);
+    bytes
+}
+
 const PIECE: usize = 16 * 1024;
 /// What of an endless response is sent, and what a session may hold of it: as much as it keeps of responses that are looked into.
 const ENDLESS: usize = 96 << 20;
@@ -171,8 +226,12 @@ impl Talk {
     fn of(protocol: &dyn Protocol, example: &Example) -> Talk {
         let mut asked = Asked { steps: protocol.name() == "mixed", ..Asked::default() };
         asked.urls.push(AskedUrl { url: example.url.to_owned(), weight: 1.0 });
+        asked.variables = ["v".to_owned()].into();
+        asked.own.push(wire::Options::default());
         for (name, value) in example.options {
-            asked.options.entry((*name).to_owned()).or_default().push((*value).to_owned());
+            // Of a step, all are its own.
+            let to = if asked.steps { &mut asked.own[0] } else { &mut asked.options };
+            to.entry((*name).to_owned()).or_default().push((*value).to_owned());
         }
         let dialogue = protocol.prepare(&asked).expect("a good plan");
         let origin = dialogue.origins()[0].clone();
@@ -332,4 +391,23 @@ fn an_endless_response_is_held_within_a_bound() {
         }
         assert_eq!(talk.ends().1, 0, "{}: {:?}", protocol.name(), talk.outcome());
     });
+}
+
+#[test]
+fn the_values_of_a_list_stay_apart_whatever_stands_in_them() {
+    let mixed = protocols::all().pop().expect("flows of several protocols");
+    let names = ["http", "websocket", "grpc", "redis", "mysql", "postgres"];
+    for example in names.map(|name| listing(name).expect(name)) {
+        let talk = played(&*mixed, &example, (usize::MAX, 0));
+        assert_eq!((talk.ends(), &talk.broken), ((1, 1), &None), "{}: {:?}", example.url, talk.outcome());
+        let mut memory = Memory::default();
+        for event in talk.done.events {
+            if let Event::Learnt(_, lesson) = event {
+                let request = &talk.dialogue.requests()[0].request;
+                talk.dialogue.learn(request, &Fill::default(), lesson, &mut memory);
+            }
+        }
+        let values: Vec<_> = (0..).map_while(|nth| memory.values.element(0, nth)).collect();
+        assert_eq!(values, [&b"a,b"[..], b"c"], "{}", example.url);
+    }
 }

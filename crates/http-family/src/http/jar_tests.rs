@@ -156,8 +156,12 @@ fn the_peers_table_stays_right_whatever_the_jar_holds() {
         assert_eq!(cookies(&text).len(), (0..=id).filter(|id| *id > 0).count(), "{text}");
         assert!(out.bytes().len() > from && cookies(&text).len() >= expected);
         let lesson = crate::cookies::heard(head, &crate::cookies::budget()).expect("room").expect("a cookie");
-        let lesson =
-            crate::http1::captured::Lesson { cookies: Some(lesson), values: Vec::new(), heard: None, cache: None };
+        let lesson = crate::http1::captured::Lesson {
+            cookies: Some(lesson),
+            values: Default::default(),
+            heard: None,
+            cache: None,
+        };
         dialogue.learn(request, &NOW, Box::new(lesson), &mut memory);
     }
 }

@@ -6,7 +6,7 @@ use wire::{Asked, Complaint, FaultKind};
 use crate::cache;
 use crate::cookies;
 use crate::resources::Heard;
-use values::capture::{self, Answer, Capture, Documents, Part};
+use values::capture::{self, Answer, Capture, Documents, Part, Taken};
 use values::verify::Expectations;
 
 /// What responses of HTTP have.
@@ -31,29 +31,18 @@ pub fn look_behind(expected: Option<&Expectations>, captures: &[(u16, Capture)])
 pub struct Lesson {
     /// Cookies.
     pub cookies: Option<Box<cookies::Lesson>>,
-    /// Values, by the index of their variables.
-    pub values: Vec<Taken>,
+    /// Values.
+    pub values: Taken,
     /// What there is to fetch beside.
     pub heard: Option<Heard>,
     /// What it is to its user's cache.
     pub cache: Option<cache::Heard>,
 }
 
-/// A value that was taken.
-#[derive(Debug)]
-pub struct Taken {
-    /// The index of its variable.
-    pub variable: u16,
-    /// The value.
-    pub value: Vec<u8>,
-    /// Of a list: where its elements end in it.
-    pub ends: Vec<u32>,
-}
-
 /// What was taken out of one response.
 #[derive(Debug, Default)]
 pub struct Captured {
-    values: Vec<Taken>,
+    values: Taken,
     /// What the body has is not taken yet.
     body: bool,
     /// Nor is what comes behind it.
@@ -99,10 +88,9 @@ impl Captured {
     fn all(&mut self, (captures, part): (&[(u16, Capture)], Part), answer: &Answer<'_>, random: u64) {
         let kind = if part == Part::Body { FaultKind::WrongBody } else { FaultKind::WrongHeader };
         let documents = Documents::of(answer.body);
-        for (variable, capture) in captures.iter().filter(|(_, capture)| capture.part() == part) {
-            match capture.take_of((answer, &documents), random) {
-                Ok((value, ends)) => self.values.push(Taken { variable: *variable, value, ends }),
-                Err(why) => drop(self.missing.get_or_insert((kind, why))),
+        for one in captures.iter().filter(|(_, capture)| capture.part() == part) {
+            if let Err(why) = self.values.add_one(one, (answer, &documents), random) {
+                self.missing.get_or_insert((kind, why));
             }
         }
     }
@@ -118,7 +106,7 @@ impl Captured {
     }
 
     /// The values.
-    pub fn take(&mut self) -> Vec<Taken> {
+    pub fn take(&mut self) -> Taken {
         std::mem::take(&mut self.values)
     }
 }

@@ -244,7 +244,7 @@ impl Dialogue for Http1Dialogue {
                 }
             });
         }
-        lesson.values.iter().for_each(|taken| memory.values.set_list(taken.variable, &taken.value, &taken.ends));
+        lesson.values.learn(memory);
         found
     }
     fn recall(&self, request: &wire::Request, fill: &Fill, memory: &mut Memory) -> Option<Recalled> {

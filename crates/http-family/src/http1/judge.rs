@@ -11,6 +11,7 @@ use super::request::{Checks, Recipe, Rules};
 use crate::cache::{Answer, Judged};
 use crate::cookies;
 use crate::resources::{Body, Heard};
+use values::capture::Taken;
 use values::verify::header::Lines;
 use values::verify::{self, Seen};
 use values::watch::Watch;
@@ -206,10 +207,10 @@ impl Judge {
             return Some(Box::new(wire::Answer::Body(body)));
         }
         let cookies = self.cookies.take();
-        let values = if succeeded { self.captured.take() } else { Vec::new() };
+        let values = if succeeded { self.captured.take() } else { Taken::default() };
         let heard = self.heard.take().filter(|_| succeeded).map(|heard| *heard);
         let cache = self.cache.take().filter(|_| succeeded);
-        let any = cookies.is_some() || !values.is_empty() || heard.is_some() || cache.is_some();
+        let any = cookies.is_some() || !values.0.is_empty() || heard.is_some() || cache.is_some();
         any.then(|| Box::new(Lesson { cookies, values, heard, cache }) as wire::Lesson)
     }
 

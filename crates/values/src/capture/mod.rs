@@ -43,7 +43,7 @@ pub use documents::Documents;
 use source::Source;
 
 pub use rows::Rows;
-pub use taken::{Taken, take_all, wished};
+pub use taken::{Taken, Value, take_all, wished};
 
 /// What is taken out of the response of one URL: `NAME SOURCE`. It is no option of a run.
 pub const CAPTURE: &str = "capture";

@@ -4,16 +4,27 @@ use cause::Cause;
 use wire::{Asked, Complaint, Memory};
 
 use super::CAPTURE;
-use super::{Answer, Capture};
+use super::{Answer, Capture, Documents};
 
-/// Values that a response taught its user, by the index of their variables: a lesson of protocols that teach nothing else.
+/// A value that was taken.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Taken(pub Vec<(u16, Vec<u8>)>);
+pub struct Value {
+    /// The index of its variable.
+    pub variable: u16,
+    /// The value.
+    pub bytes: Vec<u8>,
+    /// Of a list: where its elements end in it.
+    pub ends: Vec<u32>,
+}
+
+/// Values that a response taught its user: a lesson of protocols that teach nothing else.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Taken(pub Vec<Value>);
 
 impl Taken {
     /// The user knows them from now on.
     pub fn learn(&self, memory: &mut Memory) {
-        self.0.iter().for_each(|(variable, value)| memory.values.set(*variable, value));
+        self.0.iter().for_each(|value| memory.values.set_list(value.variable, &value.bytes, &value.ends));
     }
 
     /// What these take out of a response, too.
@@ -22,13 +33,26 @@ impl Taken {
     /// What could not be found.
     pub fn add<'a>(
         &mut self,
-        captures: impl Iterator<Item = &'a (u16, Capture)>,
+        captures: impl IntoIterator<Item = &'a (u16, Capture)>,
         answer: &Answer<'_>,
         random: u64,
     ) -> Result<(), Cause> {
-        for (variable, capture) in captures {
-            self.0.push((*variable, capture.take(answer, random)?));
-        }
+        let documents = Documents::of(answer.body);
+        captures.into_iter().try_for_each(|one| self.add_one(one, (answer, &documents), random))
+    }
+
+    /// What one takes out of a response, with the body of that as documents.
+    ///
+    /// # Errors
+    /// As [`Taken::add`].
+    pub fn add_one(
+        &mut self,
+        (variable, capture): &(u16, Capture),
+        from: (&Answer<'_>, &Documents<'_>),
+        random: u64,
+    ) -> Result<(), Cause> {
+        let (bytes, ends) = capture.take_of(from, random)?;
+        self.0.push(Value { variable: *variable, bytes, ends });
         Ok(())
     }
 }
@@ -60,6 +84,6 @@ pub fn wished(asked: &Asked, (whose, known): (&str, &[&str])) -> Result<Vec<(u16
 /// What could not be found.
 pub fn take_all(captures: &[(u16, Capture)], answer: &Answer<'_>, random: u64) -> Result<Taken, Cause> {
     let mut taken = Taken::default();
-    taken.add(captures.iter(), answer, random)?;
+    taken.add(captures, answer, random)?;
     Ok(taken)
 }

@@ -108,7 +108,7 @@ fn of_stream(captures: &[&str], heard: &[u8]) -> Vec<String> {
         _ => None,
     });
     values
-        .map(|taken| taken.0.iter().map(|(_, value)| String::from_utf8_lossy(value).into_owned()).collect())
+        .map(|taken| taken.0.iter().map(|value| String::from_utf8_lossy(&value.bytes).into_owned()).collect())
         .unwrap_or_default()
 }
 
@@ -234,7 +234,7 @@ fn taken(captures: &[&str], heard: &[u8]) -> Result<Vec<String>, String> {
         match event {
             Event::Learnt(_, lesson) => {
                 let lesson = lesson.downcast::<values::capture::Taken>().expect("values");
-                values = lesson.0.iter().map(|(_, value)| String::from_utf8_lossy(value).into_owned()).collect();
+                values = lesson.0.iter().map(|value| String::from_utf8_lossy(&value.bytes).into_owned()).collect();
             }
             Event::Ended(ended) => why = ended.fault.map(|_| ended.why.map(|why| why.to_string()).unwrap_or_default()),
             _ => {}

@@ -57,7 +57,7 @@ fn hear(talk: &mut Talk, bytes: &[u8]) -> Vec<String> {
         }),
         Event::Learnt(_, lesson) => {
             let Taken(values) = *lesson.downcast::<Taken>().expect("values");
-            Some(format!("takes {}", String::from_utf8_lossy(&values[0].1)))
+            Some(format!("takes {}", String::from_utf8_lossy(&values[0].bytes)))
         }
         Event::Unsolicited(size) => Some(format!("push of {size}")),
         Event::Refused(_) => Some("refused".to_owned()),

@@ -54,7 +54,7 @@ fn hear(session: &mut Box<dyn Session>, bytes: &[u8]) -> Vec<String> {
         },
         Event::Learnt(id, lesson) => {
             let Taken(values) = *lesson.downcast::<Taken>().expect("values");
-            format!("{} takes {}", id.0, String::from_utf8_lossy(&values[0].1))
+            format!("{} takes {}", id.0, String::from_utf8_lossy(&values[0].bytes))
         }
         Event::Unsolicited(size) => format!("push of {size}"),
         other => format!("{other:?}"),
