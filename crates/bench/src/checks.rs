@@ -33,6 +33,7 @@ pub(crate) fn asked(plan: &Plan, urls: Urls) -> Result<Asked, Complaint> {
         learnt: Vec::new(),
         variables,
         steps: plan.protocol == protocols::mixed::NAME,
+        composes: false,
         answers: false,
     })
 }

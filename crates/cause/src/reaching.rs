@@ -31,6 +31,13 @@ crate::sentences! { "reaching":
             connection; raise the limit: ulimit -n 1024",
         "描述符已用尽：该进程最多可有 {limit} 个（ulimit -n），brunt 需要 {beside} 个，另加每个连接一个；请提高此上限：ulimit -n 1024", before;
     system(words, errno) = "{words} ({errno})", "{words}（{errno}）";
+    no_url(url, why) = "\"{url}\" is no URL: {why}", "“{url}” 不是 URL：{why}";
+    no_web_url(url) = "\"{url}\" is not an HTTP URL", "“{url}” 不是 HTTP URL";
+    composes_nothing = "this protocol composes no requests during a run", "该协议不支持在运行中组成请求";
+    like_one_with_slots =
+        "the request that it is composed like has slots; compose it like one without", "所参照的请求含有占位符；请参照不含占位符的请求";
+    made_from_nothing =
+        "what the request that it is composed like was made from was not kept", "所参照请求的原始内容没有保留";
     epoll(why) = "epoll: {why}", "epoll：{why}";
 }
 

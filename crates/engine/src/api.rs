@@ -2,16 +2,15 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use cause::Cause;
-use plan::{Bundle, Plan};
+use plan::Plan;
 use record::Host;
 use scenario::Scenario;
 use wire::{FaultKind, Origin, Place, Security};
 
 use crate::control::Control;
-use crate::processes::Launcher;
+use crate::processes::Processes;
 
 /// Why not all of what a plan asks for after the run was done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,37 +52,6 @@ pub struct Setup {
     pub read_late: Option<net::Lateness>,
     /// What users do in the place of the plan's own flow: a script's. None: what the plan says.
     pub scenario: Option<MakeScenario>,
-}
-
-/// Processes that take the workers of a run.
-#[derive(Clone)]
-pub struct Processes {
-    /// How many; each takes its share of the workers.
-    pub number: u32,
-    /// Starts one.
-    pub launcher: Arc<dyn Launcher>,
-    /// What all of them are told.
-    pub briefing: Arc<Briefing>,
-}
-
-/// What every process of a run is told, whatever its share.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Briefing {
-    /// What is run, in words that the engine does not read: whoever writes them reads them in [`crate::Assignment::words`].
-    pub words: String,
-    /// What the plan names and does not hold.
-    pub bundle: Bundle,
-}
-
-/// Which workers of a run a process takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Task {
-    /// The first worker it takes.
-    pub from: u32,
-    /// The one after its last.
-    pub to: u32,
-    /// Workers of the whole run.
-    pub of: u32,
 }
 
 /// Finds the addresses of an origin. May block: it is never called on a worker's thread.
@@ -141,19 +109,4 @@ pub struct OneShotFailure {
     pub why: Cause,
     /// True where nobody can be talked to at all.
     pub unreachable: bool,
-}
-
-/// Asks a run to stop, from a signal handler or another thread.
-#[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicU8>);
-
-impl Stop {
-    /// Stop sending, count what is unfinished as censored and report: Ctrl-C.
-    pub fn request(&self) {
-        self.0.fetch_max(1, Ordering::Relaxed);
-    }
-    /// True once a stop was asked for.
-    pub fn requested(&self) -> bool {
-        self.0.load(Ordering::Relaxed) > 0
-    }
 }

@@ -14,9 +14,12 @@ use wire::{FaultKind, Phase};
 
 use crate::early::EarlyFailures;
 use crate::exchange::{Exchange, Standing};
+use crate::ids::UserId;
 use crate::limits::Limits;
 use crate::message::Message;
-use crate::tally::{Counts, InFlight, Sort, Tally, encode};
+use crate::population::Population;
+use crate::sort::Sort;
+use crate::tally::{Counts, InFlight, Tally, encode};
 
 /// What one worker has counted since the last second was handed on.
 pub(crate) struct Books {
@@ -26,6 +29,7 @@ pub(crate) struct Books {
     blames: bool,
     tally: Tally,
     in_flight: InFlight,
+    population: Population,
     second_from: Nanos,
     second_to: Nanos,
     /// Of all seconds before this one.
@@ -39,7 +43,6 @@ pub(crate) struct Books {
 /// What a second is told of beside what was counted in it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Gauges {
-    pub users: u64,
     pub waiting: u64,
     pub connections: u64,
     /// What the network has sent, and how many refusals of datagrams it found, since the run began.
@@ -52,6 +55,7 @@ impl Books {
     pub fn new(
         limits: &Limits,
         (names, scenarios): (usize, usize),
+        population: Population,
         now: Nanos,
         report: Box<dyn FnMut(Message) + Send>,
     ) -> Books {
@@ -60,6 +64,7 @@ impl Books {
             blames: limits.open || limits.flows,
             tally: Tally::of(names, scenarios),
             in_flight: InFlight::begin(now),
+            population,
             second_from: limits.start,
             second_to: Nanos::MAX,
             bytes_sent: 0,
@@ -95,7 +100,7 @@ impl Books {
 
     /// A request is due.
     #[inline]
-    pub fn due(&mut self, name: u16, user: u32, warmup: bool) {
+    pub fn due(&mut self, name: u16, user: UserId, warmup: bool) {
         self.tally.counts.due += u64::from(!warmup);
         if let Some(named) = self.tally.named.as_mut().filter(|_| !warmup) {
             named.count(name, user, |named, row| named.counts(row).due += 1);
@@ -270,7 +275,7 @@ impl Books {
 
     /// So many were due and never sent, the last of them so long ago; how long the server would have taken, nobody knows. They waited
     /// for us, or (`held_back`) behind all those that waited for a connection.
-    pub fn unsent(&mut self, (name, user): (u16, u32), since: Nanos, many: u64, held_back: bool) {
+    pub fn unsent(&mut self, (name, user): (u16, UserId), since: Nanos, many: u64, held_back: bool) {
         self.tally.counts.due += many;
         self.tally.counts.censored += many;
         if let Some(named) = &mut self.tally.named {
@@ -389,13 +394,14 @@ impl Books {
 
     /// Hands the second on, which ends at `to`; the next one begins.
     pub fn roll(&mut self, to: Nanos, limits: &Limits, gauges: &Gauges) {
+        self.count_users(to);
         let from = self.second_from;
         let (area, before, after) = self.in_flight.roll(to);
         let cpu = thread_cpu();
         let counts = &mut self.tally.counts;
         (counts.apart.area_ns, counts.apart.before_ns, counts.apart.after_ns) = (area, before, after);
         counts.apart.service_ns += self.tally.latency.service.sum() as u64;
-        counts.apart.users = gauges.users;
+        counts.apart.users = self.population.users(limits.per_user);
         (counts.apart.in_flight, counts.apart.waiting, counts.apart.open) =
             (self.in_flight.now, gauges.waiting, gauges.connections);
         counts.bytes.sent = gauges.bytes_sent.saturating_sub(self.bytes_sent);
@@ -422,11 +428,18 @@ mod tests {
     use std::sync::mpsc::{Receiver, channel};
 
     use super::*;
+    use crate::ids::RequestId;
     use crate::tally::{Snapshot, decode};
 
     fn books(limits: &Limits) -> (Books, Receiver<Message>) {
         let (tell, told) = channel();
-        let mut books = Books::new(limits, (1, 0), Nanos::ZERO, Box::new(move |message| drop(tell.send(message))));
+        let mut books = Books::new(
+            limits,
+            (1, 0),
+            Population::default(),
+            Nanos::ZERO,
+            Box::new(move |message| drop(tell.send(message))),
+        );
         books.begin(limits, limits.start, limits.start);
         (books, told)
     }
@@ -441,9 +454,9 @@ mod tests {
 
     /// A request that was due at `due` and is in flight since.
     fn in_flight(books: &mut Books, limits: &Limits, due: u64) -> Exchange {
-        let mut x = Exchange::due(Nanos(due), Nanos(due), 0, 0, 0);
+        let mut x = Exchange::due(Nanos(due), Nanos(due), RequestId(0), 0, UserId(0));
         x.warmup = x.intended < limits.window;
-        books.due(0, 0, x.warmup);
+        books.due(0, UserId(0), x.warmup);
         books.started(&mut x, Nanos(due), Nanos(due));
         x.state = Standing::InFlight;
         books.sent(&x, false);

@@ -15,22 +15,24 @@ use crate::api::CHECKED;
 use crate::barrier::Barrier;
 use crate::books::Books;
 use crate::checked::Checked;
-use crate::connections::{self, Anew, Belongings, Connections, Heartbeats, Spinning};
+use crate::connections::{Anew, Belongings, Connections, Fixed, Heartbeats, Parts, Spinning, traffic};
 use crate::control::Heeding;
 use crate::filling::FillSource;
 use crate::flights::Flights;
-use crate::held::HeldConnections;
+use crate::held::Holders;
+use crate::ids::{OriginId, ScenarioId};
 use crate::limits::Limits;
 use crate::links::Links;
 use crate::lookup::Lookups;
 use crate::memories::Memories;
 use crate::message::Message;
 use crate::pool::{Group, Pools};
+use crate::population::Population;
 use crate::source::{self, Bounds, Source};
-use crate::sources::{Sources, first_user};
+use crate::sources::Sources;
 use crate::users;
 use crate::virtual_users::VirtualUsers;
-use crate::worker::{CommonStart, Parts, Worker};
+use crate::worker::{self, CommonStart, Worker};
 use crate::{Setup, Stop};
 
 /// So many arrivals of a run may wait for a connection (some hundred bytes each), and so many of each worker in any case.
@@ -61,7 +63,7 @@ pub(crate) struct WorkerBuilder<'a> {
 
 /// What users of a run choose from.
 pub(crate) fn requests(dialogue: &dyn Dialogue) -> Requests {
-    Requests::new(dialogue.requests().iter().map(|r| (r.weight, r.origin as u32)))
+    Requests::new(dialogue.requests().iter().map(|r| (r.weight, OriginId::of(r.origin))))
 }
 
 impl WorkerBuilder<'_> {
@@ -148,7 +150,8 @@ impl WorkerBuilder<'_> {
         if !self.fixed {
             return Box::new(self.requests.seeded(seed).again(think));
         }
-        let requests: Vec<(f64, u32)> = self.dialogue.requests().iter().map(|r| (r.weight, r.origin as u32)).collect();
+        let requests: Vec<(f64, OriginId)> =
+            self.dialogue.requests().iter().map(|r| (r.weight, OriginId::of(r.origin))).collect();
         let silent = self.dialogue.prepared().silent;
         let own = OwnConnections::new(self.dialogue.origins().len(), &requests, silent, seed).thinking(think);
         Box::new(if plan.hold.is_some() { own.once() } else { own })
@@ -220,7 +223,7 @@ impl WorkerBuilder<'_> {
             course: Some(source::Course { ends, cut_at: cut_at.unwrap_or(Nanos::MAX) }),
             spans_before,
         };
-        let users = VirtualUsers::new(course.users(), first_user(number));
+        let users = VirtualUsers::new(course.users(), ScenarioId::of(number));
         Some(Source::new(course.arrivals(), users, flow, bounds))
     }
 
@@ -238,7 +241,7 @@ impl WorkerBuilder<'_> {
         let start_rate = self.setup.plan.connect_rate.map(|rate| rate / f64::from(self.share.of));
         let rows_once = self.dialogue.prepared().requests_at_most.is_some();
         let bounds = Bounds { quota, start_rate, rows_once, ..Bounds::default() };
-        Source::new(schedule, VirtualUsers::new(profile, 0), self.scenario(seed), bounds)
+        Source::new(schedule, VirtualUsers::new(profile, ScenarioId(0)), self.scenario(seed), bounds)
     }
 
     /// Rows of figures: of names, two of each span of a flow, and one of each scenario; and how many these are.
@@ -274,35 +277,45 @@ impl WorkerBuilder<'_> {
         // Connections have numbers of their own.
         let fills =
             FillSource::new(self.share, limits.per_user, (!seed, plan.seed), Numbers::in_turn(self.share), true);
-        let links = Links::new(net, dialogue, security, limits.connect_timeout, (Rng::new(seed).fork(3), fills));
-        let held = || HeldConnections::new(plan.hold, self.share.of, Arc::clone(&self.barriers[1]));
+        let mut links = Links::new(net, dialogue, security, limits.connect_timeout, (Rng::new(seed).fork(3), fills));
+        if source.all_mut().iter().any(|source| source.hears()) {
+            links.done().hear_unasked();
+        }
+        let held = || Holders::new(plan.hold, Arc::clone(&self.barriers[1]));
         let rows = self.rows();
         let tracing = traces(&*self.dialogue, plan.trace);
         let common_start = self.common_start(&limits, users);
-        let connections = Connections::new(connections::Parts {
+        let held = self.fixed.then(held);
+        let pools = Pools::new(self.pools, self.share.index, self.groups()).serving(&limits);
+        let arrive: Vec<bool> = source.all_mut().iter_mut().map(|source| source.users().arrive()).collect();
+        let population = Population::of(arrive.iter().map(|arrive| !arrive || limits.flows));
+        let traffic = traffic::Parts {
             now,
-            links: links.leaving_from(self.sources.clone(), self.share.index as usize),
-            pools: Pools::new(self.pools, self.share.index, self.groups()),
-            lookups,
             flights: Flights::new(limits.timeout, now, self.fills(&limits, seed))
                 .timing_apart(&own_timeouts(plan), now),
             memories: (self.dialogue.prepared().remembers || plan.has_flows()).then(|| self.memories()),
-            held: self.fixed.then(held),
-            heartbeats: plan.heartbeat.map(|interval| Heartbeats::new(interval, limits.start)),
-            arrive: source.all_mut().iter_mut().map(|source| source.users().arrive()).collect(),
-            belongings: plan.has_flows().then(|| Belongings::of(&*self.dialogue, plan.flows().count())).flatten(),
-            anew: Anew::of(plan, &*self.dialogue),
-            books: Books::new(&limits, rows, now, self.report)
+            books: Books::new(&limits, rows, population, now, self.report)
                 .checking(self.checks.as_ref().map_or(0, |checks| checks.names().len()))
                 .tracing(tracing, plan.trace),
             checks: self.checks,
+            dialogue: Arc::clone(&self.dialogue),
+            limits,
+        };
+        let connections = Connections::new(Parts {
+            links: links.leaving_from(self.sources.clone(), self.share.index as usize),
+            pools,
+            traffic,
+            lookups,
+            fixed: self.fixed.then(|| Fixed::new(plan.hold.is_some(), self.share.of)),
+            heartbeats: plan.heartbeat.map(|interval| Heartbeats::new(interval, self.start)),
+            arrive,
+            belongings: plan.has_flows().then(|| Belongings::of(&*self.dialogue, plan.flows().count())).flatten(),
+            anew: Anew::of(plan, &*self.dialogue),
             spinning: self.spinning,
             rng: Rng::new(seed.wrapping_add(1)),
-            dialogue: self.dialogue,
-            limits,
         });
-        Worker::new(Parts {
-            users: users::Users::new(source),
+        Worker::new(worker::Parts {
+            users: users::Users::new(source, held),
             connections,
             common_start,
             heeding: Heeding::new(self.setup.control.clone()),

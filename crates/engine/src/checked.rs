@@ -3,7 +3,8 @@
 use wire::{Checks, Dialogue};
 
 use crate::exchange::Exchange;
-use crate::tally::{number_of, word};
+use crate::ids::RequestId;
+use crate::reading::{number_of, word};
 
 /// More of one check no worker counts in a second, and over some thousand workers it adds up without an overflow.
 const COUNTED: u64 = 1 << 52;
@@ -60,10 +61,10 @@ impl Checked {
         self.set_of(x.request, x.name)
     }
 
-    /// The same of a prepared request, or of one of which no more than its name is known ([`crate::exchange::NONE`]).
+    /// The same of a prepared request, or of one of which no more than its name is known ([`RequestId::NONE`]).
     #[inline]
-    pub fn set_of(&self, request: u32, name: u16) -> &[u16] {
-        let set = match self.checks.of_url.get(request as usize) {
+    pub fn set_of(&self, request: RequestId, name: u16) -> &[u16] {
+        let set = match self.checks.of_url.get(request.at()) {
             Some(set) => Some(*set),
             None if self.checks.of_url.is_empty() => Some(0),
             None => self.of_name.get(usize::from(name)).copied().flatten(),

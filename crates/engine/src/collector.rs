@@ -7,20 +7,19 @@ use std::time::Duration;
 use measure::{Clock, Nanos};
 use record::{Began, Changed, End, Ended, Example, Failure, Notice, RunEvent, Second, Subject, UsedValue};
 
-use crate::connections::EXAMPLES_BY_NAME;
 use crate::control::{Control, Stamped};
 use crate::early::DeadEnd;
+use crate::examples::EXAMPLES_BY_NAME;
 use crate::losses::{Losses, Open};
-use crate::message::{Message, RawExample};
+use crate::message::{EXCERPT, Message, RawExample};
+use crate::named::OTHER;
+use crate::sort::{Sort, errno_name};
 use crate::stragglers::Awaited;
-use crate::tally::{Loss, OTHER, Snapshot, Sort, decode};
+use crate::tally::{Loss, Snapshot, decode};
 use crate::traces;
 
 /// So soon a change is told.
 const LOOK: Duration = Duration::from_millis(50);
-/// Cut of what is shown of a request or an answer.
-pub(crate) const EXCERPT: usize = 4096;
-
 /// So many seconds are held for workers that have not told of them: a minute, up to a megabyte and a half each. Whoever is behind then
 /// is named to [`Awaited`], and not waited for once there are twice as many.
 pub(crate) const HELD: usize = 60;
@@ -407,30 +406,4 @@ pub fn readable(bytes: &[u8]) -> String {
         text.push('…');
     }
     text
-}
-
-/// The symbolic name of an errno (`ECONNREFUSED`), or `errno 42`.
-pub(crate) fn errno_name(errno: i32) -> String {
-    let name = match errno {
-        libc::ECONNREFUSED => "ECONNREFUSED",
-        libc::ECONNRESET => "ECONNRESET",
-        libc::ECONNABORTED => "ECONNABORTED",
-        libc::EPIPE => "EPIPE",
-        libc::ETIMEDOUT => "ETIMEDOUT",
-        libc::EADDRNOTAVAIL => "EADDRNOTAVAIL",
-        libc::EADDRINUSE => "EADDRINUSE",
-        libc::EMFILE => "EMFILE",
-        libc::ENFILE => "ENFILE",
-        libc::EHOSTUNREACH => "EHOSTUNREACH",
-        libc::ENETUNREACH => "ENETUNREACH",
-        libc::ENOBUFS => "ENOBUFS",
-        libc::ENOMEM => "ENOMEM",
-        libc::EACCES => "EACCES",
-        libc::EPERM => "EPERM",
-        libc::EINVAL => "EINVAL",
-        libc::ENOENT => "ENOENT",
-        libc::EAGAIN => "EAGAIN",
-        other => return format!("errno {other}"),
-    };
-    name.into()
 }

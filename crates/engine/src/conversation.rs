@@ -27,6 +27,7 @@ pub(crate) use self::kept::unix_ns;
 use self::naming::{describe, place_name};
 use crate::connections::fail_cut;
 use crate::filling::FillSource;
+use crate::ids::{ConnId, PoolId};
 use crate::links::{Arrived, CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, Cut, Links, Step};
 use crate::{Setup, Stop, lookup};
 
@@ -145,7 +146,7 @@ impl From<Cut> for Gone {
 struct Conversation<'a> {
     one_shot: OneShot<'a>,
     links: Links<Epoll>,
-    conn: u32,
+    conn: ConnId,
     /// Where it leads, in words.
     name: cause::Place,
     /// When what is under way must be over.
@@ -187,7 +188,7 @@ impl<'a> Conversation<'a> {
         Conversation {
             one_shot: *one_shot,
             links,
-            conn: 0,
+            conn: ConnId::NONE,
             name,
             deadline,
             spoken: String::new(),
@@ -209,7 +210,7 @@ impl<'a> Conversation<'a> {
 
     fn run(&mut self, to: Place) -> Result<Vec<Ended>, Trouble> {
         let now = self.links.net().now();
-        self.conn = self.links.dial(0, to, now).map_err(|e| self.not_there(e.0))?;
+        self.conn = self.links.dial(PoolId(0), to, now).map_err(|e| self.not_there(e.0))?;
         self.converse()
     }
 
@@ -311,7 +312,7 @@ impl<'a> Conversation<'a> {
         self.established = Some(established);
     }
 
-    fn shaken_hands(&mut self, conn: u32) {
+    fn shaken_hands(&mut self, conn: ConnId) {
         let settled = self.links.handshake(conn);
         let suite = format!("{} {}", settled.version, settled.suite);
         if self.links.session(conn).is_none() {

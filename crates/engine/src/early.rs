@@ -3,8 +3,7 @@
 use measure::Nanos;
 use record::{Failure, Notice, Second, Subject};
 
-use crate::collector::errno_name;
-use crate::tally::Sort;
+use crate::sort::{Sort, errno_name};
 
 /// How long a run may only fail before it says so.
 const PATIENCE: Nanos = Nanos::from_millis(600);

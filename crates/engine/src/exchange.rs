@@ -2,10 +2,8 @@
 
 use measure::Nanos;
 use plan::flow::OnFailure;
-use wire::ExchangeId;
 
-/// No connection, user or request.
-pub(crate) const NONE: u32 = u32::MAX;
+use crate::ids::{ConnId, ExchangeId, RequestId, UserId};
 
 /// One request from the moment it was due to its end.
 #[derive(Clone, Copy, Debug)]
@@ -20,13 +18,13 @@ pub(crate) struct Exchange {
     /// When the first byte of the answer came; zero before.
     pub first_byte: Nanos,
     /// The connection it is on, or the one being opened for it.
-    pub conn: u32,
+    pub conn: ConnId,
     /// When the last message of its stream came; zero before.
     pub last_message: Nanos,
     /// Its user (closed load).
-    pub user: u32,
-    /// Index of the prepared request; [`NONE`] where the request is a hop kept in `follows`.
-    pub request: u32,
+    pub user: UserId,
+    /// Index of the prepared request; [`RequestId::NONE`] where the request is a hop kept in `follows`.
+    pub request: RequestId,
     /// What its fill is known by ([`crate::filling::FillSource::again`]).
     pub serial: u32,
     /// What it is called in figures, as an index into the names of the run.
@@ -48,14 +46,14 @@ pub(crate) struct Exchange {
 impl Exchange {
     /// One that is due, and was taken up at `now`; it waits for a connection.
     #[inline]
-    pub fn due(intended: Nanos, now: Nanos, request: u32, name: u16, user: u32) -> Exchange {
+    pub fn due(intended: Nanos, now: Nanos, request: RequestId, name: u16, user: UserId) -> Exchange {
         Exchange {
             intended,
             started: Nanos::ZERO,
             written: now,
             first_byte: Nanos::ZERO,
             last_message: Nanos::ZERO,
-            conn: NONE,
+            conn: ConnId::NONE,
             user,
             request,
             name,
@@ -70,7 +68,7 @@ impl Exchange {
     }
 
     /// True where it was sent on this connection and is not over.
-    pub fn is_on(&self, conn: u32) -> bool {
+    pub fn is_on(&self, conn: ConnId) -> bool {
         self.state == Standing::InFlight && self.conn == conn
     }
 
@@ -135,49 +133,49 @@ const _: () = assert!(size_of::<Exchange>() == 64, "one cache line");
 #[derive(Debug, Default)]
 pub(crate) struct Exchanges {
     slots: Vec<Exchange>,
-    free: Vec<u32>,
+    free: Vec<ExchangeId>,
 }
 
 impl Exchanges {
     #[inline]
     pub fn add(&mut self, exchange: Exchange) -> ExchangeId {
         match self.free.pop() {
-            Some(i) => {
-                let slot = &mut self.slots[i as usize];
+            Some(id) => {
+                let slot = &mut self.slots[id.at()];
                 let watched = slot.watched;
                 *slot = exchange;
                 slot.watched = watched;
-                ExchangeId(i)
+                id
             }
             None => {
                 self.slots.push(exchange);
-                ExchangeId((self.slots.len() - 1) as u32)
+                ExchangeId::of(self.slots.len() - 1)
             }
         }
     }
 
     #[inline]
     pub fn get(&mut self, id: ExchangeId) -> &mut Exchange {
-        &mut self.slots[id.0 as usize]
+        &mut self.slots[id.at()]
     }
 
     /// Takes an exchange out; its slot may serve another at once. A timer that watches the slot stays and looks again.
     #[inline]
     pub fn remove(&mut self, id: ExchangeId) -> Exchange {
-        let slot = &mut self.slots[id.0 as usize];
+        let slot = &mut self.slots[id.at()];
         let was = *slot;
         slot.state = Standing::Vacant;
-        self.free.push(id.0);
+        self.free.push(id);
         was
     }
 
     /// All that are not over.
     pub fn alive(&self) -> impl Iterator<Item = ExchangeId> + '_ {
-        self.slots.iter().enumerate().filter(|(_, e)| e.state != Standing::Vacant).map(|(i, _)| ExchangeId(i as u32))
+        self.slots.iter().enumerate().filter(|(_, e)| e.state != Standing::Vacant).map(|(at, _)| ExchangeId::of(at))
     }
 
     /// Those on one connection.
-    pub fn on(&self, conn: u32) -> Vec<ExchangeId> {
-        self.alive().filter(|id| self.slots[id.0 as usize].conn == conn).collect()
+    pub fn on(&self, conn: ConnId) -> Vec<ExchangeId> {
+        self.alive().filter(|id| self.slots[id.at()].conn == conn).collect()
     }
 }

@@ -8,8 +8,8 @@ use measure::{Clock, Nanos};
 use plan::Share;
 use wire::Fill;
 
-use crate::exchange::{Exchange, NONE};
-use crate::sources::{scenario_of, within};
+use crate::exchange::Exchange;
+use crate::ids::{RequestId, UserId};
 
 /// The slots of one worker.
 #[derive(Debug)]
@@ -68,13 +68,13 @@ impl FillSource {
     }
 
     /// True where a user has a number for an iteration that it has not begun.
-    pub fn is_fresh(&self, user: u32) -> bool {
-        self.fresh.get(user as usize).copied().unwrap_or(false)
+    pub fn is_fresh(&self, user: UserId) -> bool {
+        self.fresh.get(user.at()).copied().unwrap_or(false)
     }
 
     /// Whether a user's number is for an iteration that it has not begun.
-    pub fn set_fresh(&mut self, user: u32, fresh: bool) {
-        let user = user as usize;
+    pub fn set_fresh(&mut self, user: UserId, fresh: bool) {
+        let user = user.at();
         if self.fresh.len() <= user && fresh {
             self.fresh.resize(user + 1, false);
         }
@@ -82,9 +82,9 @@ impl FillSource {
     }
 
     /// A user begins another iteration.
-    pub fn iteration_begins(&mut self, user: u32) {
-        let Some(Iterations { of_users, numbers }) = self.iterations.get_mut(scenario_of(user)) else { return };
-        let user = within(user) as usize;
+    pub fn iteration_begins(&mut self, user: UserId) {
+        let Some(Iterations { of_users, numbers }) = self.iterations.get_mut(user.scenario().at()) else { return };
+        let user = user.index().at();
         if of_users.len() <= user {
             of_users.resize(user + 1, 0);
         }
@@ -106,7 +106,7 @@ impl FillSource {
     /// asked for has no slots: its text was filled with the request before it.
     #[inline]
     pub fn fill_for(&mut self, x: &mut Exchange, now: Nanos) -> Fill<'static> {
-        if x.request == NONE {
+        if x.request == RequestId::NONE {
             return self.of_a_hop(now);
         }
         if x.resent > 0 {
@@ -123,19 +123,19 @@ impl FillSource {
     }
 
     /// What a request would be filled with that is not sent, for its user has the answer: the number stays for the next.
-    pub fn peek(&self, user: u32, now: Nanos) -> Fill<'static> {
+    pub fn peek(&self, user: UserId, now: Nanos) -> Fill<'static> {
         self.of(self.numbers.peek(), user, now)
     }
 
     /// What the next request is filled with, and what it is known by to [`FillSource::again`].
     #[inline]
-    pub fn fill(&mut self, user: u32, now: Nanos) -> (Fill<'static>, u32) {
+    pub fn fill(&mut self, user: UserId, now: Nanos) -> (Fill<'static>, u32) {
         let number = self.numbers.take();
         (self.of(number, user, now), number as u32)
     }
 
     /// What a request was filled with that is not over: `known_by` are the lower bits of its number.
-    pub fn again(&self, known_by: u32, user: u32, now: Nanos) -> Fill<'static> {
+    pub fn again(&self, known_by: u32, user: UserId, now: Nanos) -> Fill<'static> {
         let next = self.numbers.peek();
         let back = (next as u32).wrapping_sub(known_by);
         self.of(next.wrapping_sub(u64::from(back)), user, now)
@@ -143,17 +143,17 @@ impl FillSource {
 
     /// All of it follows from the number, the user and the time, so that it need not be kept.
     #[inline]
-    fn of(&self, number: u64, user: u32, now: Nanos) -> Fill<'static> {
-        let (scenario, sender) = (scenario_of(user), user);
+    fn of(&self, number: u64, user: UserId, now: Nanos) -> Fill<'static> {
+        let (scenario, sender) = (user.scenario().at(), user);
         let share = self.shares.get(scenario).copied().unwrap_or(Share::WHOLE);
         let user = match user {
-            NONE => 0,
-            user => u64::from(within(user) / self.per_user) * u64::from(share.of) + u64::from(share.index),
+            UserId::NONE => 0,
+            user => u64::from(user.index().0 / self.per_user) * u64::from(share.of) + u64::from(share.index),
         };
         let unix_ns = self.unix_ns(now);
         let random = mixed(self.random ^ number);
         let number = match self.iterations.get(scenario) {
-            Some(iterations) => iterations.of_users.get(within(sender) as usize).copied().unwrap_or(0),
+            Some(iterations) => iterations.of_users.get(sender.index().at()).copied().unwrap_or(0),
             None => number,
         };
         Fill { number, user, random, unix_ns, run: self.run, ..Fill::default() }
@@ -163,6 +163,7 @@ impl FillSource {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::ScenarioId;
 
     fn source(share: Share, per_user: u32, seed: u64) -> FillSource {
         FillSource::new(share, per_user, (seed, seed), Numbers::in_turn(share), true)
@@ -175,8 +176,8 @@ mod tests {
             // Five users: three of the first worker, two of the second.
             for (index, users) in [(0, 3), (1, 2)] {
                 let mut serial = source(Share { index, of: 2 }, per_user, 1);
-                numbers.extend((0..users * per_user).map(|user| serial.fill(user, Nanos::ZERO).0.user));
-                assert_eq!(serial.fill(NONE, Nanos::ZERO).0.user, 0, "nobody's");
+                numbers.extend((0..users * per_user).map(|user| serial.fill(UserId(user), Nanos::ZERO).0.user));
+                assert_eq!(serial.fill(UserId::NONE, Nanos::ZERO).0.user, 0, "nobody's");
             }
             numbers.sort_unstable();
             let expected: Vec<u64> = (0..5).flat_map(|user| (0..per_user).map(move |_| user)).collect();
@@ -186,16 +187,17 @@ mod tests {
 
     #[test]
     fn a_request_that_is_sent_once_more_is_filled_as_it_was_and_a_hop_takes_no_number() {
-        let waiting = |request, resent| Exchange { resent, ..Exchange::due(Nanos::ZERO, Nanos::ZERO, request, 0, 3) };
+        let waiting =
+            |request, resent| Exchange { resent, ..Exchange::due(Nanos::ZERO, Nanos::ZERO, request, 0, UserId(3)) };
         let mut serial = source(Share { index: 0, of: 2 }, 1, 1);
-        let mut x = waiting(0, 0);
+        let mut x = waiting(RequestId(0), 0);
         let first = serial.fill_for(&mut x, Nanos::ZERO);
-        let other = serial.fill_for(&mut waiting(0, 0), Nanos::ZERO);
-        assert_eq!(serial.fill_for(&mut waiting(NONE, 0), Nanos::ZERO).random, 0);
+        let other = serial.fill_for(&mut waiting(RequestId(0), 0), Nanos::ZERO);
+        assert_eq!(serial.fill_for(&mut waiting(RequestId::NONE, 0), Nanos::ZERO).random, 0);
         x.resent = 1;
         let again = serial.fill_for(&mut x, Nanos::ZERO);
         assert_eq!(format!("{again:?}"), format!("{first:?}"));
-        let next = serial.fill_for(&mut waiting(0, 0), Nanos::ZERO);
+        let next = serial.fill_for(&mut waiting(RequestId(0), 0), Nanos::ZERO);
         assert_eq!([first.number, other.number, next.number], [1, 3, 5]);
     }
 
@@ -204,9 +206,9 @@ mod tests {
         for beyond in [0, 3 * (u64::from(u32::MAX) - 10)] {
             let numbers = Numbers::from(beyond);
             let mut serial = FillSource::new(Share { index: 1, of: 3 }, 2, (7, 7), numbers, true);
-            let told: Vec<_> = (0..20).map(|user| serial.fill(user, Nanos(u64::from(user)))).collect();
+            let told: Vec<_> = (0..20).map(|user| serial.fill(UserId(user), Nanos(u64::from(user)))).collect();
             for (user, (fill, known_by)) in told.into_iter().enumerate() {
-                let again = serial.again(known_by, user as u32, Nanos(user as u64));
+                let again = serial.again(known_by, UserId::of(user), Nanos(user as u64));
                 assert_eq!(format!("{again:?}"), format!("{fill:?}"));
             }
         }
@@ -217,7 +219,7 @@ mod tests {
         let second = Share { index: 1, of: 2 };
         let shares = [(second, Numbers::in_turn(second)), (Share { index: 0, of: 2 }, Numbers::from(41))];
         let mut source = source(second, 1, 1).by_iteration(&shares);
-        let (first, second) = (3, crate::sources::first_user(1) | 3);
+        let [first, second] = [0, 1].map(|scenario| UserId::within(ScenarioId(scenario), scenario::UserIndex(3)));
         let mut begun = |user| {
             source.iteration_begins(user);
             let (fill, _) = source.fill(user, Nanos::ZERO);
@@ -230,7 +232,7 @@ mod tests {
     fn random_bits_of_requests_and_of_workers_differ() {
         let bits = |index, seed| -> Vec<u64> {
             let mut serial = source(Share { index, of: 2 }, 1, seed);
-            (0..500).map(|_| serial.fill(NONE, Nanos::ZERO).0.random).collect()
+            (0..500).map(|_| serial.fill(UserId::NONE, Nanos::ZERO).0.random).collect()
         };
         let mut all = [bits(0, 1), bits(1, 1), bits(0, 2)].concat();
         let ones: u32 = all.iter().map(|bits| bits.count_ones()).sum();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use measure::Nanos;
 use plan::Plan;
 use plan::flow::Flow;
-use scenario::{Act, Acts, News, Program, Scenario, Woken};
+use scenario::{Act, Acts, News, Program, Scenario, UserIndex, Woken};
 use wire::Values;
 
 use crate::api::CHECKED;
@@ -22,11 +22,12 @@ pub(crate) fn first_of(plan: &Plan, values: &mut Values) -> Option<usize> {
     let mut user = scenario::Flow::new(Arc::new(program), plan.seed);
     let (mut now, mut news, mut acts) = (Nanos::ZERO, News::Begin, Acts::new());
     for _ in 0..MOST {
-        user.wake(Woken::new(0, news, now), values, &mut acts);
+        user.wake(Woken::new(UserIndex(0), news, now), values, &mut acts);
         news = News::Awake;
         for act in acts.drain(..) {
             match act {
-                Act::Send(request) | Act::SendTogether(request, _) => return Some(request as usize),
+                Act::Send(request) | Act::SendTogether(request, _) => return Some(request.at()),
+                Act::Compose(draft) => return Some(draft.like.at()),
                 Act::Pause(pause) => now = now.saturating_add(pause),
                 Act::Done => news = News::Begin,
                 Act::Wait | Act::Hold | Act::Leave => return None,

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use measure::Nanos;
-use wire::{Dialogue, ExchangeId, Fill, Request};
+use wire::{Dialogue, Fill, Request};
 
-use crate::exchange::{Exchange, Exchanges, NONE, Standing};
+use crate::exchange::{Exchange, Exchanges, Standing};
 use crate::filling::FillSource;
+use crate::ids::{ConnId, ExchangeId, RequestId, UserId};
 use crate::timers::Wheel;
 
 /// Timeouts that are not all the same.
@@ -21,8 +22,8 @@ struct Apart {
 }
 
 impl Apart {
-    fn takes(&mut self, slot: u32, timeout: Nanos) {
-        let slot = slot as usize;
+    fn takes(&mut self, id: ExchangeId, timeout: Nanos) {
+        let slot = id.at();
         if self.of_slots.len() <= slot {
             self.of_slots.resize(slot + 1, timeout);
             self.looks.resize(slot + 1, Nanos::ZERO);
@@ -86,20 +87,20 @@ impl Flights {
     pub fn timeout(&self, id: ExchangeId) -> Nanos {
         match &self.apart {
             None => self.timeout,
-            Some(apart) => apart.of_slots.get(id.0 as usize).copied().unwrap_or(self.timeout),
+            Some(apart) => apart.of_slots.get(id.at()).copied().unwrap_or(self.timeout),
         }
     }
 
     /// What a prepared request may take.
-    pub fn timeout_of(&self, request: u32) -> Nanos {
-        let own = self.apart.as_ref().and_then(|apart| apart.of_requests.get(request as usize));
+    pub fn timeout_of(&self, request: RequestId) -> Nanos {
+        let own = self.apart.as_ref().and_then(|apart| apart.of_requests.get(request.at()));
         own.copied().unwrap_or(self.timeout)
     }
 
     /// An exchange may take as long as the one that it follows.
     pub fn takes_at_most(&mut self, id: ExchangeId, timeout: Nanos) {
         if let Some(apart) = &mut self.apart {
-            apart.takes(id.0, timeout);
+            apart.takes(id, timeout);
         }
     }
 
@@ -113,15 +114,15 @@ impl Flights {
         self.alive += 1;
         let id = self.slab.add(exchange);
         if let Some(apart) = &mut self.apart {
-            let timeout = apart.of_requests.get(exchange.request as usize).copied().unwrap_or(self.timeout);
-            apart.takes(id.0, timeout);
+            let timeout = apart.of_requests.get(exchange.request.at()).copied().unwrap_or(self.timeout);
+            apart.takes(id, timeout);
         }
         id
     }
 
     /// The exchange sends a request of its own.
     pub fn sends(&mut self, id: ExchangeId, request: Arc<Request>) {
-        let slot = id.0 as usize;
+        let slot = id.at();
         if self.own.len() <= slot {
             self.own.resize_with(slot + 1, || None);
         }
@@ -143,8 +144,8 @@ impl Flights {
     /// Nobody asks any more what it sent.
     #[inline]
     pub fn forget(&mut self, x: &Exchange, id: ExchangeId) {
-        if x.request == NONE
-            && let Some(own) = self.own.get_mut(id.0 as usize)
+        if x.request == RequestId::NONE
+            && let Some(own) = self.own.get_mut(id.at())
         {
             *own = None;
         }
@@ -153,9 +154,9 @@ impl Flights {
     /// What it sends: one of the prepared requests, or one of its own.
     #[inline]
     pub fn request<'a>(&'a self, prepared: &'a dyn Dialogue, x: &Exchange, id: ExchangeId) -> Option<&'a Request> {
-        match prepared.requests().get(x.request as usize) {
+        match prepared.requests().get(x.request.at()) {
             Some(prepared) => Some(&prepared.request),
-            None => self.own.get(id.0 as usize)?.as_deref(),
+            None => self.own.get(id.at())?.as_deref(),
         }
     }
 
@@ -166,17 +167,17 @@ impl Flights {
     }
 
     /// True where a user has a number already for the iteration it begins.
-    pub fn has_number(&self, user: u32) -> bool {
+    pub fn has_number(&self, user: UserId) -> bool {
         self.fills.is_fresh(user)
     }
 
     /// Whether it has one for an iteration that it has not begun.
-    pub fn number_is_fresh(&mut self, user: u32, fresh: bool) {
+    pub fn number_is_fresh(&mut self, user: UserId, fresh: bool) {
         self.fills.set_fresh(user, fresh);
     }
 
     /// A user begins another iteration of its flow.
-    pub fn iteration_begins(&mut self, user: u32) {
+    pub fn iteration_begins(&mut self, user: UserId) {
         self.fills.iteration_begins(user);
     }
 
@@ -187,19 +188,19 @@ impl Flights {
     }
 
     /// What a request would be filled with that may not have to be sent: a prepared one, or one that an answer asked for.
-    pub fn would_fill(&self, user: u32, prepared: bool, now: Nanos) -> Fill<'static> {
+    pub fn would_fill(&self, user: UserId, prepared: bool, now: Nanos) -> Fill<'static> {
         if prepared { self.fills.peek(user, now) } else { self.fills.of_a_hop(now) }
     }
 
     /// What an exchange was filled with that is not over yet, or was a moment ago.
     pub fn filled(&self, x: &Exchange, id: ExchangeId) -> Fill<'static> {
-        let sequence = self.sequences.get(id.0 as usize).copied().unwrap_or(0);
+        let sequence = self.sequences.get(id.at()).copied().unwrap_or(0);
         Fill { sequence, ..self.fills.again(x.serial, x.user, x.written) }
     }
 
     /// The request of an exchange took this number on its connection.
     pub fn took(&mut self, id: ExchangeId, sequence: u64) {
-        let slot = id.0 as usize;
+        let slot = id.at();
         if self.sequences.len() <= slot {
             self.sequences.resize(slot + 1, 0);
         }
@@ -211,7 +212,7 @@ impl Flights {
     pub fn watch(&mut self, id: ExchangeId, since: Nanos) {
         let x = self.slab.get(id);
         if let Some(apart) = &mut self.apart {
-            let slot = id.0 as usize;
+            let slot = id.at();
             let until = since + apart.of_slots[slot];
             if !x.watched || apart.looks[slot] > until {
                 apart.looks[slot] = self.timeouts.watch(id.0, until);
@@ -284,7 +285,7 @@ impl Flights {
     }
 
     /// Those on one connection.
-    pub fn on(&self, conn: u32) -> Vec<ExchangeId> {
+    pub fn on(&self, conn: ConnId) -> Vec<ExchangeId> {
         self.slab.on(conn)
     }
 }
@@ -301,8 +302,8 @@ mod tests {
         Flights::new(TIMEOUT, Nanos::ZERO, FillSource::new(Share::WHOLE, 1, (1, 1), load::Numbers::from(1), false))
     }
 
-    fn due(flights: &mut Flights, at: u64, request: u32) -> ExchangeId {
-        flights.add(Exchange::due(Nanos::from_millis(at), Nanos::from_millis(at), request, 0, 0))
+    fn due(flights: &mut Flights, at: u64, request: RequestId) -> ExchangeId {
+        flights.add(Exchange::due(Nanos::from_millis(at), Nanos::from_millis(at), request, 0, UserId(0)))
     }
 
     /// The slots whose time is over at a moment.
@@ -317,7 +318,7 @@ mod tests {
     #[test]
     fn who_waits_times_out_by_its_due_moment_and_who_started_by_its_start() {
         let mut flights = flights();
-        let (waits, started) = (due(&mut flights, 0, 0), due(&mut flights, 0, 0));
+        let (waits, started) = (due(&mut flights, 0, RequestId(0)), due(&mut flights, 0, RequestId(0)));
         flights.watch(waits, Nanos::ZERO);
         flights.watch(started, Nanos::ZERO);
         let x = flights.get(started);
@@ -331,25 +332,25 @@ mod tests {
     #[test]
     fn what_has_a_timeout_of_its_own_times_out_by_that_whatever_its_slot_served_before() {
         let mut flights = flights().timing_apart(&[None, Some(Nanos::from_millis(100))], Nanos::ZERO);
-        let long = due(&mut flights, 0, 0);
+        let long = due(&mut flights, 0, RequestId(0));
         flights.watch(long, Nanos::ZERO);
         flights.take(long);
         for at in [100, 300, 500] {
-            let short = due(&mut flights, at, 1);
+            let short = due(&mut flights, at, RequestId(1));
             assert_eq!((short, flights.timeout(short)), (long, Nanos::from_millis(100)));
             flights.watch(short, Nanos::from_millis(at));
             assert_eq!(over(&mut flights, at + 99), [0; 0]);
             assert_eq!(over(&mut flights, at + 102), [short.0]);
             flights.take(short);
         }
-        let long = due(&mut flights, 700, 0);
+        let long = due(&mut flights, 700, RequestId(0));
         flights.watch(long, Nanos::from_millis(700));
         for at in (750..1700).step_by(50) {
             assert_eq!(over(&mut flights, at), [0; 0], "{at}");
         }
         assert_eq!(over(&mut flights, 1710), [long.0]);
         // What follows one that has its own.
-        let hop = due(&mut flights, 2000, NONE);
+        let hop = due(&mut flights, 2000, RequestId::NONE);
         flights.takes_at_most(hop, Nanos::from_millis(50));
         flights.watch(hop, Nanos::from_millis(2000));
         assert_eq!(over(&mut flights, 2060), [hop.0]);
@@ -358,10 +359,10 @@ mod tests {
     #[test]
     fn a_slot_that_serves_another_does_not_time_out_for_the_one_before() {
         let mut flights = flights();
-        let first = due(&mut flights, 0, 0);
+        let first = due(&mut flights, 0, RequestId(0));
         flights.watch(first, Nanos::ZERO);
         flights.take(first);
-        let second = due(&mut flights, 800, 0);
+        let second = due(&mut flights, 800, RequestId(0));
         assert_eq!((second, flights.alive()), (first, 1));
         assert_eq!(over(&mut flights, 1100), [0; 0]);
         assert_eq!(over(&mut flights, 2000), [second.0]);

@@ -9,15 +9,15 @@ mod tests;
 
 use std::io::{self, BufRead, Read, Write};
 
-use cause::Cause;
 use measure::Nanos;
 use record::frames::Speech;
 use wire::{FaultKind, Phase, Trace};
 
-use crate::collector::EXCERPT;
 use crate::early::{self, EarlyFailures};
-use crate::message::{Message, RawExample};
-use crate::tally::{ERRNO, PHASES, Sort, decode};
+use crate::message::{EXCERPT, Message, RawExample};
+use crate::reading::{cause, cause_bytes};
+use crate::sort::{ERRNO, PHASES, Sort};
+use crate::tally::decode;
 use crate::uses::Used;
 
 pub(crate) use orders::Order;
@@ -167,16 +167,6 @@ fn parse(mut frame: &[u8]) -> Option<Frame> {
         _ => return None,
     };
     Some(Frame::Told(worker, message))
-}
-
-/// Why something failed; nothing where nothing is known.
-pub(crate) fn cause_bytes(cause: Option<&Cause>) -> Vec<u8> {
-    cause.map_or(Vec::new(), |cause| serde_json::to_vec(cause).expect("a cause is plain JSON"))
-}
-
-/// The same, read; None where it is none.
-pub(crate) fn cause(bytes: &[u8]) -> Option<Option<Cause>> {
-    if bytes.is_empty() { Some(None) } else { serde_json::from_slice(bytes).ok().map(Some) }
 }
 
 /// How many values there are; of each its name, whether it was known, and what it was.

@@ -1,23 +1,17 @@
-//! Connections that are part of the plan (WebSocket, `--hold`): what one worker holds, and where each user stands.
+//! Users whose connections are part of the plan (WebSocket, `--hold`): who holds, and when all do.
 
 use std::sync::Arc;
 
 use measure::Nanos;
 
 use crate::barrier::Barrier;
+use crate::ids::UserId;
 
-/// Connections that one run has on their way at a time: what a usual listen queue takes (net.core.somaxconn is 4096).
-const COMING: u32 = 1024;
-/// The fewest a worker has on their way.
-const COMING_AT_LEAST: u32 = 8;
-
-/// What one worker holds.
+/// Those of one worker.
 #[derive(Debug)]
-pub(crate) struct HeldConnections {
+pub(crate) struct Holders {
     /// How long connections are kept after all stand; None: until the run ends otherwise.
     hold: Option<Nanos>,
-    /// Most connections on their way.
-    most_coming: u32,
     users: Vec<UserState>,
     /// Users that have come to hold, or could not.
     settled: u32,
@@ -32,26 +26,23 @@ struct UserState {
     holds: bool,
     /// Has held, or failed to connect: nobody waits for it any more.
     settled: bool,
-    /// Was there, and does nothing more.
-    done: bool,
 }
 
-impl HeldConnections {
-    /// Of a worker among `of`; all workers wait for each other at `barrier`.
-    pub fn new(hold: Option<Nanos>, of: u32, barrier: Arc<Barrier>) -> HeldConnections {
-        let most_coming = (COMING / of).max(COMING_AT_LEAST);
-        HeldConnections { hold, most_coming, users: Vec::new(), settled: 0, barrier, reported: false }
+impl Holders {
+    /// Nobody yet; all workers wait for each other at `barrier`.
+    pub fn new(hold: Option<Nanos>, barrier: Arc<Barrier>) -> Holders {
+        Holders { hold, users: Vec::new(), settled: 0, barrier, reported: false }
     }
 
-    fn user(&mut self, user: u32) -> &mut UserState {
-        if self.users.len() <= user as usize {
-            self.users.resize(user as usize + 1, UserState::default());
+    fn user(&mut self, user: UserId) -> &mut UserState {
+        if self.users.len() <= user.at() {
+            self.users.resize(user.at() + 1, UserState::default());
         }
-        &mut self.users[user as usize]
+        &mut self.users[user.at()]
     }
 
     /// A user holds, or failed to: nobody waits for it any more.
-    pub fn settle(&mut self, user: u32) {
+    pub fn settle(&mut self, user: UserId) {
         let settled = std::mem::replace(&mut self.user(user).settled, true);
         self.settled += u32::from(!settled);
     }
@@ -64,40 +55,20 @@ impl HeldConnections {
         self.barrier.starts_at()
     }
 
-    /// True where another connection may be begun beside so many that are on their way.
-    pub fn may_come(&self, opening: u32) -> bool {
-        opening < self.most_coming
-    }
-
-    /// True where connections are kept once everything was said on them.
-    pub fn holds(&self) -> bool {
-        self.hold.is_some()
-    }
-
     /// A user has said everything, and keeps its connection.
-    pub fn user_holds(&mut self, user: u32) {
+    pub fn user_holds(&mut self, user: UserId) {
         self.user(user).holds = true;
         self.settle(user);
     }
 
     /// True once of a user who kept its connection.
-    pub fn lets_go(&mut self, user: u32) -> bool {
+    pub fn lets_go(&mut self, user: UserId) -> bool {
         std::mem::take(&mut self.user(user).holds)
     }
 
     /// All who keep theirs, who do so no longer.
-    pub fn let_all_go(&mut self) -> Vec<u32> {
-        (0..self.users.len() as u32).filter(|user| self.lets_go(*user)).collect()
-    }
-
-    /// A user is there, or does nothing more.
-    pub fn is_there(&mut self, user: u32, there: bool) {
-        self.user(user).done = !there;
-    }
-
-    /// True of a user who was there and is done.
-    pub fn is_done(&self, user: u32) -> bool {
-        self.users.get(user as usize).is_some_and(|user| user.done)
+    pub fn let_all_go(&mut self) -> Vec<UserId> {
+        (0..self.users.len()).map(UserId::of).filter(|user| self.lets_go(*user)).collect()
     }
 
     /// When all that is held may go: so long after the last of all workers held, where `users` of this one do.
@@ -114,11 +85,11 @@ mod tests {
 
     #[test]
     fn all_hold_once_every_user_has_settled_and_none_counts_twice() {
-        let mut held = HeldConnections::new(Some(Nanos(1)), 1, Barrier::of(1));
-        held.settle(1);
-        held.settle(1);
+        let mut held = Holders::new(Some(Nanos(1)), Barrier::of(1));
+        held.settle(UserId(1));
+        held.settle(UserId(1));
         assert_eq!(held.all_hold(2, Nanos(5)), None);
-        held.settle(0);
+        held.settle(UserId(0));
         assert!(held.all_hold(2, Nanos(5)).is_some_and(|go| go > Nanos(5)));
     }
 }

@@ -8,18 +8,22 @@ mod backend;
 mod barrier;
 mod books;
 mod builder;
+
 mod checked;
 mod collector;
 mod connections;
 mod control;
 mod conversation;
 mod early;
+mod examples;
 mod exchange;
+mod failing;
 mod filling;
 mod first;
 mod flights;
 mod frames;
 mod held;
+mod ids;
 mod limits;
 mod links;
 mod lookup;
@@ -35,12 +39,15 @@ mod pool;
 mod population;
 mod probe;
 mod processes;
+mod reading;
 mod run;
 #[cfg(any(test, feature = "simulation"))]
 #[doc(hidden)]
 pub mod simulation;
+mod sort;
 mod source;
 mod sources;
+mod stop;
 mod stragglers;
 mod tables;
 mod tally;
@@ -58,17 +65,15 @@ mod want;
 mod withheld;
 mod worker;
 
-pub use api::{
-    AfterFailure, Briefing, MakeScenario, OneShotFailure, ProbeFailure, ProbeResult, Processes, Resolver, Setup, Stop,
-    Task, Transcript,
-};
+pub use api::{AfterFailure, MakeScenario, OneShotFailure, ProbeFailure, ProbeResult, Resolver, Setup, Transcript};
 pub use collector::readable;
 pub use control::Control;
 #[cfg(feature = "oracle")]
 #[doc(hidden)]
 pub use frames::oracle;
 pub use no_thread::{no_descriptors, no_thread};
-pub use processes::{Assignment, ClockOffset, Ending, Launcher, Link, child};
+pub use processes::{Assignment, Briefing, ClockOffset, Ending, Launcher, Link, Processes, Task, child};
 pub use run::{PreparedRun, worker_count};
+pub use stop::Stop;
 pub use uses::Used;
 pub use walk::{LeftOut, Resource, Walked};

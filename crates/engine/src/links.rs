@@ -19,10 +19,10 @@ use wire::{
     Origin, Out, Place, Rest, Security, Session,
 };
 
-use crate::exchange::NONE;
 use crate::filling::FillSource;
+use crate::ids::{PoolId, UserId};
 use crate::openings::Openings;
-use crate::pool::{Conn, Stage};
+use crate::pool::{Channel, Conn, Stage};
 
 /// The proxy closed before it said whether it leads to the target.
 pub(crate) const CLOSED_IN_TUNNEL: Plain = cause::proxy::closed();
@@ -37,15 +37,15 @@ const REPLIES_UNSENT: usize = 64 << 10;
 /// What happened on a connection; bytes were read already.
 pub(crate) enum Arrived {
     /// It is connected: [`Links::connected`].
-    Connected(u32),
+    Connected(ConnId),
     /// So many bytes came, and the session has read them: what it found is in [`Links::done`].
-    Read(u32, usize, Result<(), Broken>),
+    Read(ConnId, usize, Result<(), Broken>),
     /// So many bytes came for TLS: [`Links::shaken_hands`] and [`Links::read_plain`].
-    Secure(u32, usize, Result<Fed, Cause>),
+    Secure(ConnId, usize, Result<Fed, Cause>),
     /// It is gone, or never stood.
-    Closed(u32, Option<Errno>),
+    Closed(ConnId, Option<Errno>),
     /// Everything that waited for the socket has left.
-    Sent(u32),
+    Sent(ConnId),
 }
 
 /// Where a connection has come to.
@@ -71,7 +71,7 @@ pub(crate) struct Cut {
 pub(crate) struct Led<'a> {
     pub origin: &'a Origin,
     /// The user whom it is opened for.
-    pub user: u32,
+    pub user: UserId,
     /// What its opening is filled with, where it is that user's ([`wire::Belongs::ToUser`]).
     pub fill: Option<Fill<'a>>,
 }
@@ -97,14 +97,14 @@ pub(crate) struct Links<N: Network> {
     /// One exchange a connection.
     once: bool,
     /// Sessions that ended, by their origin, for connections to come: where each serves one exchange.
-    spare: Vec<(u32, Box<dyn Session>)>,
+    spare: Vec<(PoolId, Box<dyn Session>)>,
     /// Of connections.
     seeds: Rng,
     /// What opens connections is filled from this.
     fills: FillSource,
     /// Bytes for one connection at a time.
     out: Out,
-    out_for: u32,
+    out_for: ConnId,
     cipher: Out,
     plain: Vec<u8>,
     done: Done,
@@ -137,7 +137,7 @@ impl<N: Network> Links<N> {
             seeds,
             fills,
             out: Out::default(),
-            out_for: NONE,
+            out_for: ConnId::NONE,
             cipher: Out::default(),
             plain: Vec::new(),
             done: Done::default(),
@@ -178,13 +178,13 @@ impl<N: Network> Links<N> {
     }
 
     #[inline]
-    pub fn conn(&self, conn: u32) -> &Conn {
-        &self.conns[conn as usize]
+    pub fn conn(&self, conn: ConnId) -> &Conn {
+        &self.conns[conn.at()]
     }
 
     #[inline]
-    pub fn conn_mut(&mut self, conn: u32) -> &mut Conn {
-        &mut self.conns[conn as usize]
+    pub fn conn_mut(&mut self, conn: ConnId) -> &mut Conn {
+        &mut self.conns[conn.at()]
     }
 
     /// All of them, for the pools that sort them.
@@ -195,8 +195,8 @@ impl<N: Network> Links<N> {
 
     /// The session on it; None before the connection stands.
     #[inline]
-    pub fn session(&self, conn: u32) -> Option<&dyn Session> {
-        self.conns.get(conn as usize)?.session.as_deref()
+    pub fn session(&self, conn: ConnId) -> Option<&dyn Session> {
+        self.conns.get(conn.at())?.session.as_deref()
     }
 
     /// What sessions found.
@@ -205,18 +205,18 @@ impl<N: Network> Links<N> {
         &mut self.done
     }
 
-    /// Begins to connect to `to`, an address of `origin`.
+    /// Begins to connect to `to`, an address of the origin of `pool`.
     ///
     /// # Errors
     /// What the operating system refused at once.
-    pub fn dial(&mut self, origin: u32, to: Place, now: Nanos) -> Result<u32, Errno> {
+    pub fn dial(&mut self, pool: PoolId, to: Place, now: Nanos) -> Result<ConnId, Errno> {
         let source = self.sources.get(self.next_source % self.sources.len().max(1)).copied();
         self.next_source = self.next_source.wrapping_add(1);
-        let ConnId(conn) = self.net.connect(&Dial { to, source, once: self.once })?;
-        while self.conns.len() <= conn as usize {
+        let conn = self.net.connect(&Dial { to, source, once: self.once })?;
+        while self.conns.len() <= conn.at() {
             self.conns.push(Conn::vacant());
         }
-        self.conns[conn as usize] = Conn { origin, stage: Stage::Connecting, since: now, ..Conn::vacant() };
+        self.conns[conn.at()] = Conn::dialled(pool, now);
         self.count += 1;
         self.openings.watch(conn, now);
         Ok(conn)
@@ -229,8 +229,8 @@ impl<N: Network> Links<N> {
     }
 
     /// A timer came up: true where the time of the opening in its slot is over at `now`. One that has time left is watched on.
-    pub fn times_out(&mut self, conn: u32, now: Nanos) -> bool {
-        let c = &self.conns[conn as usize];
+    pub fn times_out(&mut self, conn: ConnId, now: Nanos) -> bool {
+        let c = &self.conns[conn.at()];
         let opening = matches!(c.stage, Stage::Connecting | Stage::Handshaking | Stage::Greeting);
         self.openings.times_out(conn, opening.then_some(c.since), now)
     }
@@ -240,15 +240,15 @@ impl<N: Network> Links<N> {
     pub fn next(&mut self) -> Option<Arrived> {
         loop {
             let (conn, count, fed) = match self.net.next()? {
-                Arrival::Connected(conn) => return Some(Arrived::Connected(conn.0)),
-                Arrival::Closed(conn, why) => return Some(Arrived::Closed(conn.0, why)),
-                Arrival::Sent(conn) => return Some(Arrived::Sent(conn.0)),
+                Arrival::Connected(conn) => return Some(Arrived::Connected(conn)),
+                Arrival::Closed(conn, why) => return Some(Arrived::Closed(conn, why)),
+                Arrival::Sent(conn) => return Some(Arrived::Sent(conn)),
                 Arrival::Accepted(_, conn) => {
                     self.net.close(conn);
                     continue;
                 }
-                Arrival::Received(ConnId(conn), bytes) => {
-                    let c = &mut self.conns[conn as usize];
+                Arrival::Received(conn, bytes) => {
+                    let c = &mut self.conns[conn.at()];
                     match (&mut c.secure, &mut c.session) {
                         (None, Some(session)) => {
                             if let Some(tap) = &mut self.tap {
@@ -261,12 +261,12 @@ impl<N: Network> Links<N> {
                         (None, None) => return Some(Arrived::Read(conn, bytes.len(), Ok(()))),
                         (Some(channel), _) => {
                             self.plain.clear();
-                            (conn, bytes.len(), channel.feed(bytes, &mut self.plain, &mut self.cipher))
+                            (conn, bytes.len(), channel.0.feed(bytes, &mut self.plain, &mut self.cipher))
                         }
                     }
                 }
             };
-            self.net.send(ConnId(conn), &mut self.cipher);
+            self.net.send(conn, &mut self.cipher);
             return Some(Arrived::Secure(conn, count, fed));
         }
     }
@@ -282,18 +282,18 @@ impl<N: Network> Links<N> {
     ///
     /// # Errors
     /// The proxy cannot be told, or TLS cannot begin.
-    pub fn connected(&mut self, conn: u32, led: Led<'_>, now: Nanos) -> Result<Step, Cut> {
+    pub fn connected(&mut self, conn: ConnId, led: Led<'_>, now: Nanos) -> Result<Step, Cut> {
         let tunnel = self.security.tunnel(led.origin).map_err(|why| Cut { kind: FaultKind::Proxy, why: Some(why) })?;
         let Some(mut tunnel) = tunnel else { return self.reached(conn, led, now) };
         tunnel.start(&mut self.cipher);
-        self.net.send(ConnId(conn), &mut self.cipher);
-        self.conns[conn as usize].secure = Some(tunnel);
+        self.net.send(conn, &mut self.cipher);
+        self.conns[conn.at()].secure = Some(Box::new(Channel(tunnel)));
         Ok(Step::Tunnelling)
     }
 
     /// True where a proxy has not led to the target yet.
-    pub fn in_tunnel(&self, conn: u32) -> bool {
-        let c = &self.conns[conn as usize];
+    pub fn in_tunnel(&self, conn: ConnId) -> bool {
+        let c = &self.conns[conn.at()];
         c.stage == Stage::Connecting && c.secure.is_some()
     }
 
@@ -301,8 +301,8 @@ impl<N: Network> Links<N> {
     ///
     /// # Errors
     /// TLS cannot begin.
-    pub fn reached(&mut self, conn: u32, led: Led<'_>, now: Nanos) -> Result<Step, Cut> {
-        let c = &mut self.conns[conn as usize];
+    pub fn reached(&mut self, conn: ConnId, led: Led<'_>, now: Nanos) -> Result<Step, Cut> {
+        let c = &mut self.conns[conn.at()];
         (c.since, c.secure) = (now, None);
         match led.origin.tls {
             true => self.secure(conn, led.origin, true, now),
@@ -311,27 +311,27 @@ impl<N: Network> Links<N> {
     }
 
     /// Puts TLS between network and session; `outer`: before anything was said.
-    fn secure(&mut self, conn: u32, origin: &Origin, outer: bool, now: Nanos) -> Result<Step, Cut> {
-        let c = &mut self.conns[conn as usize];
+    fn secure(&mut self, conn: ConnId, origin: &Origin, outer: bool, now: Nanos) -> Result<Step, Cut> {
+        let c = &mut self.conns[conn.at()];
         (c.stage, c.since) = (Stage::Handshaking, now);
         let alpn = if outer { self.dialogue.alpn(origin) } else { &[] };
         let channel = self.security.client(origin, alpn);
         let mut channel = channel.map_err(|why| Cut { kind: FaultKind::Tls, why: Some(why) })?;
         channel.start(&mut self.cipher);
-        self.net.send(ConnId(conn), &mut self.cipher);
-        c.secure = Some(channel);
+        self.net.send(conn, &mut self.cipher);
+        c.secure = Some(Box::new(Channel(channel)));
         Ok(Step::Opening)
     }
 
     /// What was settled in the handshake that is complete.
-    pub fn handshake(&self, conn: u32) -> Handshake {
-        self.conns[conn as usize].secure.as_ref().and_then(|s| s.handshake()).unwrap_or_default()
+    pub fn handshake(&self, conn: ConnId) -> Handshake {
+        self.conns[conn.at()].secure.as_ref().and_then(|channel| channel.0.handshake()).unwrap_or_default()
     }
 
     /// TLS is complete: the conversation begins, or goes on where TLS began inside it.
-    pub fn shaken_hands(&mut self, conn: u32, led: Led<'_>, now: Nanos) -> Step {
+    pub fn shaken_hands(&mut self, conn: ConnId, led: Led<'_>, now: Nanos) -> Step {
         let alpn = self.handshake(conn).alpn;
-        let c = &mut self.conns[conn as usize];
+        let c = &mut self.conns[conn.at()];
         let Some(session) = &mut c.session else {
             return self.converse(conn, led, Established { alpn, tls: true, ..Established::default() }, now);
         };
@@ -342,7 +342,7 @@ impl<N: Network> Links<N> {
     }
 
     /// A conversation on a connection that stands: one that ended begins anew where all of the run are alike.
-    fn session_for(&mut self, (pool, origin): (u32, &Origin), established: &Established) -> Box<dyn Session> {
+    fn session_for(&mut self, (pool, origin): (PoolId, &Origin), established: &Established) -> Box<dyn Session> {
         if let Some((led, mut session)) = self.spare.pop()
             && led == pool
             && session.restart(established)
@@ -353,19 +353,19 @@ impl<N: Network> Links<N> {
     }
 
     /// The session says what it says first.
-    fn converse(&mut self, conn: u32, led: Led<'_>, mut established: Established, now: Nanos) -> Step {
+    fn converse(&mut self, conn: ConnId, led: Led<'_>, mut established: Established, now: Nanos) -> Step {
         established.seed = self.seeds.next_u64();
         established.bound = led.origin.bound;
         (established.fill, _) = self.fills.fill(led.user, now);
         self.aim(conn);
-        let pool = self.conns[conn as usize].origin;
+        let pool = self.conns[conn.at()].pool;
         let mut session = self.session_for((pool, led.origin), &established);
         match &led.fill {
             Some(fill) => session.open_with(fill, &mut self.out),
             None => session.open(&mut self.out),
         }
         let opening = session.opening();
-        let c = &mut self.conns[conn as usize];
+        let c = &mut self.conns[conn.at()];
         c.session = Some(session);
         if !opening {
             return self.stands(conn, now);
@@ -379,8 +379,8 @@ impl<N: Network> Links<N> {
     ///
     /// # Errors
     /// The peer said in the same breath that it is over, or TLS cannot begin.
-    pub fn greeted(&mut self, conn: u32, origin: &Origin, now: Nanos) -> Result<Step, Cut> {
-        let c = &self.conns[conn as usize];
+    pub fn greeted(&mut self, conn: ConnId, origin: &Origin, now: Nanos) -> Result<Step, Cut> {
+        let c = &self.conns[conn.at()];
         let Some(session) = &c.session else { return Ok(Step::Opening) };
         if session.secures_now() && c.secure.is_none() {
             return self.secure(conn, origin, false, now);
@@ -395,15 +395,15 @@ impl<N: Network> Links<N> {
         Ok(self.stands(conn, now))
     }
 
-    fn stands(&mut self, conn: u32, now: Nanos) -> Step {
-        let c = &mut self.conns[conn as usize];
+    fn stands(&mut self, conn: ConnId, now: Nanos) -> Step {
+        let c = &mut self.conns[conn.at()];
         (c.stage, c.free_since) = (Stage::Open, now);
         Step::Stands
     }
 
     /// The session reads what came through TLS last; None where nothing did.
-    pub fn read_plain(&mut self, conn: u32) -> Option<Result<(), Broken>> {
-        let session = self.conns[conn as usize].session.as_mut()?;
+    pub fn read_plain(&mut self, conn: ConnId) -> Option<Result<(), Broken>> {
+        let session = self.conns[conn.at()].session.as_mut()?;
         if self.plain.is_empty() {
             return None;
         }
@@ -415,29 +415,29 @@ impl<N: Network> Links<N> {
     }
 
     /// Says what a session owes the peer; how many messages that was. They leave with [`Links::flush`].
-    pub fn pay(&mut self, conn: u32, now: Nanos) -> u32 {
+    pub fn pay(&mut self, conn: ConnId, now: Nanos) -> u32 {
         self.aim(conn);
         let (unix_ns, out) = (self.fills.unix_ns(now), &mut self.out);
-        self.conns[conn as usize].session.as_mut().map_or(0, |session| session.pay(unix_ns, out))
+        self.conns[conn.at()].session.as_mut().map_or(0, |session| session.pay(unix_ns, out))
     }
 
     /// Many responses were given to pings: where the peer reads, they have left, and are no flood.
     #[inline]
-    pub fn look_at_replies(&mut self, conn: u32) {
-        let Some(session) = &mut self.conns[conn as usize].session else { return };
-        if session.replies() >= REPLIES_LOOKED_AT && self.net.unsent(ConnId(conn)) < REPLIES_UNSENT {
+    pub fn look_at_replies(&mut self, conn: ConnId) {
+        let Some(session) = &mut self.conns[conn.at()].session else { return };
+        if session.replies() >= REPLIES_LOOKED_AT && self.net.unsent(conn) < REPLIES_UNSENT {
             session.replies_left();
         }
     }
 
     /// Bytes that its socket has not taken yet.
-    pub fn unsent(&self, conn: u32) -> usize {
-        self.net.unsent(ConnId(conn))
+    pub fn unsent(&self, conn: ConnId) -> usize {
+        self.net.unsent(conn)
     }
 
     /// Bytes in `out` are for one connection at a time.
     #[inline]
-    fn aim(&mut self, conn: u32) {
+    fn aim(&mut self, conn: ConnId) {
         if self.out_for != conn {
             self.flush();
             self.out_for = conn;
@@ -461,12 +461,12 @@ impl<N: Network> Links<N> {
             tap.sent(self.out.bytes());
             tap.sent(self.out.tail().map_or(&[], |tail| tail));
         }
-        match &mut self.conns[conn as usize].secure {
-            None => self.net.send(ConnId(conn), &mut self.out),
+        match &mut self.conns[conn.at()].secure {
+            None => self.net.send(conn, &mut self.out),
             Some(channel) => {
-                channel.seal(&self.out, &mut self.cipher);
+                channel.0.seal(&self.out, &mut self.cipher);
                 self.out.clear();
-                self.net.send(ConnId(conn), &mut self.cipher);
+                self.net.send(conn, &mut self.cipher);
             }
         }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use cause::Cause;
 use wire::{Origin, Place};
 
+use crate::ids::PoolId;
 use crate::{Resolver, Stop};
 
 /// A stop asked for from outside is seen at least so often.
@@ -30,12 +31,12 @@ pub(crate) fn find(resolver: &Arc<dyn Resolver>, origin: &Origin, stop: &Stop) -
     }
 }
 
-type Found = (u32, Result<Vec<Place>, Cause>);
+type Found = (PoolId, Result<Vec<Place>, Cause>);
 
 /// Look-ups of one worker: answered by a thread that ends with the worker, or at once (simulation).
 pub(crate) enum Lookups {
     Thread {
-        ask: Sender<(u32, Origin)>,
+        ask: Sender<(PoolId, Origin)>,
         found: Receiver<Found>,
         pending: u32,
     },
@@ -48,7 +49,7 @@ pub(crate) enum Lookups {
 
 impl Lookups {
     pub fn thread(resolver: Arc<dyn Resolver>) -> Lookups {
-        let (ask, asked) = channel::<(u32, Origin)>();
+        let (ask, asked) = channel::<(PoolId, Origin)>();
         let (answer, found) = channel();
         let serve = move || {
             for (pool, origin) in asked {
@@ -67,7 +68,7 @@ impl Lookups {
         Lookups::AtOnce { resolver, found: Vec::new() }
     }
 
-    pub fn ask(&mut self, pool: u32, origin: &Origin) {
+    pub fn ask(&mut self, pool: PoolId, origin: &Origin) {
         match self {
             Lookups::Thread { ask, pending, .. } => {
                 *pending += u32::from(ask.send((pool, origin.clone())).is_ok());

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use plan::Plan;
 use wire::{Memory, Values};
 
-use crate::exchange::NONE;
-use crate::sources::{scenario_of, within};
+use crate::ids::{RequestId, UserId};
 use crate::uses::{Used, used};
 
 /// The memories of one worker's users, by their numbers in each scenario.
@@ -36,13 +35,13 @@ impl Memories {
     }
 
     /// The values that a request of a user is made of.
-    pub fn used(&self, user: u32, request: u32) -> Vec<Used> {
-        self.plan.as_ref().map_or_else(Vec::new, |plan| used(plan, request as usize, self.values_of(user)))
+    pub fn used(&self, user: UserId, request: RequestId) -> Vec<Used> {
+        self.plan.as_ref().map_or_else(Vec::new, |plan| used(plan, request.at(), self.values_of(user)))
     }
 
     /// A user begins another iteration: the values of the one before are gone.
-    pub fn iteration_begins(&mut self, user: u32) {
-        let clears = self.clears.get(scenario_of(user)).is_some_and(|clears| *clears);
+    pub fn iteration_begins(&mut self, user: UserId) {
+        let clears = self.clears.get(user.scenario().at()).is_some_and(|clears| *clears);
         let (scenario, at) = self.place_of(user);
         let memory = &mut self.each[scenario][at];
         memory.values.forget_all_but(self.lasting.get(scenario).map_or(&[], Vec::as_slice));
@@ -50,14 +49,14 @@ impl Memories {
     }
 
     /// What a user keeps.
-    pub fn of(&mut self, user: u32) -> &mut Memory {
+    pub fn of(&mut self, user: UserId) -> &mut Memory {
         let (scenario, at) = self.place_of(user);
         &mut self.each[scenario][at]
     }
 
-    fn place_of(&mut self, user: u32) -> (usize, usize) {
+    fn place_of(&mut self, user: UserId) -> (usize, usize) {
         // Nobody's is nobody's for long.
-        let (scenario, user) = (scenario_of(user), if user == NONE { 0 } else { within(user) as usize + 1 });
+        let (scenario, user) = (user.scenario().at(), if user == UserId::NONE { 0 } else { user.index().at() + 1 });
         if self.each.len() <= scenario {
             self.each.resize_with(scenario + 1, Vec::new);
         }
@@ -70,16 +69,16 @@ impl Memories {
     }
 
     /// What it knows by name.
-    pub fn values_of(&self, user: u32) -> &Values {
-        let each = self.each.get(scenario_of(user)).filter(|_| user != NONE);
-        let memory = each.and_then(|each| each.get(within(user) as usize + 1));
+    pub fn values_of(&self, user: UserId) -> &Values {
+        let each = self.each.get(user.scenario().at()).filter(|_| user != UserId::NONE);
+        let memory = each.and_then(|each| each.get(user.index().at() + 1));
         memory.map_or(Values::NONE, |memory| &memory.values)
     }
 
     /// A user is gone; the next one of its number is somebody else.
-    pub fn forget(&mut self, user: u32) {
-        let each = self.each.get_mut(scenario_of(user));
-        if let Some(memory) = each.and_then(|each| each.get_mut(within(user) as usize + 1)) {
+    pub fn forget(&mut self, user: UserId) {
+        let each = self.each.get_mut(user.scenario().at());
+        if let Some(memory) = each.and_then(|each| each.get_mut(user.index().at() + 1)) {
             let mut values = std::mem::take(&mut memory.values);
             values.become_those(&self.known);
             *memory = Memory::of(values);
@@ -90,16 +89,17 @@ impl Memories {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::ScenarioId;
 
     #[test]
     fn an_iteration_begins_without_values_and_where_asked_without_anything() {
         for clears in [false, true] {
             let mut memories = Memories::new(vec![clears], Default::default());
-            *memories.of(1).get_mut::<u32>().expect("a number") = 7;
-            memories.of(1).values.set(0, b"a");
-            memories.iteration_begins(1);
-            assert_eq!(memories.of(1).values.get(0), None);
-            assert_eq!(memories.of(1).get::<u32>().is_none(), clears);
+            *memories.of(UserId(1)).get_mut::<u32>().expect("a number") = 7;
+            memories.of(UserId(1)).values.set(0, b"a");
+            memories.iteration_begins(UserId(1));
+            assert_eq!(memories.of(UserId(1)).values.get(0), None);
+            assert_eq!(memories.of(UserId(1)).get::<u32>().is_none(), clears);
         }
     }
 
@@ -107,7 +107,7 @@ mod tests {
     fn what_lasts_for_the_users_of_one_scenario_does_not_last_for_those_of_another() {
         let mut memories = Memories::new(vec![false; 2], (vec![vec![true], vec![false]], Values::default()));
         for (scenario, lasts) in [(0, true), (1, false)] {
-            let user = crate::sources::first_user(scenario) | 3;
+            let user = UserId::within(ScenarioId(scenario), scenario::UserIndex(3));
             memories.of(user).values.set(0, b"a");
             memories.iteration_begins(user);
             assert_eq!(memories.of(user).values.get(0).is_some(), lasts, "scenario {scenario}");
@@ -118,11 +118,11 @@ mod tests {
     fn each_user_has_its_own_until_it_is_gone() {
         let mut memories = Memories::default();
         for user in [3, 1] {
-            *memories.of(user).get_mut::<u32>().expect("a number") = user;
+            *memories.of(UserId(user)).get_mut::<u32>().expect("a number") = user;
         }
-        memories.forget(3);
-        memories.forget(900);
-        assert_eq!([0, 1, 3].map(|user| memories.of(user).get::<u32>().copied()), [None, Some(1), None]);
+        memories.forget(UserId(3));
+        memories.forget(UserId(900));
+        assert_eq!([0, 1, 3].map(|user| memories.of(UserId(user)).get::<u32>().copied()), [None, Some(1), None]);
     }
 
     #[test]
@@ -131,16 +131,16 @@ mod tests {
         known.set(0, b"all");
         for clears in [false, true] {
             let mut memories = Memories::new(vec![clears], (vec![vec![true, true, false]], known.clone()));
-            memories.of(1).values.set(1, b"own");
-            memories.of(1).values.set(2, b"gone");
-            memories.iteration_begins(1);
+            memories.of(UserId(1)).values.set(1, b"own");
+            memories.of(UserId(1)).values.set(2, b"gone");
+            memories.iteration_begins(UserId(1));
             let values = |memories: &mut Memories| {
-                let values = &memories.of(1).values;
+                let values = &memories.of(UserId(1)).values;
                 [0, 1, 2].map(|at| values.get(at).map(<[u8]>::to_vec))
             };
             assert_eq!(values(&mut memories), [Some(b"all".to_vec()), Some(b"own".to_vec()), None]);
-            memories.of(1).values.set(0, b"another");
-            memories.forget(1);
+            memories.of(UserId(1)).values.set(0, b"another");
+            memories.forget(UserId(1));
             assert_eq!(values(&mut memories), [Some(b"all".to_vec()), None, None]);
         }
     }

@@ -6,8 +6,11 @@ use measure::Nanos;
 use wire::Trace;
 
 use crate::early::EarlyFailures;
-use crate::tally::Sort;
+use crate::sort::Sort;
 use crate::uses::Used;
+
+/// Cut of what is shown of a request or an answer.
+pub(crate) const EXCERPT: usize = 4096;
 
 /// One thing a worker tells the collector.
 #[derive(Debug)]

@@ -6,8 +6,11 @@ use measure::{Nanos, Packed, Rows};
 use plan::scenarios::SCENARIOS;
 use record::{CODES, NamedCounts};
 
-use crate::sources::scenario_of;
-use crate::tally::{count_code, number_of, word};
+use crate::ids::{ScenarioId, UserId};
+use crate::reading::{number_of, word};
+
+/// The code of those beyond the first [`CODES`] of a second; no protocol has it.
+pub(crate) const OTHER: u32 = u32::MAX;
 
 /// The rows of all names.
 #[derive(Debug)]
@@ -47,17 +50,17 @@ impl ByName {
 
     /// Counts something of a request in the row of its name, and in that of its user's scenario where there are any.
     #[inline]
-    pub fn count(&mut self, name: u16, user: u32, mut count: impl FnMut(&mut ByName, u16)) {
+    pub fn count(&mut self, name: u16, user: UserId, mut count: impl FnMut(&mut ByName, u16)) {
         count(self, name);
         if let Some(first) = self.scenarios {
-            count(self, first + scenario_of(user) as u16);
+            count(self, first + user.scenario().0 as u16);
         }
     }
 
     /// So many users are there of a scenario when a second ends, and so many user-nanoseconds were in it.
-    pub fn users(&mut self, scenario: usize, users: u64, users_ns: u64) {
+    pub fn users(&mut self, scenario: ScenarioId, users: u64, users_ns: u64) {
         if let Some(first) = self.scenarios.filter(|_| users_ns > 0) {
-            let counts = self.counts(first + scenario as u16);
+            let counts = self.counts(first + scenario.0 as u16);
             counts.users += users;
             counts.users_ns += users_ns;
         }
@@ -140,6 +143,19 @@ impl ByName {
     }
 }
 
+/// Counts a status code, of which [`CODES`] are told apart.
+#[inline]
+pub(crate) fn count_code(codes: &mut Vec<(u32, u64)>, code: u32) {
+    if code == 0 {
+        return;
+    }
+    match codes.iter().position(|(c, _)| *c == code) {
+        Some(at) => codes[at].1 += 1,
+        None if codes.len() < CODES || code == OTHER => codes.push((code, 1)),
+        None => count_code(codes, OTHER),
+    }
+}
+
 /// What a second told of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Named {
@@ -190,7 +206,7 @@ mod tests {
     #[test]
     fn a_request_counts_for_its_name_and_for_the_scenario_of_its_user() {
         let mut rows = ByName::of(6, 2).expect("several rows");
-        for user in [0, 1, crate::sources::first_user(1)] {
+        for user in [UserId(0), UserId(1), UserId::within(ScenarioId(1), Default::default())] {
             rows.count(1, user, |rows, row| rows.counts(row).due += 1);
         }
         assert_eq!([1, 4, 5].map(|row| rows.counts(row).due), [3, 2, 1]);

@@ -2,6 +2,7 @@
 
 use measure::Nanos;
 
+use crate::ids::ConnId;
 use crate::timers::Wheel;
 
 /// A timer for each slot that has ever been opened: it outlives the connection, and watches the next one there.
@@ -19,12 +20,12 @@ impl Openings {
     }
 
     /// A step began at `since` in this slot.
-    pub fn watch(&mut self, conn: u32, since: Nanos) {
-        if self.watched.len() <= conn as usize {
-            self.watched.resize(conn as usize + 1, false);
+    pub fn watch(&mut self, conn: ConnId, since: Nanos) {
+        if self.watched.len() <= conn.at() {
+            self.watched.resize(conn.at() + 1, false);
         }
-        if !std::mem::replace(&mut self.watched[conn as usize], true) {
-            self.timers.watch(conn, since + self.timeout);
+        if !std::mem::replace(&mut self.watched[conn.at()], true) {
+            self.timers.watch(conn.0, since + self.timeout);
         }
     }
 
@@ -35,15 +36,15 @@ impl Openings {
     }
 
     /// Slots whose timers came up at `now`, each to be asked about by [`crate::links::Links::times_out`].
-    pub fn came_up(&mut self, now: Nanos) -> Vec<u32> {
+    pub fn came_up(&mut self, now: Nanos) -> Vec<ConnId> {
         let mut came_up = Vec::new();
         self.timers.due(now, &mut came_up);
-        came_up
+        came_up.into_iter().map(ConnId).collect()
     }
 
     /// True where the time of the step in this slot is over that began at `since` (None: nothing is opened there).
-    pub fn times_out(&mut self, conn: u32, since: Option<Nanos>, now: Nanos) -> bool {
-        self.watched[conn as usize] = false;
+    pub fn times_out(&mut self, conn: ConnId, since: Option<Nanos>, now: Nanos) -> bool {
+        self.watched[conn.at()] = false;
         let Some(since) = since else { return false };
         let over = since + self.timeout <= now;
         if !over {
@@ -61,15 +62,15 @@ mod tests {
     fn each_step_has_its_own_time_and_a_slot_one_timer() {
         let ms = Nanos::from_millis;
         let mut openings = Openings::new(ms(1000), ms(0));
-        openings.watch(3, ms(0));
-        openings.watch(3, ms(5));
-        assert_eq!(openings.came_up(ms(1010)), [3], "one timer, however often it is watched");
-        assert!(!openings.times_out(3, Some(ms(600)), ms(1010)), "its TLS began later");
-        assert_eq!(openings.came_up(ms(1500)), [0; 0]);
-        assert_eq!(openings.came_up(ms(1620)), [3]);
-        assert!(openings.times_out(3, Some(ms(600)), ms(1620)));
-        openings.watch(3, ms(1700));
-        assert_eq!(openings.came_up(ms(2710)), [3]);
-        assert!(!openings.times_out(3, None, ms(2710)), "it stands by now");
+        openings.watch(ConnId(3), ms(0));
+        openings.watch(ConnId(3), ms(5));
+        assert_eq!(openings.came_up(ms(1010)), [ConnId(3)], "one timer, however often it is watched");
+        assert!(!openings.times_out(ConnId(3), Some(ms(600)), ms(1010)), "its TLS began later");
+        assert_eq!(openings.came_up(ms(1500)), []);
+        assert_eq!(openings.came_up(ms(1620)), [ConnId(3)]);
+        assert!(openings.times_out(ConnId(3), Some(ms(600)), ms(1620)));
+        openings.watch(ConnId(3), ms(1700));
+        assert_eq!(openings.came_up(ms(2710)), [ConnId(3)]);
+        assert!(!openings.times_out(ConnId(3), None, ms(2710)), "it stands by now");
     }
 }

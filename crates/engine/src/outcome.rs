@@ -4,8 +4,9 @@ use measure::Nanos;
 use scenario::News;
 use wire::{Follow, Found};
 
-use crate::connections::Cause;
-use crate::tally::Sort;
+use crate::failing::Cause;
+use crate::ids::UserId;
+use crate::sort::Sort;
 
 /// What happened to a user by way of connections.
 pub(crate) enum Outcome {
@@ -14,12 +15,19 @@ pub(crate) enum Outcome {
     /// The connection that a user opened for itself stands.
     Connected {
         /// Whose it is.
-        user: u32,
+        user: UserId,
+    },
+    /// A message came unasked on a user's connection.
+    Heard {
+        /// Whose it is.
+        user: UserId,
+        /// Its bytes.
+        message: Box<[u8]>,
     },
     /// The connection of a user who has nothing in flight is gone, or never stood.
     Lost {
         /// Whose it was.
-        user: u32,
+        user: UserId,
         /// It stood.
         stood: bool,
         /// It was of no use.
@@ -28,7 +36,7 @@ pub(crate) enum Outcome {
     /// The connection that a user was about to speak on did not come to stand: what it would have said has failed.
     Unspoken {
         /// Who could not speak.
-        user: u32,
+        user: UserId,
         /// Why.
         why: Unspoken,
     },
@@ -36,7 +44,7 @@ pub(crate) enum Outcome {
 
 /// A request that is over.
 pub(crate) struct Over {
-    pub user: u32,
+    pub user: UserId,
     /// What the request was called; so are the hops that follow it.
     pub name: u16,
     pub hops: u8,
@@ -73,7 +81,7 @@ impl Unspoken {
 
 impl Over {
     /// One that asks for nothing more.
-    pub fn of(user: u32, news: News) -> Over {
+    pub fn of(user: UserId, news: News) -> Over {
         Over { user, name: 0, hops: 0, follow: None, page: None, within: Nanos::ZERO, news, back_off: false }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use measure::Nanos;
 use measure::random::Rng;
 
-use crate::exchange::NONE;
+use crate::ids::UserId;
 
 /// The pause after the first attempt that came to nothing. Each one in a row doubles it.
 const SHORTEST: Nanos = Nanos::from_millis(10);
@@ -68,12 +68,12 @@ impl Setbacks {
 
 /// The users whose last attempt came to nothing; hardly ever there are any.
 #[derive(Debug, Default)]
-pub(crate) struct Troubled(BTreeMap<u32, Setbacks>);
+pub(crate) struct Troubled(BTreeMap<UserId, Setbacks>);
 
 impl Troubled {
     /// Until when a user has to wait before it may open a connection; zero where it may now.
     #[inline]
-    pub fn waits(&self, user: u32) -> Nanos {
+    pub fn waits(&self, user: UserId) -> Nanos {
         if self.0.is_empty() {
             return Nanos::ZERO;
         }
@@ -81,16 +81,16 @@ impl Troubled {
     }
 
     /// A user's attempt came to nothing: until when it has to wait.
-    pub fn set_back(&mut self, user: u32, now: Nanos, rng: &mut Rng) -> Nanos {
+    pub fn set_back(&mut self, user: UserId, now: Nanos, rng: &mut Rng) -> Nanos {
         self.0.entry(user).or_default().add(now, LONGEST, rng)
     }
 
-    /// A connection of this user ([`NONE`]: of nobody's) was of use: it is not held back any more.
+    /// A connection of this user ([`UserId::NONE`]: of nobody's) was of use: it is not held back any more.
     #[inline]
-    pub fn proved(&mut self, user: u32) {
+    pub fn proved(&mut self, user: UserId) {
         match user {
             _ if self.0.is_empty() => {}
-            NONE => self.0.clear(),
+            UserId::NONE => self.0.clear(),
             user => drop(self.0.remove(&user)),
         }
     }

@@ -2,6 +2,8 @@
 
 use measure::Nanos;
 
+use crate::ids::ScenarioId;
+
 /// The users of one scenario.
 #[derive(Clone, Copy, Debug, Default)]
 struct Users {
@@ -26,15 +28,15 @@ impl Population {
 
     /// So many are there from now on.
     #[inline]
-    pub fn set(&mut self, scenario: usize, alive: u32, now: Nanos) {
-        let users = &mut self.0[scenario];
+    pub fn set(&mut self, scenario: ScenarioId, alive: u32, now: Nanos) {
+        let users = &mut self.0[scenario.at()];
         users.area += u64::from(users.alive) * (now - users.since).0;
         (users.alive, users.since) = (alive, now);
     }
 
-    /// Of how many scenarios.
-    pub fn scenarios(&self) -> usize {
-        self.0.len()
+    /// Of which scenarios.
+    pub fn scenarios(&self) -> impl Iterator<Item = ScenarioId> + use<> {
+        (0..self.0.len()).map(ScenarioId::of)
     }
 
     /// Users that are there, of which each keeps so many requests in flight.
@@ -43,9 +45,9 @@ impl Population {
     }
 
     /// How many there are of a scenario, and its user-nanoseconds since this was last asked.
-    pub fn take_area(&mut self, scenario: usize, now: Nanos) -> (u64, u64) {
-        self.set(scenario, self.0[scenario].alive, now);
-        let users = &mut self.0[scenario];
+    pub fn take_area(&mut self, scenario: ScenarioId, now: Nanos) -> (u64, u64) {
+        self.set(scenario, self.0[scenario.at()].alive, now);
+        let users = &mut self.0[scenario.at()];
         (u64::from(users.alive), std::mem::take(&mut users.area))
     }
 }
@@ -57,11 +59,14 @@ mod tests {
     #[test]
     fn users_are_counted_for_as_long_as_they_are_there() {
         let mut population = Population::of([true, false].into_iter());
-        population.set(0, 1, Nanos(10));
-        population.set(0, 3, Nanos(20));
-        population.set(1, 9, Nanos(20));
+        population.set(ScenarioId(0), 1, Nanos(10));
+        population.set(ScenarioId(0), 3, Nanos(20));
+        population.set(ScenarioId(1), 9, Nanos(20));
         assert_eq!((population.users(1), population.users(2)), (3, 1), "arrivals are no users");
-        assert_eq!(population.take_area(0, Nanos(30)), (3, 10 + 30));
-        assert_eq!((population.take_area(0, Nanos(30)), population.take_area(1, Nanos(21))), ((3, 0), (9, 9)));
+        assert_eq!(population.take_area(ScenarioId(0), Nanos(30)), (3, 10 + 30));
+        assert_eq!(
+            (population.take_area(ScenarioId(0), Nanos(30)), population.take_area(ScenarioId(1), Nanos(21))),
+            ((3, 0), (9, 9))
+        );
     }
 }

@@ -7,6 +7,7 @@
 mod child;
 mod link;
 mod share;
+mod task;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ pub use child::child;
 pub use link::{ClockOffset, Ending, Launcher, Link};
 pub use share::Assignment;
 pub(crate) use share::serve;
+pub use task::{Briefing, Task};
 
 use std::io::{self, BufReader, Read, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -23,7 +25,6 @@ use std::time::Duration;
 
 use measure::{Clock, Nanos};
 
-use crate::api::{Briefing, Processes, Task};
 use crate::barrier::NOTICE;
 use crate::control::{Control, Stamped};
 use crate::frames::{self, Frame, Order};
@@ -42,6 +43,17 @@ const BARRIERS: usize = 3;
 const PREPARED: usize = 2;
 /// So much of a file or of the plan goes in one frame.
 const PIECE: usize = 256 << 10;
+
+/// Processes that take the workers of a run.
+#[derive(Clone)]
+pub struct Processes {
+    /// How many; each takes its share of the workers.
+    pub number: u32,
+    /// Starts one.
+    pub launcher: Arc<dyn Launcher>,
+    /// What all of them are told.
+    pub briefing: Arc<Briefing>,
+}
 
 /// The ways to the processes, and who is still missing where.
 struct ProcessLinks {

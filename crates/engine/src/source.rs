@@ -3,11 +3,11 @@
 use load::Schedule;
 use measure::Nanos;
 use plan::Change;
-use scenario::{Acts, Scenario, Woken};
+use scenario::{Acts, Scenario, Unasked, Woken};
 use wire::Values;
 
+use crate::ids::{OriginId, UserId};
 use crate::limits::Limits;
-use crate::sources::within;
 use crate::timers::Pauses;
 use crate::virtual_users::VirtualUsers;
 
@@ -145,22 +145,32 @@ impl Source {
         self.next_due = next_due;
     }
 
-    /// As [`Scenario::wake`], of a user by its number in the run.
+    /// As [`Scenario::wake`].
     #[inline]
     pub fn wake(&mut self, woken: Woken, values: &mut Values, acts: &mut Acts) {
-        self.scenario.wake(Woken { user: within(woken.user), ..woken }, values, acts);
+        self.scenario.wake(woken, values, acts);
+    }
+
+    /// As [`Scenario::hears`].
+    pub fn hears(&self) -> bool {
+        self.scenario.hears()
+    }
+
+    /// As [`Scenario::hear`].
+    pub fn hear(&mut self, unasked: Unasked<'_>, values: &mut Values, acts: &mut Acts) {
+        self.scenario.hear(unasked, values, acts);
     }
 
     /// As [`Scenario::sends`].
     #[inline]
-    pub fn sends(&mut self, user: u32, at: Nanos, acts: &mut Acts) {
-        self.scenario.sends(within(user), at, acts);
+    pub fn sends(&mut self, user: UserId, at: Nanos, acts: &mut Acts) {
+        self.scenario.sends(user.index(), at, acts);
     }
 
     /// As [`Scenario::leaves`]: a user whom an arrival brought makes room for another.
     #[inline]
-    pub fn leaves(&mut self, user: u32, at: Nanos, acts: &mut Acts) {
-        self.scenario.leaves(within(user), at, self.users.arrive(), acts);
+    pub fn leaves(&mut self, user: UserId, at: Nanos, acts: &mut Acts) {
+        self.scenario.leaves(user.index(), at, self.users.arrive(), acts);
     }
 
     /// As [`Scenario::iterates`].
@@ -170,23 +180,23 @@ impl Source {
     }
 
     /// As [`Scenario::prepares`].
-    pub fn prepares(&self, user: u32) -> bool {
-        self.scenario.prepares(within(user))
+    pub fn prepares(&self, user: UserId) -> bool {
+        self.scenario.prepares(user.index())
     }
 
     /// As [`Scenario::under_way`].
-    pub fn under_way(&self, user: u32) -> u32 {
-        self.scenario.under_way(within(user))
+    pub fn under_way(&self, user: UserId) -> u32 {
+        self.scenario.under_way(user.index())
     }
 
     /// As [`Scenario::is_in_batch`].
-    pub fn is_in_batch(&self, user: u32) -> bool {
-        self.scenario.is_in_batch(within(user))
+    pub fn is_in_batch(&self, user: UserId) -> bool {
+        self.scenario.is_in_batch(user.index())
     }
 
     /// An arrival brings a user; None: there are as many as there may be.
     #[inline]
-    pub fn come(&mut self) -> Option<u32> {
+    pub fn come(&mut self) -> Option<UserId> {
         match self.bounds.most {
             Some(most) if self.users.alive() >= most => None,
             _ => Some(self.users.come()),
@@ -195,18 +205,18 @@ impl Source {
 
     /// True where a user has an iteration left.
     #[inline]
-    pub fn has_another(&self, user: u32) -> bool {
+    pub fn has_another(&self, user: UserId) -> bool {
         let Some(each) = self.bounds.each else { return true };
-        self.done.get(within(user) as usize).is_none_or(|done| *done < each)
+        self.done.get(user.index().at()).is_none_or(|done| *done < each)
     }
 
     /// A user begins an iteration; the warm-up's are not counted, as they are not of a number of all.
     #[inline]
-    pub fn begins_another(&mut self, user: u32, limits: &Limits, now: Nanos) {
+    pub fn begins_another(&mut self, user: UserId, limits: &Limits, now: Nanos) {
         if self.bounds.each.is_none() || now < limits.window {
             return;
         }
-        let user = within(user) as usize;
+        let user = user.index().at();
         if self.done.len() <= user {
             self.done.resize(user + 1, 0);
         }
@@ -243,7 +253,7 @@ impl Source {
     }
 
     /// Where a connection leads that is opened ahead.
-    pub fn leads_to(&mut self, nth: u32) -> u32 {
+    pub fn leads_to(&mut self, nth: u32) -> OriginId {
         self.scenario.leads_to(nth)
     }
 
@@ -253,7 +263,7 @@ impl Source {
     }
 
     /// A user does nothing until then.
-    pub fn pause(&mut self, user: u32, until: Nanos) {
+    pub fn pause(&mut self, user: UserId, until: Nanos) {
         self.pauses.add(until, user);
     }
 
@@ -275,7 +285,7 @@ impl Source {
 
     /// The next user whose pause is over, and when it was.
     #[inline]
-    pub fn awake(&mut self, now: Nanos) -> Option<(Nanos, u32)> {
+    pub fn awake(&mut self, now: Nanos) -> Option<(Nanos, UserId)> {
         self.pauses.due(now)
     }
 
@@ -352,6 +362,7 @@ mod tests {
     use scenario::Requests;
 
     use super::*;
+    use crate::ids::ScenarioId;
 
     struct Every(u64);
 
@@ -371,8 +382,8 @@ mod tests {
     }
 
     fn source(schedule: Option<Box<dyn Schedule>>, quota: Option<u64>) -> Source {
-        let scenario = Box::new(Requests::new([(1.0, 0)].into_iter()));
-        Source::new(schedule, VirtualUsers::new(None, 0), scenario, Bounds { quota, ..Bounds::default() })
+        let scenario = Box::new(Requests::new([(1.0, OriginId(0))].into_iter()));
+        Source::new(schedule, VirtualUsers::new(None, ScenarioId(0)), scenario, Bounds { quota, ..Bounds::default() })
     }
 
     fn limits() -> Limits {
@@ -439,14 +450,14 @@ mod tests {
     fn no_more_users_come_than_there_may_be_and_each_has_so_many_iterations() {
         let mut source = source(None, None);
         (source.bounds.most, source.bounds.each) = (Some(2), Some(3));
-        assert_eq!([(); 3].map(|()| source.come()), [Some(0), Some(1), None]);
-        source.users().end(0);
-        assert_eq!(source.come(), Some(0));
+        assert_eq!([(); 3].map(|()| source.come()), [Some(UserId(0)), Some(UserId(1)), None]);
+        source.users().end(UserId(0));
+        assert_eq!(source.come(), Some(UserId(0)));
         let limits = limits();
-        (0..9).for_each(|_| source.begins_another(1, &limits, Nanos(99)));
+        (0..9).for_each(|_| source.begins_another(UserId(1), &limits, Nanos(99)));
         let mut begins = |user| (source.has_another(user), source.begins_another(user, &limits, Nanos(100))).0;
-        let left = [1, 1, 1, 1].map(&mut begins);
-        assert_eq!((left, source.has_another(0)), ([true, true, true, false], true));
+        let left = [UserId(1); 4].map(&mut begins);
+        assert_eq!((left, source.has_another(UserId(0))), ([true, true, true, false], true));
     }
 
     #[test]

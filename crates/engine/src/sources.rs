@@ -1,41 +1,11 @@
 //! The scenarios of a run side by side in one worker: a source each, in one loop.
-//!
-//! A user carries the number of its scenario in the upper bits of its own, so that whatever holds a user knows whose it is
-//! without a table. A run of one load has one source, of the number 0, and its users the numbers they always had.
 
 use measure::Nanos;
 use plan::Change;
 
-use crate::exchange::NONE;
+use crate::ids::{ScenarioId, UserId};
 use crate::limits::Limits;
 use crate::source::Source;
-
-/// Where the number of its scenario begins in a user's own.
-const SHIFT: u32 = 26;
-/// The rest of it.
-const WITHIN: u32 = (1 << SHIFT) - 1;
-
-const _: () = assert!(
-    plan::scenarios::SCENARIOS < 1 << (u32::BITS - SHIFT),
-    "all of them have a number, and nobody has none of theirs"
-);
-
-/// The scenario of a user, by its number in the run.
-#[inline]
-pub(crate) fn scenario_of(user: u32) -> usize {
-    if user == NONE { 0 } else { (user >> SHIFT) as usize }
-}
-
-/// The number of a user within its scenario.
-#[inline]
-pub(crate) fn within(user: u32) -> u32 {
-    user & WITHIN
-}
-
-/// The number of the first user of a scenario.
-pub(crate) fn first_user(scenario: usize) -> u32 {
-    (scenario as u32) << SHIFT
-}
 
 /// The load of one worker: all of its sources.
 pub(crate) struct Sources {
@@ -50,9 +20,8 @@ impl Sources {
 
     /// The source of a user.
     #[inline]
-    pub fn of(&mut self, user: u32) -> &mut Source {
-        let at = scenario_of(user);
-        &mut self.all[at]
+    pub fn of(&mut self, user: UserId) -> &mut Source {
+        &mut self.all[user.scenario().at()]
     }
 
     /// That of a run which has but one.
@@ -61,8 +30,20 @@ impl Sources {
         &mut self.all[0]
     }
 
-    pub fn all(&self) -> &[Source] {
-        &self.all
+    /// That of a scenario.
+    #[inline]
+    pub fn get(&mut self, scenario: ScenarioId) -> &mut Source {
+        &mut self.all[scenario.at()]
+    }
+
+    /// The numbers of all scenarios.
+    pub fn numbers(&self) -> impl Iterator<Item = ScenarioId> + use<> {
+        (0..self.all.len()).map(ScenarioId::of)
+    }
+
+    /// Iterations and groups of the scenarios before one.
+    pub fn spans_before(&self, scenario: ScenarioId) -> u16 {
+        self.all[scenario.at()].spans_before()
     }
 
     pub fn all_mut(&mut self) -> &mut [Source] {
@@ -80,10 +61,10 @@ impl Sources {
 
     /// Which of them has the arrival that is due next.
     #[inline]
-    pub fn next_to_arrive(&self) -> usize {
+    pub fn next_to_arrive(&self) -> ScenarioId {
         match &self.all[..] {
-            [_] => 0,
-            all => (0..all.len()).min_by_key(|at| all[*at].next_due()).unwrap_or(0),
+            [_] => ScenarioId(0),
+            all => ScenarioId::of((0..all.len()).min_by_key(|at| all[*at].next_due()).unwrap_or(0)),
         }
     }
 
@@ -104,12 +85,12 @@ impl Sources {
 
     /// The next user whose pause is over, and when it was.
     #[inline]
-    pub fn awake(&mut self, now: Nanos) -> Option<(Nanos, u32)> {
+    pub fn awake(&mut self, now: Nanos) -> Option<(Nanos, UserId)> {
         self.all.iter_mut().find_map(|source| source.awake(now))
     }
 
     /// A user does nothing until then.
-    pub fn pause(&mut self, user: u32, until: Nanos) {
+    pub fn pause(&mut self, user: UserId, until: Nanos) {
         self.of(user).pause(user, until);
     }
 
@@ -148,20 +129,5 @@ impl Sources {
     #[inline]
     pub fn quotas_spent(&self, limits: &Limits, now: Nanos) -> bool {
         self.all.iter().all(|source| source.quota_spent(limits, now))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_user_carries_the_number_of_its_scenario() {
-        for (scenario, user) in [(0, 0), (0, 77), (1, 0), (31, 65_000_000)] {
-            let number = first_user(scenario) | user;
-            assert_eq!((scenario_of(number), within(number)), (scenario, user));
-            assert_ne!(number, NONE);
-        }
-        assert_eq!(scenario_of(NONE), 0, "nobody's");
     }
 }

@@ -8,24 +8,18 @@ use std::ops::{Deref, DerefMut};
 
 use cause::Cause;
 use measure::{Histogram, Nanos};
-use record::{Bytes, CODES, Connections, Heartbeats, Latency};
+use record::{Bytes, Connections, Heartbeats, Latency};
 use wire::{FaultKind, Phase};
 
 use crate::checked::CheckCounts;
-use crate::named::ByName;
+use crate::ids::UserId;
+use crate::named::{ByName, count_code};
+use crate::sort::Sort;
 use crate::traces::Traces;
 
 mod encoding;
 
-pub(crate) use encoding::{ERRNO, PHASES, Snapshot, decode, encode, number_of, translate, word};
-
-/// Failures of one sort.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Sort {
-    pub kind: FaultKind,
-    pub phase: Phase,
-    pub errno: Option<i32>,
-}
+pub(crate) use encoding::{Snapshot, decode, encode, translate};
 
 /// What a worker counted in a second: what adds up, each written down where the record keeps it, and what does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,9 +119,6 @@ pub(crate) struct Loss {
     pub count: u64,
 }
 
-/// The code of those beyond the first [`CODES`] of a second; no protocol has it.
-pub(crate) const OTHER: u32 = u32::MAX;
-
 /// So many ways of losing a connection are told apart in a second, and so many bytes of their words are kept: peers choose
 /// the words, and could choose others each time.
 const WAYS: usize = 16;
@@ -158,7 +149,7 @@ impl Tally {
 
     /// An answer to a request of this name carried a status code; 0: none.
     #[inline]
-    pub fn code(&mut self, (name, user): (u16, u32), code: u32) {
+    pub fn code(&mut self, (name, user): (u16, UserId), code: u32) {
         count_code(&mut self.codes, code);
         if let Some(named) = &mut self.named {
             named.count(name, user, |named, row| named.code(row, code));
@@ -172,7 +163,7 @@ impl Tally {
     }
 
     /// A success of a request of the warm-up.
-    pub fn finished_of_warmup(&mut self, (name, user): (u16, u32)) {
+    pub fn finished_of_warmup(&mut self, (name, user): (u16, UserId)) {
         self.counts.finished_of_warmup += 1;
         if let Some(named) = &mut self.named {
             named.count(name, user, |named, row| named.counts(row).finished_of_warmup += 1);
@@ -180,7 +171,7 @@ impl Tally {
     }
 
     /// A failure.
-    pub fn failure(&mut self, (name, user): (u16, u32), sort: Sort) {
+    pub fn failure(&mut self, (name, user): (u16, UserId), sort: Sort) {
         self.counts.failed += 1;
         if let Some(named) = &mut self.named {
             named.count(name, user, |named, row| named.counts(row).failed += 1);
@@ -228,19 +219,6 @@ impl Tally {
         let beats = c.heartbeats.sent + c.heartbeats.answered + c.heartbeats.missed + c.heartbeats.open;
         // An iteration may be cut when nothing else happens.
         requests + connections + beats == 0 && self.named.as_ref().is_none_or(|named| named.is_empty())
-    }
-}
-
-/// Counts a status code, of which [`CODES`] are told apart.
-#[inline]
-pub(crate) fn count_code(codes: &mut Vec<(u32, u64)>, code: u32) {
-    if code == 0 {
-        return;
-    }
-    match codes.iter().position(|(c, _)| *c == code) {
-        Some(at) => codes[at].1 += 1,
-        None if codes.len() < CODES || code == OTHER => codes.push((code, 1)),
-        None => count_code(codes, OTHER),
     }
 }
 
@@ -314,13 +292,16 @@ impl InFlight {
 mod tests {
     use record::Part;
 
+    use record::CODES;
+
     use super::*;
+    use crate::named::OTHER;
 
     #[test]
     fn codes_are_told_apart_up_to_a_bound_and_add_up() {
         let mut tally = Tally::new(1);
-        (1..=10_000).for_each(|code| tally.code((0, 0), code));
-        tally.code((0, 0), 1);
+        (1..=10_000).for_each(|code| tally.code((0, UserId(0)), code));
+        tally.code((0, UserId(0)), 1);
         (1..=10_000).for_each(|word| tally.word(word));
         let snapshot = decode(&encode(&tally, (Nanos(0), Nanos(1)), Part::Window, Nanos(0))).expect("a second");
         assert_eq!((&snapshot.codes, &snapshot.words), (&tally.codes, &tally.words));

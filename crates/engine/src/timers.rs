@@ -8,6 +8,8 @@ use std::collections::BinaryHeap;
 
 use measure::Nanos;
 
+use crate::ids::UserId;
+
 const BUCKETS: usize = 256;
 /// No wheel has more.
 const MOST_BUCKETS: usize = 1 << 16;
@@ -67,10 +69,10 @@ impl Wheel {
 
 /// Users that pause, by the time they wake.
 #[derive(Debug, Default)]
-pub(crate) struct Pauses(BinaryHeap<Reverse<(Nanos, u32)>>);
+pub(crate) struct Pauses(BinaryHeap<Reverse<(Nanos, UserId)>>);
 
 impl Pauses {
-    pub fn add(&mut self, until: Nanos, user: u32) {
+    pub fn add(&mut self, until: Nanos, user: UserId) {
         self.0.push(Reverse((until, user)));
     }
     #[inline]
@@ -82,7 +84,7 @@ impl Pauses {
         self.0.clear();
     }
     /// The next user whose pause is over, and when it was.
-    pub fn due(&mut self, now: Nanos) -> Option<(Nanos, u32)> {
+    pub fn due(&mut self, now: Nanos) -> Option<(Nanos, UserId)> {
         if self.next() > now {
             return None;
         }

@@ -7,10 +7,10 @@ use measure::Nanos;
 use record::{Failure, Rank, Ranks, Span, TraceId, Traced, is_slow, keep_slowest};
 use wire::{FaultKind, Trace};
 
-use crate::collector::errno_name;
 use crate::exchange::{Exchange, Standing};
-use crate::sources::scenario_of;
-use crate::tally::{ERRNO, PHASES, Sort, number_of, word};
+use crate::ids::RequestId;
+use crate::reading::{number_of, word};
+use crate::sort::{ERRNO, PHASES, Sort, errno_name};
 
 /// So many requests of a second are kept of those that are sampled, and as many of the others.
 pub(crate) const SLOWEST: usize = 8;
@@ -27,7 +27,7 @@ pub(crate) struct Kept {
     trace: Trace,
     name: u16,
     scenario: u8,
-    request: u32,
+    request: RequestId,
     outcome: Outcome,
     /// Its latency, as the headline of the run has it.
     took: Nanos,
@@ -66,7 +66,7 @@ impl Kept {
         Kept {
             trace,
             name: x.name,
-            scenario: scenario_of(x.user) as u8,
+            scenario: x.user.scenario().0 as u8,
             request: x.request,
             outcome,
             took: now - if open { x.intended } else { started },
@@ -171,7 +171,7 @@ fn encode_one(kept: &Kept, window: Nanos, bytes: &mut Vec<u8>) {
         let errno = sort.errno.map_or(0, |errno| (errno as u64 & 0xffff) << 16 | 1 << 15);
         sort.kind as u64 | (sort.phase as u64) << 8 | errno
     });
-    word(u64::from(kept.request) << 32 | sort);
+    word(u64::from(kept.request.0) << 32 | sort);
     word(kept.took.0);
     let moments = [kept.intended, kept.started, kept.written, kept.first_byte, kept.ended];
     moments.into_iter().for_each(|at| word(at.0.wrapping_sub(window.0)));
@@ -193,7 +193,7 @@ pub(crate) struct Told {
     trace: Trace,
     name: u16,
     scenario: u8,
-    request: u32,
+    request: RequestId,
     code: u32,
     failed: Option<Sort>,
     took: u64,
@@ -224,7 +224,7 @@ fn decode_one(bytes: &mut &[u8]) -> Option<Told> {
         trace: Trace { id, span, sampled: packed & 1 != 0 },
         name: (packed >> 16) as u16,
         scenario: (packed >> 8) as u8,
-        request: (what >> 32) as u32,
+        request: RequestId((what >> 32) as u32),
         code: (packed >> 32) as u32,
         failed: if packed & 2 != 0 { Some(sort(what as u32)?) } else { None },
         took,
@@ -284,7 +284,7 @@ impl Told {
             slow,
             name: self.name,
             scenario: self.scenario,
-            request: self.request,
+            request: self.request.0,
             status: self.status(code_name),
             failure: self.failed.map(failure),
             scheduled_ns: self.intended,
@@ -315,12 +315,13 @@ impl TracesTold {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::UserId;
 
     #[test]
     fn what_is_kept_survives_its_encoding_and_no_cut_of_it_is_taken() {
         let mut traces = Traces::new(None);
         let trace = Trace { id: u128::MAX - 1, span: 7, sampled: true };
-        let mut x = Exchange::due(Nanos(90), Nanos(95), 0, 3, 0);
+        let mut x = Exchange::due(Nanos(90), Nanos(95), RequestId(0), 3, UserId(0));
         (x.started, x.state) = (Nanos(120), Standing::InFlight);
         for took in 0..20 {
             let timeout = Sort { kind: FaultKind::Timeout, phase: wire::Phase::FirstByte, errno: Some(7) };
@@ -351,7 +352,8 @@ mod tests {
     fn of_many_that_are_sampled_a_fair_choice_has_spans_and_the_rest_is_counted() {
         let mut rng = measure::Rng::new(1);
         let mut traces = Traces::new(None);
-        let x = Exchange { state: Standing::InFlight, ..Exchange::due(Nanos(100), Nanos(100), 0, 0, 0) };
+        let x =
+            Exchange { state: Standing::InFlight, ..Exchange::due(Nanos(100), Nanos(100), RequestId(0), 0, UserId(0)) };
         let outcome = Outcome { code: 200, failed: None };
         for n in 0..10_000 {
             let trace = Trace { id: 1 + n, span: rng.next_u64(), sampled: true };

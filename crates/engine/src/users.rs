@@ -12,8 +12,10 @@ use scenario::{Acts, News};
 use wire::{Follow, Network};
 
 use crate::connections::Connections;
+use crate::held::Holders;
+use crate::ids::{ScenarioId, UserId};
 use crate::outcome::{Outcome, Over};
-use crate::sources::{Sources, scenario_of};
+use crate::sources::Sources;
 use crate::want::{Made, Want, Wanted};
 
 use self::pages::Pages;
@@ -31,14 +33,16 @@ pub(crate) struct Users {
     pub source: Sources,
     /// Where users fetch what pages name.
     pages: Pages,
+    /// Where the number of connections is part of the plan.
+    held: Option<Holders>,
     /// What somebody does next; memory that is used again.
     acts: Acts,
 }
 
 impl Users {
     /// Users of these sources, none of whom has begun.
-    pub fn new(source: Sources) -> Users {
-        Users { source, pages: Pages::default(), acts: Acts::new() }
+    pub fn new(source: Sources, held: Option<Holders>) -> Users {
+        Users { source, held, pages: Pages::default(), acts: Acts::new() }
     }
 
     /// 1. Arrivals whose time has come (open load): each is the visit of a user. Users of a closed load are started and woken by
@@ -46,55 +50,56 @@ impl Users {
     #[inline]
     pub(crate) fn send_due<N: Network>(&mut self, c: &mut Connections<N>) {
         for _ in 0..SENDS_BETWEEN_READS {
-            if self.source.next_due() > c.stamp {
+            if self.source.next_due() > c.now() {
                 return;
             }
-            if c.queue_is_full() {
-                return c.hold_back();
+            if c.traffic().queue_is_full() {
+                return c.traffic().hold_back();
             }
             let scenario = self.source.next_to_arrive();
-            let source = &mut self.source.all_mut()[scenario];
-            let due = source.take_arrival(&c.limits);
+            let source = self.source.get(scenario);
+            let due = source.take_arrival(c.limits());
             match source.come() {
                 Some(user) => {
-                    c.population.set(scenario, source.users().alive(), c.stamp);
+                    let now = c.now();
+                    c.traffic().books().users_are(scenario, source.users().alive(), now);
                     self.ask(c, user, due, News::Begin);
                 }
                 None => self.dropped(c, scenario, due),
             }
             self.go_on(c);
-            c.spin.sent(c.stamp);
-            c.mark();
+            c.sent_what_was_due();
         }
     }
 
     /// A hop of a redirect: a request of its own, due when that was heard.
     fn arrive_by<N: Network>(&mut self, c: &mut Connections<N>, over: Over, follow: Follow) {
-        if c.recalls && self.hop_is_there(c, &over, &follow) {
+        if c.traffic().recalls() && self.hop_is_there(c, &over, &follow) {
             return;
         }
         let Over { user, name, within, .. } = over;
         let on_failure = if let News::Ended { on_failure, .. } = over.news { Some(on_failure) } else { None };
         let (hops, of_page) = (over.hops.saturating_add(1), self.pages.has(user));
         let request = Wanted::Made(Made { follow, name, hops, within, of_page });
-        c.want(Want { user, due: c.heard, request, on_failure, held_back: false });
+        c.want(Want { user, due: c.heard(), request, on_failure, held_back: false });
     }
 
     /// What users wanted has come to something: each goes on, bytes leave, and pages are read.
     #[inline]
     pub fn go_on<N: Network>(&mut self, c: &mut Connections<N>) {
         self.go_on_all(c);
-        c.links.flush();
+        c.flush();
         if self.pages.are_heard() {
             self.read_pages(c);
         }
     }
 
-    /// Hears of all outcomes: each user sends, pauses or leaves.
+    /// Hears of all messages and outcomes: each user sends, pauses or leaves.
     #[inline]
     fn go_on_all<N: Network>(&mut self, c: &mut Connections<N>) {
-        while let Some(outcome) = c.outcomes.pop() {
+        while let Some(outcome) = c.traffic().next_outcome() {
             match outcome {
+                Outcome::Heard { user, message } => self.hears(c, user, &message),
                 Outcome::Over(over) => self.request_over(c, over),
                 Outcome::Connected { user } => self.user_goes_on_connected(c, user),
                 Outcome::Lost { user, stood, in_vain } => self.user_lost_connection(c, user, stood, in_vain),
@@ -108,20 +113,20 @@ impl Users {
     fn request_over<N: Network>(&mut self, c: &mut Connections<N>, mut over: Over) {
         let user = over.user;
         if let Some(page) = over.page.take().filter(|_| self.loads_pages(user)) {
-            return self.pages.hears((user, c.heard), over.within, over.news, page);
+            return self.pages.hears((user, c.heard()), over.within, over.news, page);
         }
         match over.follow.take() {
             Some(_) if c.window_over() && !self.source.iterate() => self.user_ends(c, user),
             Some(follow) => self.arrive_by(c, over, *follow),
             None if self.pages.has(user) => self.resource_is_over(c, user, over.news, over.back_off),
             None if over.back_off => self.user_backs_off(c, user, over.news),
-            None => self.ask(c, user, c.heard, over.news),
+            None => self.ask(c, user, c.heard(), over.news),
         }
     }
 
     /// True where all that was asked for was started.
     fn is_ending<N: Network>(&self, c: &Connections<N>) -> bool {
-        self.source.quotas_spent(&c.limits, c.stamp)
+        self.source.quotas_spent(c.limits(), c.now())
     }
 
     /// Users that wait for their next request have none.
@@ -141,35 +146,35 @@ impl Users {
     pub fn keep_time<N: Network>(&mut self, c: &mut Connections<N>) {
         self.change_users(c);
         self.wake_users(c);
-        if c.stamp >= self.source.next_end() {
+        if c.now() >= self.source.next_end() {
             self.cut_scenarios(c);
         }
     }
 
     /// Starts and retires users as the profile says.
     pub(crate) fn change_users<N: Network>(&mut self, c: &mut Connections<N>) {
-        for scenario in 0..self.source.all().len() {
-            let source = &mut self.source.all_mut()[scenario];
-            if c.stamp >= source.users().next_change() && !c.closing {
-                source.change_users(&c.limits, c.stamp);
+        for scenario in self.source.numbers() {
+            let source = self.source.get(scenario);
+            if c.now() >= source.users().next_change() && !c.is_closing() {
+                source.change_users(c.limits(), c.now());
             }
             self.start_users(c, scenario);
         }
     }
 
-    pub(crate) fn start_users<N: Network>(&mut self, c: &mut Connections<N>, scenario: usize) {
+    pub(crate) fn start_users<N: Network>(&mut self, c: &mut Connections<N>, scenario: ScenarioId) {
         for _ in 0..STARTS {
-            let source = &self.source.all()[scenario];
-            if !source.has_to_start() || !c.may_come() || !source.pace_is_due(c.stamp) {
+            let source = self.source.get(scenario);
+            if !source.has_to_start() || !c.may_come() || !source.pace_is_due(c.now()) {
                 break;
             }
-            let source = &mut self.source.all_mut()[scenario];
+            let source = self.source.get(scenario);
             let Some(user) = source.users().start() else { break };
-            c.population.set(scenario, source.users().alive(), c.stamp);
-            c.held.iter_mut().for_each(|held| held.is_there(user, true));
+            let now = c.now();
+            c.traffic().books().users_are(scenario, source.users().alive(), now);
             // Who has a connection of its own spends it when that is begun.
-            let _ = c.held.is_some() || source.pace_allows(c.stamp);
-            self.ask(c, user, c.stamp, News::Begin);
+            let _ = c.are_fixed() || source.pace_allows(c.now());
+            self.ask(c, user, c.now(), News::Begin);
             self.go_on(c);
             c.mark();
         }
@@ -177,16 +182,16 @@ impl Users {
 
     /// Users whose pause is over.
     pub(crate) fn wake_users<N: Network>(&mut self, c: &mut Connections<N>) {
-        let (iterate, began) = (self.source.iterate(), c.stamp);
-        while let Some((until, user)) = self.source.awake(c.stamp) {
+        let (iterate, began) = (self.source.iterate(), c.now());
+        while let Some((until, user)) = self.source.awake(c.now()) {
             if iterate && !self.source.of(user).users().arrive() {
-                c.books.counts().woken_late_ns += c.limits.in_window(until, c.stamp).0;
+                c.traffic().woken_late(until);
             }
             // The next step of an iteration is due when its pause is over, however late we are.
-            self.ask(c, user, if iterate { until } else { c.stamp }, News::Awake);
+            self.ask(c, user, if iterate { until } else { c.now() }, News::Awake);
             self.go_on(c);
             c.mark();
-            if c.stamp > began + LONG {
+            if c.now() > began + LONG {
                 break;
             }
         }
@@ -194,22 +199,16 @@ impl Users {
 
     /// The user has no further request: its connection is closed.
     #[inline]
-    pub(crate) fn user_ends<N: Network>(&mut self, c: &mut Connections<N>, user: u32) {
+    pub(crate) fn user_ends<N: Network>(&mut self, c: &mut Connections<N>, user: UserId) {
         self.leaves(c, user);
         self.pages.leave(user);
         let users = self.source.of(user).users();
         if !users.end(user) {
             return;
         }
-        c.population.set(scenario_of(user), users.alive(), c.stamp);
-        c.held.iter_mut().for_each(|held| held.is_there(user, false));
-        if let Some(memories) = &mut c.memories {
-            memories.forget(user);
-        }
-        if c.anew.is_some() {
-            c.comes_no_more(user);
-        }
+        let now = c.now();
+        c.traffic().books().users_are(user.scenario(), users.alive(), now);
         let ending = self.is_ending(c);
-        c.user_lets_go(user, ending);
+        c.user_leaves(user, ending);
     }
 }

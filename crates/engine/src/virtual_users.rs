@@ -4,37 +4,38 @@
 use load::Users;
 use measure::Nanos;
 use plan::Change;
+use scenario::UserIndex;
 
-use crate::sources::within;
+use crate::ids::{ScenarioId, UserId};
 
 /// The users by their numbers.
 #[derive(Debug)]
 pub(crate) struct VirtualUsers {
     /// How many there are over time; None: arrivals bring them.
     profile: Option<Users>,
-    /// What the numbers of all of them begin with: that of their scenario.
-    base: u32,
+    /// Whose they are.
+    scenario: ScenarioId,
     /// Whether each was started, or is to be.
     running: Vec<bool>,
     /// Of an open load: numbers that are free.
-    free: Vec<u32>,
+    free: Vec<UserIndex>,
     alive: u32,
     /// So many may run.
     target: u32,
     next_change: Nanos,
     /// To be started, the next one last.
-    starting: Vec<u32>,
+    starting: Vec<UserIndex>,
     /// The first of them have been told to start.
     begun: bool,
 }
 
 impl VirtualUsers {
-    /// Users as many as a profile says; without one, whom arrivals bring. `base` is the number of the first of them.
-    pub fn new(profile: Option<Users>, base: u32) -> VirtualUsers {
+    /// Users of a scenario, as many as a profile says; without one, whom arrivals bring.
+    pub fn new(profile: Option<Users>, scenario: ScenarioId) -> VirtualUsers {
         let peak = profile.as_ref().map_or(0, Users::peak) as usize;
         VirtualUsers {
             profile,
-            base,
+            scenario,
             running: vec![false; peak],
             free: Vec::new(),
             alive: 0,
@@ -63,17 +64,17 @@ impl VirtualUsers {
 
     /// An arrival brings one.
     #[inline]
-    pub fn come(&mut self) -> u32 {
+    pub fn come(&mut self) -> UserId {
         self.alive += 1;
         let user = match self.free.pop() {
             Some(user) => user,
             None => {
                 self.running.push(false);
-                (self.running.len() - 1) as u32
+                UserIndex::of(self.running.len() - 1)
             }
         };
-        self.running[user as usize] = true;
-        self.base | user
+        self.running[user.at()] = true;
+        UserId::within(self.scenario, user)
     }
 
     /// When their number changes next.
@@ -98,8 +99,8 @@ impl VirtualUsers {
     fn start_none_from(&mut self, first: u32) {
         let running = &mut self.running;
         self.starting.retain(|user| {
-            let starts = *user < first;
-            running[*user as usize] &= starts;
+            let starts = user.0 < first;
+            running[user.at()] &= starts;
             starts
         });
     }
@@ -124,8 +125,8 @@ impl VirtualUsers {
             self.running.resize(self.target as usize, false);
         }
         self.start_none_from(self.target);
-        for user in (0..self.target).rev() {
-            if !std::mem::replace(&mut self.running[user as usize], true) {
+        for user in (0..self.target).rev().map(UserIndex) {
+            if !std::mem::replace(&mut self.running[user.at()], true) {
                 self.starting.push(user);
             }
         }
@@ -143,10 +144,10 @@ impl VirtualUsers {
     }
 
     /// The next one starts.
-    pub fn start(&mut self) -> Option<u32> {
+    pub fn start(&mut self) -> Option<UserId> {
         let user = self.starting.pop()?;
         self.alive += 1;
-        Some(self.base | user)
+        Some(UserId::within(self.scenario, user))
     }
 
     /// The first have been told to start, and none is left to.
@@ -156,15 +157,15 @@ impl VirtualUsers {
 
     /// True of a user who may do more: not of one who was retired.
     #[inline]
-    pub fn may_go_on(&self, user: u32) -> bool {
-        self.arrive() || within(user) < self.target
+    pub fn may_go_on(&self, user: UserId) -> bool {
+        self.arrive() || user.index().0 < self.target
     }
 
     /// Its visit is over; false where it was over before.
     #[inline]
-    pub fn end(&mut self, user: u32) -> bool {
-        let user = within(user);
-        let ended = self.running.get_mut(user as usize).is_some_and(std::mem::take);
+    pub fn end(&mut self, user: UserId) -> bool {
+        let user = user.index();
+        let ended = self.running.get_mut(user.at()).is_some_and(std::mem::take);
         if ended {
             self.alive -= 1;
             if self.profile.is_none() {
@@ -174,10 +175,15 @@ impl VirtualUsers {
         ended
     }
 
+    /// True of a user who is there.
+    pub fn is_running(&self, user: UserId) -> bool {
+        self.running.get(user.index().at()).copied().unwrap_or(false)
+    }
+
     /// The numbers of those that run.
-    pub fn running(&self) -> Vec<u32> {
+    pub fn running(&self) -> Vec<UserId> {
         let running = self.running.iter().enumerate().filter(|(_, running)| **running);
-        running.map(|(number, _)| self.base | number as u32).collect()
+        running.map(|(number, _)| UserId::within(self.scenario, UserIndex::of(number))).collect()
     }
 }
 
@@ -190,16 +196,16 @@ mod tests {
     fn closed(from: f64, to: f64) -> VirtualUsers {
         let stages = vec![Stage { lasts: Nanos::from_secs(10), from, to }, Stage { lasts: Nanos(1), from: to, to }];
         let load = Load::Closed { stages, think: None, together: false };
-        VirtualUsers::new(Some(Users::new(&load, Nanos::ZERO, Share::WHOLE)), 0)
+        VirtualUsers::new(Some(Users::new(&load, Nanos::ZERO, Share::WHOLE)), ScenarioId(0))
     }
 
     #[test]
     fn arrivals_bring_users_and_take_the_numbers_of_those_who_left() {
-        let mut users = VirtualUsers::new(None, 0);
-        assert_eq!([(); 3].map(|()| users.come()), [0, 1, 2]);
-        assert_eq!((users.end(1), users.end(1), users.alive()), (true, false, 2));
-        assert_eq!([users.come(), users.come()], [1, 3]);
-        assert!(users.may_go_on(3) && users.next_change() == Nanos::MAX);
+        let mut users = VirtualUsers::new(None, ScenarioId(0));
+        assert_eq!([(); 3].map(|()| users.come()), [0, 1, 2].map(UserId));
+        assert_eq!((users.end(UserId(1)), users.end(UserId(1)), users.alive()), (true, false, 2));
+        assert_eq!([users.come(), users.come()], [1, 3].map(UserId));
+        assert!(users.may_go_on(UserId(3)) && users.next_change() == Nanos::MAX);
         users.begin_at(Nanos(5));
         assert_eq!(users.next_change(), Nanos::MAX, "no profile ever changes their number");
     }
@@ -209,11 +215,11 @@ mod tests {
         let mut users = closed(3.0, 1.0);
         users.change(Nanos::ZERO, Nanos::ZERO);
         assert_eq!(users.alive(), 0, "nobody has started");
-        assert_eq!([(); 4].map(|()| users.start()), [Some(0), Some(1), Some(2), None]);
+        assert_eq!([(); 4].map(|()| users.start()), [Some(UserId(0)), Some(UserId(1)), Some(UserId(2)), None]);
         assert!(users.have_all_begun() && users.alive() == 3);
         users.change(Nanos::from_secs(10), Nanos::ZERO);
-        assert!(users.may_go_on(0) && !users.may_go_on(1));
-        assert_eq!((users.end(2), users.alive(), users.any_to_start()), (true, 2, false));
+        assert!(users.may_go_on(UserId(0)) && !users.may_go_on(UserId(1)));
+        assert_eq!((users.end(UserId(2)), users.alive(), users.any_to_start()), (true, 2, false));
     }
 
     #[test]
@@ -234,7 +240,7 @@ mod tests {
         users.replan(Nanos(120), Change::Pause, (Nanos(150), Nanos(5)));
         assert_eq!(users.next_change(), Nanos(155), "heard of too late: at once");
         users.change(Nanos(150), Nanos(5));
-        assert!(!users.may_go_on(0));
+        assert!(!users.may_go_on(UserId(0)));
     }
 
     #[test]
@@ -243,17 +249,17 @@ mod tests {
         users.begin_at(Nanos(7));
         assert_eq!(users.next_change(), Nanos(7));
         users.change(Nanos::ZERO, Nanos::ZERO);
-        assert_eq!(users.start(), Some(0));
+        assert_eq!(users.start(), Some(UserId(0)));
         users.begin_no_more();
-        assert_eq!((users.start(), users.running(), users.next_change()), (None, vec![0], Nanos::MAX));
+        assert_eq!((users.start(), users.running(), users.next_change()), (None, vec![UserId(0)], Nanos::MAX));
     }
 
     #[test]
     fn who_is_retired_before_its_start_is_not_started() {
         let mut users = closed(4.0, 1.0);
         users.change(Nanos::ZERO, Nanos::ZERO);
-        assert_eq!(users.start(), Some(0));
+        assert_eq!(users.start(), Some(UserId(0)));
         users.change(Nanos::from_secs(10), Nanos::ZERO);
-        assert_eq!((users.start(), users.alive(), users.running()), (None, 1, vec![0]));
+        assert_eq!((users.start(), users.alive(), users.running()), (None, 1, vec![UserId(0)]));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use measure::{Clock, Nanos};
 use plan::flow::{Flow, Known, OnFailure};
-use scenario::{Act, Acts, ENDLESS, InBatch, News, Program, Scenario, Woken};
+use scenario::{Act, Acts, ENDLESS, InBatch, News, Program, Scenario, UserIndex, Woken};
 use wire::{Dialogue, FaultKind, Memory, Origin, Values};
 
 use crate::api::CHECKED;
@@ -18,6 +18,8 @@ use crate::{AfterFailure, OneShotFailure, ProbeFailure, ProbeResult, Setup, Stop
 
 pub use pages::{LeftOut, Resource};
 
+/// Whoever goes is alone.
+const USER: UserIndex = UserIndex(0);
 /// A loop that never ends is left after so many requests.
 const MOST: usize = 200;
 
@@ -174,11 +176,11 @@ impl Walk<'_> {
         let program = Arc::new(Program::of(steps).expect(CHECKED));
         let mut user = scenario::Flow::new(Arc::clone(&program), self.seed);
         let (mut now, mut acts) = (Clock.now(), Acts::new());
-        let mut prepares = user.prepares(0);
+        let mut prepares = user.prepares(USER);
         let mut news = Some(News::Begin);
         while !self.stop.requested() {
             if let Some(news) = news.take() {
-                user.wake(Woken::new(0, news, now), &mut self.way.memory.borrow_mut().values, &mut acts);
+                user.wake(Woken::new(USER, news, now), &mut self.way.memory.borrow_mut().values, &mut acts);
             }
             let Some(act) = acts.pop_front() else { return };
             news = match act {
@@ -186,8 +188,8 @@ impl Walk<'_> {
                     told(Walked::TooFar(self.sent));
                     return;
                 }
-                Act::Send(request) => Some(self.asks(request as usize, None, told)),
-                Act::SendTogether(request, batch) => Some(self.asks(request as usize, Some(batch), told)),
+                Act::Send(request) => Some(self.asks(request.at(), None, told)),
+                Act::SendTogether(request, batch) => Some(self.asks(request.at(), Some(batch), told)),
                 Act::Pause(pause) => {
                     let sleeps = told(Walked::Paused(pause));
                     now = now.saturating_add(pause);
@@ -205,7 +207,8 @@ impl Walk<'_> {
                     self.goes_away(&program.closes()[which]);
                     None
                 }
-                Act::Wait | Act::Tell(_) | Act::Stop(_) => None,
+                // A flow composes nothing.
+                Act::Wait | Act::Tell(_) | Act::Stop(_) | Act::Compose(_) => None,
                 Act::Hold | Act::Leave => return,
             };
             if let Some(News::Ended { .. }) = news {
@@ -240,7 +243,7 @@ impl Walk<'_> {
         let origins = origins_of(servers, self.way.plan(), &**self.dialogue);
         let all = self.dialogue.origins();
         let meant = |origin: &Origin| {
-            origins.as_ref().is_none_or(|origins| origins.iter().any(|at| all.get(*at as usize) == Some(origin)))
+            origins.as_ref().is_none_or(|origins| origins.iter().any(|at| all.get(at.at()) == Some(origin)))
         };
         self.way.leave(&meant);
     }

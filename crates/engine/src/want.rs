@@ -4,9 +4,11 @@ use measure::Nanos;
 use plan::flow::OnFailure;
 use wire::Follow;
 
+use crate::ids::{RequestId, UserId};
+
 /// A request that is wanted.
 pub(crate) struct Want {
-    pub user: u32,
+    pub user: UserId,
     /// When it is due.
     pub due: Nanos,
     pub request: Wanted,
@@ -19,7 +21,7 @@ pub(crate) struct Want {
 /// Which request it is.
 pub(crate) enum Wanted {
     /// One that was prepared, by its index.
-    Prepared(u32),
+    Prepared(RequestId),
     /// One that a response asked for.
     Made(Made),
 }
@@ -40,7 +42,7 @@ pub(crate) struct Made {
 impl Want {
     /// A prepared request.
     #[inline]
-    pub fn prepared(user: u32, due: Nanos, request: u32) -> Want {
+    pub fn prepared(user: UserId, due: Nanos, request: RequestId) -> Want {
         Want { user, due, request: Wanted::Prepared(request), on_failure: None, held_back: false }
     }
 }

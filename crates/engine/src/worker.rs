@@ -67,7 +67,7 @@ impl<N: Network> Worker<N> {
             self.users.send_due(&mut self.connections);
             let Some(arrived) = self.connections.next() else { break };
             self.hear(arrived);
-            if self.connections.turn.is_long(self.connections.stamp) {
+            if self.connections.is_turn_long() {
                 break;
             }
         }
@@ -79,6 +79,6 @@ impl<N: Network> Worker<N> {
     fn hear(&mut self, arrived: Arrived) {
         self.connections.hear(arrived);
         self.users.go_on(&mut self.connections);
-        self.connections.heard = self.connections.stamp;
+        self.connections.all_was_heard();
     }
 }

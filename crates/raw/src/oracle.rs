@@ -81,7 +81,7 @@ fn tell(done: &mut Done, told: &mut Vec<String>) {
     for event in done.events.drain(..) {
         match event {
             Event::Ended(e) => told.push(format!("{} {:?} {} {}", e.id.0, e.fault, e.code, e.payload)),
-            Event::Unsolicited(bytes) => {
+            Event::Unsolicited(bytes, _) => {
                 let before = told.last().and_then(|last| last.strip_prefix("unsolicited ")?.parse::<u32>().ok());
                 if before.is_some() {
                     told.pop();

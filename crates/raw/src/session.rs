@@ -74,7 +74,7 @@ impl RawSession {
         let Some(talk) = &mut self.talk else { return Ok(()) };
         match talk.hear_opening(&self.rules.beside, message) {
             Ok(None) => self.introduce(out),
-            Ok(Some(heard)) => heard.tell(size, done),
+            Ok(Some(heard)) => heard.tell(size, message, done),
             Err(refused) => {
                 self.state = State::Refused;
                 self.pieces = Some(Box::new(Pieces::of(message)));
@@ -89,7 +89,7 @@ impl RawSession {
         let Some(talk) = &mut self.talk else { return Ok(false) };
         let heard = talk.hear(&self.rules.beside, message)?;
         if heard != Heard::Unknown {
-            heard.tell(size, done);
+            heard.tell(size, message, done);
         }
         Ok(heard != Heard::Unknown)
     }
@@ -97,15 +97,14 @@ impl RawSession {
     /// A message that belongs to no request.
     #[cold]
     fn unasked(&mut self, message: &[u8], size: u64, done: &mut Done) -> Result<(), Broken> {
-        let bytes = u32::try_from(size).unwrap_or(u32::MAX);
         if self.rules.matched.is_some() && self.rules.beside.listens() && self.prompted(message, size, done)? {
             return Ok(());
         }
         if self.rules.matched.is_some() || self.rules.one_way {
-            done.push(Event::Unsolicited(bytes));
+            done.unasked(size, message);
             return Ok(());
         }
-        done.push(Event::Stray(bytes));
+        done.push(Event::Stray(u32::try_from(size).unwrap_or(u32::MAX)));
         Err(UNASKED)
     }
 
@@ -296,7 +295,7 @@ impl RawSession {
     #[inline]
     fn read(&mut self, bytes: &[u8], (out, done): Told<'_>) -> Result<(), Broken> {
         if matches!(self.rules.end, End::Never) {
-            done.push(Event::Unsolicited(bytes.len() as u32));
+            done.unasked(bytes.len() as u64, bytes);
             return Ok(());
         }
         if matches!(self.rules.end, End::Datagram) && !self.expects() {

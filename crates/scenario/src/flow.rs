@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 use measure::{Nanos, Rng};
 use plan::flow::{OnFailure, Pause};
-use wire::Values;
+use wire::{RequestId, Values};
 
 use crate::program::{Of, Op, Program};
-use crate::{Act, Acts, News, Scenario, Turns, Woken};
+use crate::{Act, Acts, News, Scenario, Turns, UserIndex, Woken};
 
 pub use batch::InBatch;
 use player::{NEW, NOT_BEGUN, Phase, Player, SOON, Span};
@@ -82,7 +82,7 @@ impl Flow {
     }
 
     /// What happened to a user, and when.
-    fn hear(&mut self, user: u32, news: News, at: Nanos) {
+    fn hear(&mut self, user: UserIndex, news: News, at: Nanos) {
         match news {
             News::Begin => self.begin(user, at),
             News::Awake | News::NoMore => {}
@@ -91,14 +91,14 @@ impl Flow {
         }
     }
 
-    fn begin(&mut self, user: u32, at: Nanos) {
-        let needed = user as usize + 1;
+    fn begin(&mut self, user: UserIndex, at: Nanos) {
+        let needed = user.at() + 1;
         if self.players.len() < needed {
             self.players.resize(needed, NEW);
             self.counters.resize(needed * self.program.loops, 0);
             self.spans.resize(needed * self.program.spans, NOT_BEGUN);
         }
-        let first = self.players[user as usize].phase == Phase::Before;
+        let first = self.players[user.at()].phase == Phase::Before;
         match self.program.start.filter(|_| first) {
             Some(from) => self.goes_on(user, at, (Phase::Start, from)),
             None => {
@@ -109,14 +109,14 @@ impl Flow {
         }
     }
 
-    fn goes_on(&mut self, user: u32, at: Nanos, (phase, from): (Phase, u32)) {
-        let player = &mut self.players[user as usize];
+    fn goes_on(&mut self, user: UserIndex, at: Nanos, (phase, from): (Phase, u32)) {
+        let player = &mut self.players[user.at()];
         *player = Player { at: from, plays: true, phase, again: player.again, last_answer: at, ..NEW };
         self.spans_of(user).fill(NOT_BEGUN);
     }
 
     /// Goes on until the user waits, pauses or is done.
-    fn go_on(&mut self, user: u32, at: Nanos, values: &mut Values, acts: &mut Acts) {
+    fn go_on(&mut self, user: UserIndex, at: Nanos, values: &mut Values, acts: &mut Acts) {
         loop {
             let act = self.next(user, at, values);
             let batch = self.batch(user);
@@ -131,35 +131,35 @@ impl Flow {
     }
 
     /// A user begins no further iteration: true where it has something left to do, which is then next.
-    fn ends(&mut self, user: u32, at: Nanos) -> bool {
+    fn ends(&mut self, user: UserIndex, at: Nanos) -> bool {
         let iterated =
             |player: &&Player| player.phase == Phase::Iterations || (player.phase == Phase::Start && !player.leaves);
-        let ready = self.players.get(user as usize).filter(iterated).is_some_and(|player| !player.plays);
+        let ready = self.players.get(user.at()).filter(iterated).is_some_and(|player| !player.plays);
         let Some(from) = self.program.end.filter(|_| ready) else { return false };
         self.goes_on(user, at, (Phase::End, from));
         true
     }
 
-    fn spans_of(&mut self, user: u32) -> &mut [Span] {
+    fn spans_of(&mut self, user: UserIndex) -> &mut [Span] {
         let spans = self.program.spans;
-        &mut self.spans[user as usize * spans..][..spans]
+        &mut self.spans[user.at() * spans..][..spans]
     }
 
-    fn counter(&mut self, user: u32, which: u32) -> &mut u32 {
-        &mut self.counters[user as usize * self.program.loops + which as usize]
+    fn counter(&mut self, user: UserIndex, which: u32) -> &mut u32 {
+        &mut self.counters[user.at() * self.program.loops + which as usize]
     }
 
     /// A request is over: of one that failed the user leaves the iteration, or goes on. `failed`: what one of a batch says of that.
-    fn answered(&mut self, user: u32, failed: Option<OnFailure>, at: Nanos) {
+    fn answered(&mut self, user: UserIndex, failed: Option<OnFailure>, at: Nanos) {
         let program = Arc::clone(&self.program);
-        let Some(player) = self.players.get_mut(user as usize).filter(|player| player.plays) else { return };
+        let Some(player) = self.players.get_mut(user.at()).filter(|player| player.plays) else { return };
         (player.last_answer, player.slept_by_answer) = (at, player.slept);
         (player.sent, player.recalled, player.busy) = (true, 0, 0);
         player.flying = player.flying.saturating_sub(1);
         if let Some(in_batch) = failed {
             self.failed(user, in_batch);
         }
-        let player = &mut self.players[user as usize];
+        let player = &mut self.players[user.at()];
         if player.dropped && player.flying == 0 {
             (player.dropped, player.batch) = (false, 0);
             // Who iterates goes through the rest without its requests; who leaves, or could not begin, is done.
@@ -171,20 +171,20 @@ impl Flow {
     }
 
     /// A user had the answer to a request: it goes on, but whoever has all answers gives others their turn.
-    fn recalled(&mut self, user: u32, at: Nanos) {
-        let Some(player) = self.players.get(user as usize) else { return };
+    fn recalled(&mut self, user: UserIndex, at: Nanos) {
+        let Some(player) = self.players.get(user.at()) else { return };
         let Player { sent, recalled, busy, last_answer, slept_by_answer, .. } = *player;
         self.answered(user, None, at);
-        let player = &mut self.players[user as usize];
+        let player = &mut self.players[user.at()];
         (player.sent, player.recalled, player.busy) = (sent, recalled + 1, busy);
         // It is no response that a group could end with.
         (player.last_answer, player.slept_by_answer) = (last_answer, slept_by_answer);
     }
 
     /// A request failed: what follows it is left, or not.
-    fn failed(&mut self, user: u32, in_batch: OnFailure) {
+    fn failed(&mut self, user: UserIndex, in_batch: OnFailure) {
         let program = Arc::clone(&self.program);
-        let player = &mut self.players[user as usize];
+        let player = &mut self.players[user.at()];
         player.failed = true;
         let op = |at: u32| program.ops.get(at as usize);
         let on_failure = match (op(player.at), player.at.checked_sub(1).and_then(op)) {
@@ -205,15 +205,15 @@ impl Flow {
     }
 
     /// What a user does next who knows these values, at a moment. [`Act::Done`]: its iteration is over.
-    fn next(&mut self, user: u32, at: Nanos, values: &mut Values) -> Act {
-        let player = &mut self.players[user as usize];
+    fn next(&mut self, user: UserIndex, at: Nanos, values: &mut Values) -> Act {
+        let player = &mut self.players[user.at()];
         let act = if player.recalled >= AT_A_TIME && player.flying == 0 {
             player.recalled = 0;
             Act::Busy(player.busy + 1)
         } else {
             self.act(user, at, values)
         };
-        let player = &mut self.players[user as usize];
+        let player = &mut self.players[user.at()];
         player.busy = match act {
             Act::Busy(_) => player.busy.saturating_add(1),
             // Nothing may have to be sent.
@@ -223,10 +223,10 @@ impl Flow {
         act
     }
 
-    fn act(&mut self, user: u32, at: Nanos, values: &mut Values) -> Act {
+    fn act(&mut self, user: UserIndex, at: Nanos, values: &mut Values) -> Act {
         let program = Arc::clone(&self.program);
         for _ in 0..AT_A_TIME {
-            let player = &mut self.players[user as usize];
+            let player = &mut self.players[user.at()];
             if player.flying > 0 && player.batch == 0 {
                 return Act::Wait;
             }
@@ -240,7 +240,7 @@ impl Flow {
                     if let Some(wait) = self.waits_for_turn(user, *request, at) {
                         return self.pause(user, wait);
                     }
-                    self.players[user as usize].flying = 1;
+                    self.players[user.at()].flying = 1;
                     return Act::Send(*request);
                 }
                 Op::Batch(batch) => {
@@ -268,7 +268,7 @@ impl Flow {
                 op => self.turns(user, op, values),
             }
         }
-        Act::Busy(self.players[user as usize].busy + 1)
+        Act::Busy(self.players[user.at()].busy + 1)
     }
 
     /// What a user whose step failed leaves out on its way to the end of the iteration, which is no sooner than the plan says: whatever
@@ -289,9 +289,9 @@ impl Flow {
     }
 
     /// How long a user waits before it sends this, which is its turn afterwards; None: it may.
-    fn waits_for_turn(&mut self, user: u32, request: u32, at: Nanos) -> Option<Nanos> {
-        let turns = self.turns.get(request as usize)?.as_ref()?;
-        let player = &mut self.players[user as usize];
+    fn waits_for_turn(&mut self, user: UserIndex, request: RequestId, at: Nanos) -> Option<Nanos> {
+        let turns = self.turns.get(request.at())?.as_ref()?;
+        let player = &mut self.players[user.at()];
         if std::mem::take(&mut player.has_turn) {
             return None;
         }
@@ -302,16 +302,16 @@ impl Flow {
     }
 
     /// An operation that sends nothing and takes no time: it says where its user goes on, and with which values.
-    fn turns(&mut self, user: u32, op: &Op, values: &mut Values) {
+    fn turns(&mut self, user: UserIndex, op: &Op, values: &mut Values) {
         let program = Arc::clone(&self.program);
-        let player = &mut self.players[user as usize];
+        let player = &mut self.players[user.at()];
         match op {
             Op::Repeat(which, times) => *self.counter(user, *which) = *times,
             Op::Again(which, to) => {
                 let left = self.counter(user, *which);
                 *left -= 1;
                 if *left > 0 {
-                    self.players[user as usize].at = *to;
+                    self.players[user.at()].at = *to;
                 }
             }
             Op::Choose(which) => {
@@ -322,24 +322,24 @@ impl Flow {
             Op::Unless(condition, to) if !program.conditions[*condition].holds(|at| values.get(at)) => player.at = *to,
             Op::Once(past) if player.again => player.at = *past,
             Op::Element(list, counter, past) if !self.next_element(user, (*list, *counter), values) => {
-                self.players[user as usize].at = *past;
+                self.players[user.at()].at = *past;
             }
             Op::Set(variable, made) => {
                 made.write(values, &mut self.text);
                 values.set(*variable, &self.text);
             }
             Op::Call(back, to) => {
-                let from = std::mem::replace(&mut self.players[user as usize].at, *to);
+                let from = std::mem::replace(&mut self.players[user.at()].at, *to);
                 *self.counter(user, *back) = from;
             }
-            Op::Return(back) => self.players[user as usize].at = *self.counter(user, *back),
+            Op::Return(back) => self.players[user.at()].at = *self.counter(user, *back),
             // The others are known where they are met.
             _ => {}
         }
     }
 
     /// The next element of a list becomes a value; false: there is none.
-    fn next_element(&mut self, user: u32, (list, counter): (usize, u32), values: &mut Values) -> bool {
+    fn next_element(&mut self, user: UserIndex, (list, counter): (usize, u32), values: &mut Values) -> bool {
         let program = Arc::clone(&self.program);
         let Some(list) = program.lists.get(list) else { return false };
         let taken = *self.counter(user, counter) as usize;
@@ -359,18 +359,18 @@ impl Flow {
         true
     }
 
-    fn pause(&mut self, user: u32, pause: Nanos) -> Act {
-        let player = &mut self.players[user as usize];
+    fn pause(&mut self, user: UserIndex, pause: Nanos) -> Act {
+        let player = &mut self.players[user.at()];
         player.slept = player.slept.saturating_add(pause);
         Act::Pause(pause)
     }
 
     /// Groups begin with their first request that is sent.
-    fn groups_begin(&mut self, user: u32, at: Nanos) {
+    fn groups_begin(&mut self, user: UserIndex, at: Nanos) {
         if self.program.spans == 1 {
             return;
         }
-        let slept = self.players[user as usize].slept;
+        let slept = self.players[user.at()].slept;
         for span in 1..self.program.spans {
             let group = &mut self.spans_of(user)[span];
             if group.began == SOON {
@@ -381,8 +381,8 @@ impl Flow {
     }
 
     /// A group ends with its last answer; one that sent nothing was none.
-    fn group_ends(&mut self, user: u32, span: u16) {
-        let Player { last_answer, slept_by_answer, .. } = self.players[user as usize];
+    fn group_ends(&mut self, user: UserIndex, span: u16) {
+        let Player { last_answer, slept_by_answer, .. } = self.players[user.at()];
         let group = std::mem::replace(&mut self.spans_of(user)[usize::from(span)], NOT_BEGUN);
         if group.began < SOON {
             self.tell_end(user, span, group, (last_answer, slept_by_answer));
@@ -390,7 +390,7 @@ impl Flow {
     }
 
     /// `until`: when it ended, and what the user had slept by then.
-    fn tell_end(&mut self, user: u32, span: u16, ended: Span, (until, slept): (Nanos, Nanos)) {
+    fn tell_end(&mut self, user: UserIndex, span: u16, ended: Span, (until, slept): (Nanos, Nanos)) {
         let slept = slept - ended.slept;
         let lasted = until - ended.began;
         let what = What::Ended { passed: !ended.failed, lasted, active: lasted - slept };
@@ -398,8 +398,8 @@ impl Flow {
     }
 
     /// All steps are done, or one failed.
-    fn over(&mut self, user: u32, at: Nanos) -> Act {
-        let player = &mut self.players[user as usize];
+    fn over(&mut self, user: UserIndex, at: Nanos) -> Act {
+        let player = &mut self.players[user.at()];
         if !player.plays {
             return Act::Done;
         }
@@ -413,16 +413,16 @@ impl Flow {
             return self.pause(user, IDLE);
         }
         self.end(user, at);
-        if self.players[user as usize].leaves { Act::Leave } else { Act::Done }
+        if self.players[user.at()].leaves { Act::Leave } else { Act::Done }
     }
 
-    fn end_groups(&mut self, user: u32) {
+    fn end_groups(&mut self, user: UserIndex) {
         (1..self.program.spans as u16).for_each(|span| self.group_ends(user, span));
     }
 
-    fn end(&mut self, user: u32, at: Nanos) {
+    fn end(&mut self, user: UserIndex, at: Nanos) {
         self.end_groups(user);
-        let player = &mut self.players[user as usize];
+        let player = &mut self.players[user.at()];
         (player.plays, player.again) = (false, true);
         let (failed, slept) = (player.failed, player.slept);
         let iteration = std::mem::replace(&mut self.spans_of(user)[0], NOT_BEGUN);
@@ -430,8 +430,8 @@ impl Flow {
     }
 
     /// What a user was in the middle of is cut, or failed where it had only to be told so.
-    fn left(&mut self, user: u32, at: Nanos, anew: bool) {
-        let Some(player) = self.players.get_mut(user as usize) else { return };
+    fn left(&mut self, user: UserIndex, at: Nanos, anew: bool) {
+        let Some(player) = self.players.get_mut(user.at()) else { return };
         let (plays, iterates) = (std::mem::take(&mut player.plays), player.phase == Phase::Iterations);
         player.again &= !anew;
         // Whoever has its number next begins as everybody does.
@@ -472,21 +472,21 @@ impl Scenario for Flow {
     fn iterates(&self) -> bool {
         true
     }
-    fn prepares(&self, user: u32) -> bool {
-        let first = self.players.get(user as usize).is_none_or(|player| player.phase == Phase::Before);
+    fn prepares(&self, user: UserIndex) -> bool {
+        let first = self.players.get(user.at()).is_none_or(|player| player.phase == Phase::Before);
         first && self.program.start.is_some()
     }
-    fn under_way(&self, user: u32) -> u32 {
-        self.players.get(user as usize).map_or(0, |player| player.flying)
+    fn under_way(&self, user: UserIndex) -> u32 {
+        self.players.get(user.at()).map_or(0, |player| player.flying)
     }
-    fn is_in_batch(&self, user: u32) -> bool {
+    fn is_in_batch(&self, user: UserIndex) -> bool {
         self.batch(user).is_some()
     }
-    fn sends(&mut self, user: u32, at: Nanos, acts: &mut Acts) {
+    fn sends(&mut self, user: UserIndex, at: Nanos, acts: &mut Acts) {
         self.groups_begin(user, at);
         acts.extend(self.told.drain(..).map(Act::Tell));
     }
-    fn leaves(&mut self, user: u32, at: Nanos, anew: bool, acts: &mut Acts) {
+    fn leaves(&mut self, user: UserIndex, at: Nanos, anew: bool, acts: &mut Acts) {
         self.left(user, at, anew);
         acts.extend(self.told.drain(..).map(Act::Tell));
     }

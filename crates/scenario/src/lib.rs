@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 use measure::Nanos;
 use plan::flow::OnFailure;
-use wire::{FaultKind, Values};
+use wire::{Draft, FaultKind, OriginId, RequestId, Values};
 
 pub use condition::Condition;
 pub use flow::{ENDLESS, Flow, InBatch, Stops, Told, What};
@@ -26,14 +26,26 @@ pub use program::Program;
 pub use requests::Requests;
 pub use turns::Turns;
 
+wire::ids! {
+    /// A user, by its number within its scenario.
+    UserIndex
+}
+
 /// Chooses what the users of one worker do.
 pub trait Scenario: Send {
     /// What a user does after what happened to it, appended to `acts` in its order; `values` are its own, of which requests with slots are
     /// filled, and into which captures of responses go. Nothing: it waits for what it wants already.
     fn wake(&mut self, woken: Woken, values: &mut Values, acts: &mut Acts);
+    /// Its users hear messages that come unasked on connections of their own ([`Scenario::hear`]): asked once, before the run.
+    fn hears(&self) -> bool {
+        false
+    }
+    /// A message came unasked on a user's connection, whatever else that waits for. What it does upon it is appended to `acts`; what it comes to
+    /// in the end (a pause, leaving) only where it waits for nothing else.
+    fn hear(&mut self, _unasked: Unasked<'_>, _values: &mut Values, _acts: &mut Acts) {}
     /// Where a connection leads that is opened before anything is said on it; `nth`: its number.
-    fn leads_to(&mut self, _nth: u32) -> u32 {
-        0
+    fn leads_to(&mut self, _nth: u32) -> OriginId {
+        OriginId(0)
     }
     /// Users go through iterations, which are what the load counts, and finish what they began though the window is over. False: each request
     /// is an iteration of its own.
@@ -41,21 +53,21 @@ pub trait Scenario: Send {
         false
     }
     /// A user who begins next does what comes before its first iteration.
-    fn prepares(&self, _user: u32) -> bool {
+    fn prepares(&self, _user: UserIndex) -> bool {
         false
     }
     /// Requests of a user that are under way, as far as it was told.
-    fn under_way(&self, _user: u32) -> u32 {
+    fn under_way(&self, _user: UserIndex) -> u32 {
         0
     }
     /// A user is in the middle of requests that are sent together.
-    fn is_in_batch(&self, _user: u32) -> bool {
+    fn is_in_batch(&self, _user: UserIndex) -> bool {
         false
     }
     /// A request that was due then leaves, and is in no cache of its user.
-    fn sends(&mut self, _user: u32, _at: Nanos, _acts: &mut Acts) {}
+    fn sends(&mut self, _user: UserIndex, _at: Nanos, _acts: &mut Acts) {}
     /// A user does nothing more, in the middle of an iteration or not; `anew`: somebody else may have its number next.
-    fn leaves(&mut self, _user: u32, _at: Nanos, _anew: bool, _acts: &mut Acts) {}
+    fn leaves(&mut self, _user: UserIndex, _at: Nanos, _anew: bool, _acts: &mut Acts) {}
 }
 
 /// What users do, in its order: the scenario appends to it, and the engine drains it.
@@ -65,9 +77,9 @@ pub type Acts = VecDeque<Act>;
 #[derive(Clone, Copy, Debug)]
 pub struct Woken {
     /// Which, by its number within the scenario.
-    pub user: u32,
-    /// Where the connection leads that is its own (an index into the origins of the run), if it has one.
-    pub on: Option<u32>,
+    pub user: UserIndex,
+    /// Where the connection leads that is its own, if it has one.
+    pub on: Option<OriginId>,
     /// What happened.
     pub news: News,
     /// When.
@@ -79,9 +91,20 @@ pub struct Woken {
 
 impl Woken {
     /// A user to whom this happened at that moment; it has no connection of its own, and may go on.
-    pub const fn new(user: u32, news: News, at: Nanos) -> Woken {
+    pub const fn new(user: UserIndex, news: News, at: Nanos) -> Woken {
         Woken { user, on: None, news, at, rests: false }
     }
+}
+
+/// A message that nobody asked for, on a connection of a user.
+#[derive(Clone, Copy, Debug)]
+pub struct Unasked<'a> {
+    /// Whose.
+    pub user: UserIndex,
+    /// When it was read.
+    pub at: Nanos,
+    /// Its bytes, as far as its protocol keeps what it looks into.
+    pub message: &'a [u8],
 }
 
 /// Why a user is woken.
@@ -112,12 +135,14 @@ impl News {
 }
 
 /// What a user does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Sends the prepared request of this index.
-    Send(u32),
+    Send(RequestId),
     /// The same of one of several that are sent together.
-    SendTogether(u32, InBatch),
+    SendTogether(RequestId, InBatch),
+    /// Sends a request that is composed for it.
+    Compose(Box<Draft>),
     /// Closes connections of its own: to the servers of the `close` of this number.
     Close(usize),
     /// An iteration of it, or a group, began or is over.

@@ -2,14 +2,14 @@
 
 use measure::{Nanos, Rng};
 
-use wire::Values;
+use wire::{OriginId, RequestId, Values};
 
-use crate::{Act, Acts, Mix, News, Scenario, Woken};
+use crate::{Act, Acts, Mix, News, Scenario, UserIndex, Woken};
 
 /// A connection to one origin.
 #[derive(Debug)]
 struct Said {
-    requests: Vec<u32>,
+    requests: Vec<RequestId>,
     mix: Mix,
 }
 
@@ -19,7 +19,7 @@ pub struct OwnConnections {
     /// By origin.
     said: Vec<Said>,
     /// The choice among all requests: where the next connection leads. None: nothing is said, and origins take turns.
-    all: Option<(Mix, Vec<u32>)>,
+    all: Option<(Mix, Vec<OriginId>)>,
     /// Each says everything once and then holds its connection: how far each user is. None: again and again.
     once: Option<Vec<u32>>,
     think: Option<(Nanos, Nanos)>,
@@ -28,13 +28,13 @@ pub struct OwnConnections {
 
 impl OwnConnections {
     /// Of a run with so many origins and requests with these weights and origins; with `silent` nothing is said.
-    pub fn new(origins: usize, requests: &[(f64, u32)], silent: bool, seed: u64) -> OwnConnections {
+    pub fn new(origins: usize, requests: &[(f64, OriginId)], silent: bool, seed: u64) -> OwnConnections {
         let said = (0..origins).map(|origin| {
-            let its = requests.iter().enumerate().filter(|(_, (_, to))| !silent && *to as usize == origin);
-            let (requests, weights): (Vec<u32>, Vec<f64>) = its.map(|(i, (weight, _))| (i as u32, *weight)).unzip();
+            let its = requests.iter().enumerate().filter(|(_, (_, to))| !silent && to.at() == origin);
+            let (requests, weights): (Vec<_>, Vec<_>) = its.map(|(i, (weight, _))| (RequestId::of(i), *weight)).unzip();
             Said { requests, mix: Mix::new(&weights, seed.wrapping_add(2 + origin as u64)) }
         });
-        let (weights, leads): (Vec<f64>, Vec<u32>) = requests.iter().copied().unzip();
+        let (weights, leads): (Vec<f64>, Vec<OriginId>) = requests.iter().copied().unzip();
         let all = (!silent).then(|| (Mix::new(&weights, seed), leads));
         OwnConnections { said: said.collect(), all, once: None, think: None, rng: Rng::new(seed).fork(1) }
     }
@@ -50,13 +50,13 @@ impl OwnConnections {
     }
 
     /// What the user says next on a connection that leads there.
-    fn next(&mut self, user: u32, origin: u32) -> Option<u32> {
-        let Said { requests, mix } = self.said.get_mut(origin as usize)?;
+    fn next(&mut self, user: UserIndex, origin: OriginId) -> Option<RequestId> {
+        let Said { requests, mix } = self.said.get_mut(origin.at())?;
         let Some(once) = &mut self.once else { return requests.get(mix.next()).copied() };
-        if once.len() <= user as usize {
-            once.resize(user as usize + 1, 0);
+        if once.len() <= user.at() {
+            once.resize(user.at() + 1, 0);
         }
-        let said = &mut once[user as usize];
+        let said = &mut once[user.at()];
         let next = requests.get(*said as usize).copied();
         *said += u32::from(next.is_some());
         next
@@ -73,10 +73,10 @@ impl Scenario for OwnConnections {
         });
     }
 
-    fn leads_to(&mut self, nth: u32) -> u32 {
+    fn leads_to(&mut self, nth: u32) -> OriginId {
         match &mut self.all {
-            None => nth % self.said.len().max(1) as u32,
-            Some((mix, leads)) => leads.get(mix.next()).copied().unwrap_or(0),
+            None => OriginId(nth % self.said.len().max(1) as u32),
+            Some((mix, leads)) => leads.get(mix.next()).copied().unwrap_or_default(),
         }
     }
 }
@@ -85,24 +85,24 @@ impl Scenario for OwnConnections {
 mod tests {
     use super::*;
 
-    const REQUESTS: [(f64, u32); 3] = [(1.0, 0), (1.0, 1), (1.0, 1)];
+    const REQUESTS: [(f64, OriginId); 3] = [(1.0, OriginId(0)), (1.0, OriginId(1)), (1.0, OriginId(1))];
 
     /// What a user does next whose connection leads there.
     fn next(own: &mut OwnConnections, user: u32, on: u32, news: News) -> Act {
         let mut acts = Acts::new();
-        let woken = Woken { on: Some(on), ..Woken::new(user, news, Nanos::ZERO) };
+        let woken = Woken { on: Some(OriginId(on)), ..Woken::new(UserIndex(user), news, Nanos::ZERO) };
         own.wake(woken, &mut Values::default(), &mut acts);
         assert_eq!(acts.len(), 1);
-        acts[0]
+        acts.remove(0).expect("one")
     }
 
     #[test]
     fn everything_that_leads_to_the_connection_is_said_once_by_each_user() {
         let mut own = OwnConnections::new(2, &REQUESTS, false, 1).once();
         let mut says = |user, on| -> Vec<Act> { (0..4).map(|_| next(&mut own, user, on, News::Awake)).collect() };
-        assert_eq!(says(5, 1), [Act::Send(1), Act::Send(2), Act::Hold, Act::Hold]);
-        assert_eq!(says(0, 0), [Act::Send(0), Act::Hold, Act::Hold, Act::Hold]);
-        assert_eq!(says(1, 1)[..2], [Act::Send(1), Act::Send(2)], "each user for itself");
+        assert_eq!(says(5, 1), [Act::Send(RequestId(1)), Act::Send(RequestId(2)), Act::Hold, Act::Hold]);
+        assert_eq!(says(0, 0), [Act::Send(RequestId(0)), Act::Hold, Act::Hold, Act::Hold]);
+        assert_eq!(says(1, 1)[..2], [Act::Send(RequestId(1)), Act::Send(RequestId(2))], "each user for itself");
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
         let mut seen = [0; 3];
         for _ in 0..300 {
             let Act::Send(request) = next(&mut own, 0, 1, News::Begin) else { panic!("silent") };
-            seen[request as usize] += 1;
+            seen[request.at()] += 1;
         }
         assert!(seen[0] == 0 && seen[1] > 100 && seen[2] > 100, "{seen:?}");
     }
@@ -120,6 +120,6 @@ mod tests {
     fn who_has_nothing_to_say_holds_and_origins_take_turns() {
         let mut own = OwnConnections::new(2, &REQUESTS, true, 1);
         assert_eq!(next(&mut own, 0, 1, News::Begin), Act::Hold);
-        assert_eq!((0..4).map(|n| own.leads_to(n)).collect::<Vec<_>>(), [0, 1, 0, 1]);
+        assert_eq!((0..4).map(|n| own.leads_to(n)).collect::<Vec<_>>(), [0, 1, 0, 1].map(OriginId));
     }
 }

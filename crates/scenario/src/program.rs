@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plan::flow::{Flow, List, OnFailure, Pause, Piece, Step, pieces};
 
-use wire::Values;
+use wire::{RequestId, Values};
 
 use crate::{Condition, Mix};
 
@@ -12,7 +12,7 @@ use crate::{Condition, Mix};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Op {
     /// Sends this request and waits for what comes of it.
-    Send(u32, OnFailure),
+    Send(RequestId, OnFailure),
     /// Sends several requests at once, and goes on when all are over.
     Batch(usize),
     /// Does nothing for a while.
@@ -86,7 +86,7 @@ impl Made {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Batch {
     /// Each with what follows where it fails.
-    pub sends: Box<[(u32, OnFailure)]>,
+    pub sends: Box<[(RequestId, OnFailure)]>,
     /// So many are under way at once, and one at least.
     pub at_most: u32,
 }
@@ -234,9 +234,10 @@ impl<'a> Compiler<'a> {
 
     fn step(&mut self, step: &'a Step) {
         match step {
-            Step::Request { url, on_failure } => _ = self.push(Op::Send(*url, *on_failure)),
+            Step::Request { url, on_failure } => _ = self.push(Op::Send(RequestId(*url), *on_failure)),
             Step::Batch { at_most, .. } => {
-                self.program.batches.push(Batch { sends: step.sends().collect(), at_most: (*at_most).max(1) });
+                let sends = step.sends().map(|(url, on_failure)| (RequestId(url), on_failure)).collect();
+                self.program.batches.push(Batch { sends, at_most: (*at_most).max(1) });
                 self.push(Op::Batch(self.program.batches.len() - 1));
             }
             Step::Pause(pause) => _ = self.push(Op::Pause(*pause)),

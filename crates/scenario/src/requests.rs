@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use measure::{Nanos, Rng};
-use wire::Values;
+use wire::{OriginId, RequestId, Values};
 
 use crate::{Act, Acts, Mix, News, Scenario, Woken};
 
@@ -12,7 +12,7 @@ use crate::{Act, Acts, Mix, News, Scenario, Woken};
 pub struct Requests {
     mix: Mix,
     /// Where each leads; empty where all lead to the first origin.
-    origins: Arc<[u32]>,
+    origins: Arc<[OriginId]>,
     /// One after the other; else one a visit.
     again: bool,
     /// The pause between two.
@@ -22,9 +22,9 @@ pub struct Requests {
 
 impl Requests {
     /// Of requests with these weights and origins; one a visit.
-    pub fn new(requests: impl Iterator<Item = (f64, u32)>) -> Requests {
-        let (weights, mut origins): (Vec<f64>, Vec<u32>) = requests.unzip();
-        if origins.iter().all(|origin| *origin == 0) {
+    pub fn new(requests: impl Iterator<Item = (f64, OriginId)>) -> Requests {
+        let (weights, mut origins): (Vec<f64>, Vec<OriginId>) = requests.unzip();
+        if origins.iter().all(|origin| *origin == OriginId(0)) {
             origins = Vec::new();
         }
         let mix = Mix::new(&weights, 0);
@@ -51,54 +51,55 @@ impl Scenario for Requests {
             _ if rests => None,
             (News::Ended { .. }, _) if !self.again => Some(Act::Done),
             (News::Ended { .. }, Some((from, to))) => Some(Act::Pause(self.rng.between(from, to))),
-            _ => Some(Act::Send(self.mix.next() as u32)),
+            _ => Some(Act::Send(RequestId::of(self.mix.next()))),
         });
     }
 
-    fn leads_to(&mut self, _nth: u32) -> u32 {
-        self.origins.get(self.mix.next()).copied().unwrap_or(0)
+    fn leads_to(&mut self, _nth: u32) -> OriginId {
+        self.origins.get(self.mix.next()).copied().unwrap_or_default()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::UserIndex;
 
     /// What a user does next.
     fn next(requests: &mut Requests, news: News) -> Act {
         let mut acts = Acts::new();
-        requests.wake(Woken::new(0, news, Nanos::ZERO), &mut Values::default(), &mut acts);
+        requests.wake(Woken::new(UserIndex(0), news, Nanos::ZERO), &mut Values::default(), &mut acts);
         assert_eq!(acts.len(), 1);
-        acts[0]
+        acts.remove(0).expect("one")
     }
 
     const ENDED: News = News::Ended { code: 200, fault: None, on_failure: plan::flow::OnFailure::NextIteration };
 
     #[test]
     fn a_visit_is_one_request_and_a_user_sends_one_after_the_other() {
-        let requests = Requests::new([(1.0, 0)].into_iter());
+        let requests = Requests::new([(1.0, OriginId(0))].into_iter());
         let mut visit = requests.seeded(1);
-        assert_eq!([next(&mut visit, News::Begin), next(&mut visit, ENDED)], [Act::Send(0), Act::Done]);
+        assert_eq!([next(&mut visit, News::Begin), next(&mut visit, ENDED)], [Act::Send(RequestId(0)), Act::Done]);
         let mut user = requests.seeded(1).again(None);
-        assert_eq!([next(&mut user, News::Begin), next(&mut user, ENDED)], [Act::Send(0); 2]);
+        assert_eq!([next(&mut user, News::Begin), next(&mut user, ENDED)], [const { Act::Send(RequestId(0)) }; 2]);
     }
 
     #[test]
     fn users_think_between_two_requests_and_not_before_the_first() {
         let range = (Nanos::from_millis(5), Nanos::from_millis(9));
-        let mut user = Requests::new([(1.0, 0)].into_iter()).seeded(1).again(Some(range));
-        assert_eq!(next(&mut user, News::Begin), Act::Send(0));
+        let mut user = Requests::new([(1.0, OriginId(0))].into_iter()).seeded(1).again(Some(range));
+        assert_eq!(next(&mut user, News::Begin), Act::Send(RequestId(0)));
         for _ in 0..100 {
             let Act::Pause(pause) = next(&mut user, ENDED) else { panic!("no pause") };
             assert!((range.0..=range.1).contains(&pause), "{pause}");
-            assert_eq!(next(&mut user, News::Awake), Act::Send(0));
+            assert_eq!(next(&mut user, News::Awake), Act::Send(RequestId(0)));
         }
     }
 
     #[test]
     fn connections_lead_where_requests_go_in_their_proportions() {
-        let mut requests = Requests::new([(1.0, 4), (3.0, 7)].into_iter()).seeded(3);
-        let sevens = (0..4000).filter(|n| requests.leads_to(*n) == 7).count();
+        let mut requests = Requests::new([(1.0, OriginId(4)), (3.0, OriginId(7))].into_iter()).seeded(3);
+        let sevens = (0..4000).filter(|n| requests.leads_to(*n) == OriginId(7)).count();
         assert!((2800..3200).contains(&sevens), "{sevens}");
     }
 }

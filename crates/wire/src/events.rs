@@ -12,24 +12,40 @@ pub struct Done {
     /// What happened, in order.
     pub events: Vec<Event>,
     wanted: u32,
+    /// Messages that nobody asked for are told with their bytes.
+    hears: bool,
     failed: Vec<(ExchangeId, u32)>,
 }
 
 impl Default for Done {
     fn default() -> Self {
-        Done { events: Vec::with_capacity(64), wanted: u32::MAX, failed: Vec::new() }
+        Done { events: Vec::with_capacity(64), wanted: u32::MAX, hears: false, failed: Vec::new() }
     }
 }
 
 impl Done {
-    /// An empty one in this memory, of which the same examples are wanted.
+    /// An empty one in this memory, of which the same is wanted.
     pub fn like(other: &Done, events: Vec<Event>) -> Done {
-        Done { events, wanted: other.wanted, failed: Vec::new() }
+        Done { events, wanted: other.wanted, hears: other.hears, failed: Vec::new() }
     }
     /// Appends an event.
     #[inline]
     pub fn push(&mut self, event: Event) {
         self.events.push(event);
+    }
+    /// Messages that nobody asked for are to be told with their bytes from now on.
+    pub fn hear_unasked(&mut self) {
+        self.hears = true;
+    }
+    /// True where they are: a session then keeps such a message until it is whole.
+    #[inline]
+    pub fn hears_unasked(&self) -> bool {
+        self.hears
+    }
+    /// Tells of a message of so many bytes that nobody asked for; what of it was kept is copied only where somebody hears it.
+    pub fn unasked(&mut self, size: u64, message: &[u8]) {
+        let heard = self.hears.then(|| Box::from(message));
+        self.push(Event::Unsolicited(u32::try_from(size).unwrap_or(u32::MAX), heard));
     }
     /// Tells which of the checks of its request the answer of an exchange failed, bit by bit ([`crate::Failed`]): before its end, and only of
     /// a whole answer that is a failure. Of one that succeeded all are passed.
@@ -82,8 +98,8 @@ pub enum Event {
     Refused(ExchangeId),
     /// The peer answered before it asked for the part that was withheld ([`crate::Sent::Withheld`]), which is not sent.
     Declined(ExchangeId),
-    /// A message (so many bytes) that nobody asked for: a push; not a failure.
-    Unsolicited(u32),
+    /// A message (so many bytes) that nobody asked for: a push; not a failure. Its bytes, where they are heard ([`Done::unasked`]).
+    Unsolicited(u32, Option<Box<[u8]>>),
     /// The peer said what is to be replied to: [`crate::Session::pay`] says it.
     Owed,
     /// So many bytes of an answer beyond those that were asked for, where answers belong to requests by order alone: unlike a

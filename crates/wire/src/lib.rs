@@ -10,6 +10,7 @@ mod checks;
 mod events;
 mod fault;
 mod fill;
+mod ids;
 mod memory;
 mod names;
 mod network;
@@ -28,16 +29,17 @@ pub use checks::{CHECK_NAMES, CHECK_ROWS, CHECKS, Checks, Failed};
 pub use events::{Done, Ended, Event, Follow, Found, Page};
 pub use fault::{Errno, FaultKind, Phase};
 pub use fill::Fill;
+pub use ids::{ConnId, ExchangeId, OriginId, RequestId};
 pub use memory::{Lesson, Memory, Recalled, Saved};
 pub use names::{NAMES, Names, OTHER};
-pub use network::{Arrival, ConnId, Dial, ListenerId, Network, Place, Rest, Running};
+pub use network::{Arrival, Dial, ListenerId, Network, Place, Rest, Running};
 pub use options::{Asked, AskedUrl, Complaint, OptionSpec, Options, Takes, Text, option};
 pub use out::Out;
 pub use protocol::{
-    Belongs, Broken, ByOrder, Dialogue, Established, ExchangeId, Full, Origin, Prepared, Protocol, SHOWN, Sent, Session,
+    Belongs, Broken, ByOrder, Dialogue, Established, Full, Origin, Prepared, Protocol, SHOWN, Sent, Session,
 };
 pub use proxy::{Exception, Proxies, Proxy, ProxyKind, bracketed};
-pub use request::{Request, RequestList, Weighted};
+pub use request::{Draft, Request, RequestList, Weighted};
 pub use secure::{Fed, Handshake, SecureChannel, Security};
 pub use server::{Ask, Extent, Reply, ServerSession, Shape};
 pub use trace::{TRACEPARENT, Trace};

@@ -7,11 +7,7 @@ use std::sync::Arc;
 
 use measure::Nanos;
 
-use crate::{Errno, Out};
-
-/// A connection: a slot of this network. After [`Network::close`] nothing more arrives for it until it is given out again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ConnId(pub u32);
+use crate::{ConnId, Errno, Out};
 
 /// A listening socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -91,6 +91,8 @@ pub struct Asked {
     pub variables: Arc<[String]>,
     /// The URLs are steps of a flow that speaks several protocols: what is said on a connection follows from what came on it.
     pub steps: bool,
+    /// Requests are composed during the run ([`Draft`](crate::Draft)): what prepared ones were made from is kept for that.
+    pub composes: bool,
     /// Each answer is to be told whole ([`Answer`](crate::Answer)), to a client that asks beside a load.
     pub answers: bool,
 }
@@ -131,6 +133,7 @@ impl Asked {
             learnt: self.learnt.clone(),
             variables: Arc::clone(&self.variables),
             steps: self.steps,
+            composes: self.composes,
             answers: self.answers,
         })
     }

@@ -7,8 +7,8 @@ use cause::{Cause, Plain};
 use measure::Nanos;
 
 use crate::{
-    Asked, Complaint, Done, FaultKind, Fill, Found, Lesson, Memory, Names, OptionSpec, Out, Recalled, Request,
-    RequestList, Trace,
+    Asked, Complaint, Done, Draft, ExchangeId, FaultKind, Fill, Follow, Found, Lesson, Memory, Names, OptionSpec, Out,
+    Recalled, Request, RequestList, Trace,
 };
 
 /// Where connections of a request go: what the pool keys on.
@@ -172,6 +172,13 @@ pub trait Dialogue: Send + Sync + 'static {
     fn belongs(&self, _origin: &Origin) -> Belongs {
         Belongs::ToNobody
     }
+    /// Composes a request during the run, like the prepared one that is given: only where that was asked for ([`Asked::composes`]).
+    ///
+    /// # Errors
+    /// Why there is no such request: its URL cannot be read, or this protocol composes none.
+    fn compose(&self, _like: &Request, _draft: &Draft) -> Result<Follow, Cause> {
+        Err(cause::reaching::composes_nothing().into())
+    }
     /// The bytes of a request as sent with this fill, by a user who keeps this ([`Prepared::remembers`]): for examples of
     /// failures and for `--debug`.
     fn sent_with(&self, request: &Request, fill: &Fill<'_>, memory: Option<&Memory>) -> Vec<u8>;
@@ -298,10 +305,6 @@ pub enum Sent {
     /// What ends the exchange came before it: [`Session::receive`] of nothing tells.
     There,
 }
-
-/// An exchange in flight, named by the engine; unique among those in flight in one worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ExchangeId(pub u32);
 
 /// The session has no room for another exchange now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,11 @@
-//! RequestList as the engine sees them: all alike, whatever their protocol made of them.
+//! Requests as the engine sees them: all alike, whatever their protocol made of them.
 
 use std::any::{Any, type_name};
 use std::fmt;
 use std::ops::{Deref, DerefMut, Index};
 use std::sync::Arc;
+
+use crate::RequestId;
 
 /// A request of some protocol: prepared before the run, or made during it. Only its protocol looks inside; everybody else has a reference to a
 /// `Request` of a type that is not known.
@@ -58,6 +60,21 @@ impl<T: ?Sized> fmt::Debug for Request<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Request")
     }
+}
+
+/// A request that is composed during the run: like a prepared one, but for what is said here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// The prepared one: its name in figures, its checks, its options.
+    pub like: RequestId,
+    /// Where it goes: a whole URL, or what leads there from that of the prepared one.
+    pub url: Option<String>,
+    /// What it is, where a protocol has several methods.
+    pub method: Option<String>,
+    /// Header fields that it has in the place of those of the same names, or beside the others.
+    pub headers: Vec<(String, String)>,
+    /// Its body, or what another protocol says in its place.
+    pub body: Option<Vec<u8>>,
 }
 
 /// One prepared request and where it goes.

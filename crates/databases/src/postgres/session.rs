@@ -150,7 +150,7 @@ impl PostgresSession {
             // ParameterStatus, NoticeResponse, BackendKeyData, NegotiateProtocolVersion.
             b'S' | b'N' => {}
             b'K' | b'v' if self.stage == Stage::Opening => {}
-            b'A' => done.push(Event::Unsolicited(message.size)),
+            b'A' => done.unasked(u64::from(message.size), message.body),
             b'R' if self.stage == Stage::Opening => return self.authentication(message.body, out),
             b'G' if self.stage == Stage::Busy && !self.rare().copies => self.refuse_copy(out),
             b'W' => return Err(Broken(cause::postgres::copy_both())),

@@ -92,6 +92,8 @@ struct Rare {
     line: Vec<u8>,
     /// The text of an error.
     error: Vec<u8>,
+    /// What came so far of a reply that may be a push message, where those are heard.
+    begun: Vec<u8>,
     /// The beginning of a reply that may become an example.
     kept: Vec<u8>,
     /// The whole of a reply that something is taken out of.
@@ -359,9 +361,14 @@ impl RedisSession {
     fn reply_over(&mut self, bytes: &[u8], at: usize, from: &mut usize, done: &mut Done) -> Result<(), Broken> {
         if self.marks & PUSHED != 0 {
             self.marks &= !PUSHED;
-            self.push_over(done);
+            self.push_over(&bytes[*from..at], done);
             *from = at;
             return Ok(());
+        }
+        if done.hears_unasked()
+            && let Some(rare) = &mut self.rare
+        {
+            rare.begun.clear();
         }
         if self.steps > 0 {
             self.step_over()?;

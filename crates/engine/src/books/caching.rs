@@ -4,6 +4,7 @@ use wire::Saved;
 
 use super::Books;
 use crate::exchange::Exchange;
+use crate::ids::UserId;
 
 impl Books {
     /// What of a page is not fetched.
@@ -16,7 +17,7 @@ impl Books {
     }
 
     /// An answer that its user had already, of so many bytes: no request, and in no other count.
-    pub fn recalled(&mut self, (name, user): (u16, u32), bytes: u64, warmup: bool) {
+    pub fn recalled(&mut self, (name, user): (u16, UserId), bytes: u64, warmup: bool) {
         if warmup {
             return;
         }

@@ -4,6 +4,7 @@ use measure::Nanos;
 use scenario::{Stops, Told, What};
 
 use super::Books;
+use crate::ids::ScenarioId;
 use crate::limits::Limits;
 
 impl Books {
@@ -43,10 +44,19 @@ impl Books {
         }
     }
 
-    /// So many users are there of a scenario when a second ends, and so many user-nanoseconds were in it.
-    pub fn users_of(&mut self, scenario: usize, users: u64, users_ns: u64) {
-        if let Some(named) = &mut self.tally.named {
-            named.users(scenario, users, users_ns);
+    /// So many users of a scenario are there from now on.
+    #[inline]
+    pub fn users_are(&mut self, scenario: ScenarioId, alive: u32, now: Nanos) {
+        self.population.set(scenario, alive, now);
+    }
+
+    /// How many users of each scenario are there when a second ends, and for how long they were.
+    pub(super) fn count_users(&mut self, to: Nanos) {
+        for scenario in self.population.scenarios() {
+            let (users, users_ns) = self.population.take_area(scenario, to);
+            if let Some(named) = &mut self.tally.named {
+                named.users(scenario, users, users_ns);
+            }
         }
     }
 

@@ -8,22 +8,22 @@
 use plan::Plan;
 use plan::flow::server_of;
 use scenario::Program;
-use wire::{Dialogue, ExchangeId, Network};
+use wire::{Dialogue, Network};
 
 use super::Connections;
 use crate::api::CHECKED;
-use crate::exchange::NONE;
-use crate::sources::{scenario_of, within};
+use crate::ids::{ConnId, ExchangeId, OriginId, PoolId, UserId};
+use crate::pool::SERVED;
 
 /// Who is to open connections anew.
 #[derive(Debug)]
 pub(crate) struct Anew {
     /// By scenario, by `close` of its flow: which origins it is about; None: all.
-    closes: Vec<Vec<Option<Vec<u32>>>>,
+    closes: Vec<Vec<Option<Vec<OriginId>>>>,
     /// By pool, by user: how the two stand.
     stands: Vec<Vec<Stand>>,
     /// The pools of one `close`; memory that is used again.
-    pools: Vec<u32>,
+    pools: Vec<PoolId>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,11 +37,11 @@ enum Stand {
 }
 
 /// Which origins of a run a `close` is about, by the servers it names; None: all of them.
-pub(crate) fn origins_of(servers: &[String], plan: &Plan, dialogue: &dyn Dialogue) -> Option<Vec<u32>> {
+pub(crate) fn origins_of(servers: &[String], plan: &Plan, dialogue: &dyn Dialogue) -> Option<Vec<OriginId>> {
     let meant = |url: &str| servers.iter().any(|server| server_of(server) == server_of(url));
     let urls = plan.urls.iter().zip(dialogue.requests().iter());
-    let mut origins: Vec<u32> =
-        urls.filter(|(url, _)| meant(&url.url)).map(|(_, request)| request.origin as u32).collect();
+    let mut origins: Vec<OriginId> =
+        urls.filter(|(url, _)| meant(&url.url)).map(|(_, request)| OriginId::of(request.origin)).collect();
     origins.sort_unstable();
     origins.dedup();
     (!servers.is_empty()).then_some(origins)
@@ -59,8 +59,8 @@ impl Anew {
         any.then(|| Anew { closes, stands: Vec::new(), pools: Vec::new() })
     }
 
-    fn stand(&mut self, pool: u32, user: u32) -> &mut Stand {
-        let (pool, user) = (pool as usize, within(user) as usize);
+    fn stand(&mut self, pool: PoolId, user: UserId) -> &mut Stand {
+        let (pool, user) = (pool.at(), user.index().at());
         if self.stands.len() <= pool {
             self.stands.resize(pool + 1, Vec::new());
         }
@@ -75,10 +75,10 @@ impl Anew {
 impl<N: Network> Connections<N> {
     /// A user goes away from the servers that a `close` of its flow is about; `ending`: all requests of the run were started.
     #[cold]
-    pub(crate) fn goes_away(&mut self, user: u32, which: usize, ending: bool) {
+    pub(crate) fn goes_away(&mut self, user: UserId, which: usize, ending: bool) {
         let Some(anew) = &mut self.anew else { return };
-        let (scenario, mut pools) = (scenario_of(user), std::mem::take(&mut anew.pools));
-        match anew.closes.get(scenario).and_then(|closes| closes.get(which)) {
+        let (scenario, mut pools) = (user.scenario(), std::mem::take(&mut anew.pools));
+        match anew.closes.get(scenario.at()).and_then(|closes| closes.get(which)) {
             Some(Some(origins)) => pools.extend(origins.iter().map(|origin| self.pools.of(scenario, *origin))),
             Some(None) => pools.extend(self.pools.numbers().filter(|pool| self.pools.scenario(*pool) == scenario)),
             None => {}
@@ -91,17 +91,17 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    fn goes_away_from(&mut self, user: u32, pool: u32, ending: bool) {
+    fn goes_away_from(&mut self, user: UserId, pool: PoolId, ending: bool) {
         let Some(anew) = &mut self.anew else { return };
         let used = std::mem::replace(anew.stand(pool, user), Stand::ComesAnew) == Stand::Uses;
         let own = self.belongings.as_mut().and_then(|belongings| belongings.has(user, pool));
         let of_user = self.own.conn(user);
-        let of_user = Some(of_user).filter(|conn| *conn != NONE && self.links.conn(*conn).origin == pool);
+        let of_user = Some(of_user).filter(|conn| *conn != ConnId::NONE && self.links.conn(*conn).pool == pool);
         let last = || if used { self.pools.get(pool).idle.last().copied() } else { None };
-        let conn = own.or(of_user).or_else(last).filter(|conn| self.links.conn(*conn).in_flight == 0);
+        let conn = own.or(of_user).or_else(last).filter(|conn| self.links.conn(*conn).in_flight() == 0);
         let Some(conn) = conn.filter(|conn| !self.is_kept_for_final_read(*conn, ending)) else { return };
         if own.is_some() {
-            self.links.conn_mut(conn).user = NONE;
+            self.links.conn_mut(conn).user = UserId::NONE;
         }
         if let Some(belongings) = &mut self.belongings {
             belongings.leaves(user, pool);
@@ -111,15 +111,15 @@ impl<N: Network> Connections<N> {
 
     /// Finds the connection for a request where users of a flow have some of their own, or open them anew. False: it takes one that is free.
     #[cold]
-    pub(crate) fn place_apart(&mut self, id: ExchangeId, pool: u32) -> bool {
+    pub(crate) fn place_apart(&mut self, id: ExchangeId, pool: PoolId) -> bool {
         self.anew.is_some() && self.opens_anew(id, pool) || self.belongings.is_some() && self.place_on_own(id, pool)
     }
 
     /// A request of a user who went away before opens a connection. False: it takes one as any other does.
     #[cold]
-    fn opens_anew(&mut self, id: ExchangeId, pool: u32) -> bool {
-        let x = *self.flights.get(id);
-        let Some(anew) = self.anew.as_mut().filter(|_| x.user != NONE) else { return false };
+    fn opens_anew(&mut self, id: ExchangeId, pool: PoolId) -> bool {
+        let x = *self.traffic.flights.get(id);
+        let Some(anew) = self.anew.as_mut().filter(|_| x.user != UserId::NONE) else { return false };
         let stand = anew.stand(pool, x.user);
         if *stand != Stand::ComesAnew {
             *stand = Stand::Uses;
@@ -131,21 +131,20 @@ impl<N: Network> Connections<N> {
         let full = |pools: &crate::pool::Pools| pools.group(pool).open && pools.group(pool).is_full();
         if full(&self.pools) {
             // One goes for the one that comes.
-            let idle = self.pools.get(pool).idle.last().copied().filter(|conn| self.links.conn(*conn).in_flight == 0);
-            match idle {
-                Some(conn) => self.say_goodbye(conn),
-                None => _ = self.spare_one(pool),
+            let idle = self.pools.get(pool).idle.last().copied().filter(|conn| self.links.conn(*conn).in_flight() == 0);
+            if let Some(conn) = idle.or_else(|| self.pools.spare(pool)) {
+                self.say_goodbye(conn);
             }
         }
         if full(&self.pools) {
             return false;
         }
         self.has_come_anew(pool, x.user);
-        self.dial_for(id, pool, if x.is_held_back() { self.stamp } else { x.intended });
+        self.dial_for(id, pool, if x.is_held_back() { self.traffic.stamp } else { x.intended });
         true
     }
 
-    fn has_come_anew(&mut self, pool: u32, user: u32) {
+    fn has_come_anew(&mut self, pool: PoolId, user: UserId) {
         if let Some(anew) = &mut self.anew {
             *anew.stand(pool, user) = Stand::Uses;
         }
@@ -154,27 +153,27 @@ impl<N: Network> Connections<N> {
     /// A request that waited is to have a connection which others used, and its user went away before: that one is closed, and another opened
     /// in its place. False: it has it.
     #[cold]
-    pub(crate) fn takes_none_of_others(&mut self, id: ExchangeId, conn: u32) -> bool {
-        let (user, c) = (self.flights.get(id).user, self.links.conn(conn));
-        let (pool, served, in_flight) = (c.origin, c.served, c.in_flight);
-        let Some(anew) = self.anew.as_mut().filter(|_| user != NONE) else { return false };
+    pub(crate) fn takes_none_of_others(&mut self, id: ExchangeId, conn: ConnId) -> bool {
+        let (user, c) = (self.traffic.flights.get(id).user, self.links.conn(conn));
+        let (pool, served, in_flight) = (c.pool, c.is(SERVED), c.in_flight());
+        let Some(anew) = self.anew.as_mut().filter(|_| user != UserId::NONE) else { return false };
         let comes = std::mem::replace(anew.stand(pool, user), Stand::Uses) == Stand::ComesAnew;
         if !comes || !served || in_flight > 0 {
             return false;
         }
         self.say_goodbye(conn);
-        let ready = self.flights.get(id).intended.max(self.heard);
+        let ready = self.traffic.flights.get(id).intended.max(self.traffic.heard);
         self.dial_for(id, pool, ready);
         true
     }
 
     /// Somebody else may have the number of a user next.
     #[cold]
-    pub(crate) fn comes_no_more(&mut self, user: u32) {
+    pub(crate) fn comes_no_more(&mut self, user: UserId) {
         let Some(anew) = &mut self.anew else { return };
-        let (scenario, user) = (scenario_of(user), within(user) as usize);
+        let (scenario, user) = (user.scenario(), user.index().at());
         for (pool, users) in anew.stands.iter_mut().enumerate() {
-            if self.pools.scenario(pool as u32) == scenario
+            if self.pools.scenario(PoolId::of(pool)) == scenario
                 && let Some(stand) = users.get_mut(user)
             {
                 *stand = Stand::Nothing;

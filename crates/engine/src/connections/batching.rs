@@ -8,7 +8,7 @@
 use measure::Nanos;
 use wire::Network;
 
-use super::Connections;
+use crate::books::Books;
 
 /// So long each second begins without waiting.
 const LISTENING: Nanos = Nanos::from_millis(20);
@@ -43,39 +43,37 @@ impl Batching {
     pub fn heard(&mut self) {
         self.reads += 1;
     }
-}
 
-impl<N: Network> Connections<N> {
     /// A second begins: nothing is waited for until its arrivals were heard.
-    pub(crate) fn listen_again(&mut self) {
-        self.links.net().wait_for_at_least(1);
-        self.batching = Batching { from: self.stamp, until: self.stamp + LISTENING, ..Batching::NONE };
+    pub fn listen(&mut self, now: Nanos, net: &mut impl Network) {
+        net.wait_for_at_least(1);
+        *self = Batching { from: now, until: now + LISTENING, ..Batching::NONE };
     }
 
     /// Once enough was heard, as many arrivals as come close enough are waited for together, while as many are in flight.
     #[inline]
-    pub(crate) fn batch_arrivals(&mut self) {
-        if self.stamp >= self.batching.until {
-            self.judge_batching();
-        } else if self.books.in_flight() < self.batching.in_flight {
-            self.batching.in_flight = 0;
-            self.links.net().wait_for_at_least(1);
+    pub fn keep_time(&mut self, now: Nanos, net: &mut impl Network, books: &mut Books, connections: u32) {
+        if now >= self.until {
+            self.judge(now, net, books, connections);
+        } else if books.in_flight() < self.in_flight {
+            self.in_flight = 0;
+            net.wait_for_at_least(1);
         }
     }
 
     #[cold]
-    fn judge_batching(&mut self) {
-        let service = &self.books.times().service;
+    fn judge(&mut self, now: Nanos, net: &mut impl Network, books: &mut Books, connections: u32) {
+        let service = &books.times().service;
         let answers = service.count();
         let Some(short) = service.at_rank(answers.div_ceil(SHORT)).filter(|_| answers >= ENOUGH) else {
-            return self.listen_again();
+            return self.listen(now, net);
         };
-        let Batching { from, reads, .. } = std::mem::replace(&mut self.batching, Batching::NONE);
-        let arrivals = arrivals_together(reads, self.stamp - from, short, self.links.count());
+        let Batching { from, reads, .. } = std::mem::replace(self, Batching::NONE);
+        let arrivals = arrivals_together(reads, now - from, short, connections);
         if arrivals > 1 {
             // An eighth has been answered and is not asked again yet.
-            self.batching.in_flight = self.books.in_flight() - self.books.in_flight() / 8;
-            self.links.net().wait_for_at_least(arrivals);
+            self.in_flight = books.in_flight() - books.in_flight() / 8;
+            net.wait_for_at_least(arrivals);
         }
     }
 }

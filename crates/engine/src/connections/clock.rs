@@ -1,13 +1,15 @@
 //! The clock of a worker, and what time brings about for its connections: seconds that end, exchanges and openings that time out.
 
 use measure::Nanos;
-use wire::{ExchangeId, FaultKind, Network};
+use wire::{FaultKind, Network};
 
 use crate::books::Gauges;
-use crate::exchange::{Exchange, NONE, Standing};
+use crate::exchange::{Exchange, Standing};
+use crate::ids::{ConnId, ExchangeId};
 use crate::pool::Stage;
 
 use super::{Connections, Heartbeats};
+use crate::message::Message;
 
 /// A stop asked for from outside is seen at least so often.
 pub(crate) const ATTENTION: Nanos = Nanos::from_millis(50);
@@ -15,19 +17,50 @@ pub(crate) const ATTENTION: Nanos = Nanos::from_millis(50);
 impl<N: Network> Connections<N> {
     /// The run begins.
     pub fn begin(&mut self) {
-        self.stamp = self.links.net().now();
-        self.heard = self.stamp;
-        self.begin_second(self.limits.start);
+        self.traffic.stamp = self.links.net().now();
+        self.traffic.heard = self.traffic.stamp;
+        self.begin_second(self.traffic.limits.start);
+    }
+
+    /// Nothing of the run begins before its common start.
+    pub fn wait_for_start(&mut self) {
+        self.traffic.books.hold();
+        self.before_start = true;
+    }
+
+    /// The common start: the run takes place so much later. It is told with the first second what was opened before, and how long that took.
+    pub fn start_together(&mut self, by: Nanos, took: Nanos) {
+        self.traffic.limits.shift(by);
+        let counts = self.traffic.books.counts();
+        (counts.connections.ahead, counts.apart.ahead_ns) = (counts.connections.opened, took.0);
+        self.before_start = false;
+        self.begin_second(self.traffic.limits.start);
+    }
+
+    /// True where it is looked often whether what is awaited has come.
+    pub fn is_impatient(&self) -> bool {
+        self.before_start || self.lookups.pending()
+    }
+
+    /// True where no more requests are started.
+    #[inline]
+    pub fn is_closing(&self) -> bool {
+        self.closing
+    }
+
+    /// No more requests are started.
+    pub fn close(&mut self) {
+        self.closing = true;
     }
 
     /// When time brings something about by itself.
     pub fn next_moment(&mut self) -> Nanos {
-        let (slots, now) = (self.links.slots(), self.stamp);
+        let (slots, now) = (self.links.slots(), self.traffic.stamp);
         let beats = |beats: &Heartbeats| beats.next(slots, now);
-        let one_way = if self.one_way.is_due() { self.stamp } else { Nanos::MAX };
+        let one_way = if self.one_way.is_due() { self.traffic.stamp } else { Nanos::MAX };
         one_way
-            .min(self.books.second_ends())
-            .min(self.flights.next_timeout())
+            .min(self.traffic.books.second_ends())
+            .min(self.traffic.flights.next_timeout())
             .min(self.links.openings().next())
             .min(self.withheld.next())
             .min(self.pools.retry_at())
@@ -44,11 +77,15 @@ impl<N: Network> Connections<N> {
         if self.heartbeats.is_some() {
             self.send_heartbeats();
         }
-        self.books.report_early(self.stamp, false);
-        if self.stamp >= self.pools.retry_at() {
-            self.retry();
+        self.traffic.report_early(false);
+        if self.traffic.stamp >= self.pools.retry_at() {
+            // Pools whose pause is over try again, where somebody waits.
+            for pool_id in self.pools.ready_again(self.traffic.stamp) {
+                self.grow(pool_id);
+            }
         }
-        self.batch_arrivals();
+        let connections = self.links.count();
+        self.batching.keep_time(self.traffic.stamp, self.links.net(), &mut self.traffic.books, connections);
         self.time_out();
         if self.lookups.pending() {
             self.looked_up();
@@ -58,26 +95,26 @@ impl<N: Network> Connections<N> {
     /// True where users have something to hear, or bytes are to leave.
     #[inline]
     pub fn has_news(&self) -> bool {
-        !self.outcomes.is_empty() || self.links.has_unsent()
+        self.traffic.has_outcomes() || self.links.has_unsent()
     }
 
     /// The first second of a run (or of its common start) begins.
-    pub(crate) fn begin_second(&mut self, at: Nanos) {
-        self.books.begin(&self.limits, at, self.stamp);
-        self.health.begin(self.links.net().running(), self.stamp);
-        self.listen_again();
+    fn begin_second(&mut self, at: Nanos) {
+        self.traffic.books.begin(&self.traffic.limits, at, self.traffic.stamp);
+        self.health.begin(self.links.net().running(), self.traffic.stamp);
+        self.batching.listen(self.traffic.stamp, self.links.net());
     }
 
     /// True where nothing new is started any more.
     #[inline]
     pub(crate) fn window_over(&self) -> bool {
-        self.closing || self.stamp >= self.next_end()
+        self.closing || self.traffic.stamp >= self.next_end()
     }
 
     /// What ends next: the window, then its drain; never where the quota ends the run, or before a common start.
     pub(crate) fn next_end(&self) -> Nanos {
-        match self.limits.end {
-            Some(end) if self.closing => end.saturating_add(self.limits.drain),
+        match self.traffic.limits.end {
+            Some(end) if self.closing => end.saturating_add(self.traffic.limits.drain),
             Some(end) if !self.before_start => end,
             _ => Nanos::MAX,
         }
@@ -87,21 +124,21 @@ impl<N: Network> Connections<N> {
     /// held against it.
     #[inline]
     pub(crate) fn too_late(&self, id: ExchangeId, x: &Exchange) -> bool {
-        self.flights.is_late((id, x), self.turn.news_since)
+        self.traffic.flights.is_late((id, x), self.turn.news_since)
     }
 
     /// Those time out whose time was over when we had last caught up: a response that lies in its socket because we were late
     /// did not time out.
     pub fn time_out(&mut self) {
         let caught_up = self.turn.caught_up;
-        if self.flights.next_timeout() <= caught_up {
-            let came_up = self.flights.came_up(caught_up);
+        if self.traffic.flights.next_timeout() <= caught_up {
+            let came_up = self.traffic.flights.came_up(caught_up);
             for slot in &came_up {
-                if self.flights.times_out(*slot, caught_up).is_some() {
+                if self.traffic.flights.times_out(*slot, caught_up).is_some() {
                     self.give_up(ExchangeId(*slot));
                 }
             }
-            self.flights.give_back(came_up);
+            self.traffic.flights.give_back(came_up);
         }
         if self.withheld.next() <= caught_up {
             self.release();
@@ -119,11 +156,17 @@ impl<N: Network> Connections<N> {
     #[cold]
     fn release(&mut self) {
         for id in self.withheld.came_up(self.turn.caught_up) {
-            let x = *self.flights.get(id);
-            if x.state == Standing::InFlight && x.conn != NONE && self.links.release(x.conn, id) && !x.warmup {
-                self.books.counts().released += 1;
+            let x = *self.traffic.flights.get(id);
+            if x.state == Standing::InFlight && x.conn != ConnId::NONE && self.links.release(x.conn, id) && !x.warmup {
+                self.traffic.books.counts().released += 1;
             }
         }
+    }
+
+    /// Reads the clock after something that took long: what follows is late by that, and was heard before.
+    pub(super) fn look_at_clock(&mut self) {
+        let now = self.links.net().now();
+        self.is_now(now);
     }
 
     /// Reads the clock; what is stamped from now on belongs to the second it lies in.
@@ -131,7 +174,7 @@ impl<N: Network> Connections<N> {
     pub(crate) fn mark(&mut self) {
         let now = self.links.net().now();
         self.is_now(now);
-        self.heard = now;
+        self.traffic.heard = now;
     }
 
     /// The same of what was just read: it is heard when it was read, whatever looking into it takes.
@@ -139,62 +182,76 @@ impl<N: Network> Connections<N> {
     pub(crate) fn mark_read(&mut self) {
         let read = self.links.net().read_at();
         self.is_now(read);
-        self.heard = read;
+        self.traffic.heard = read;
     }
 
     /// What is stamped from now on belongs to the second this lies in.
     #[inline]
     pub(crate) fn is_now(&mut self, now: Nanos) {
-        self.stamp = now;
-        if now >= self.books.second_ends() {
+        self.traffic.stamp = now;
+        if now >= self.traffic.books.second_ends() {
             self.roll_seconds();
         }
     }
 
     /// Hands the finished seconds on.
-    pub(crate) fn roll_seconds(&mut self) {
-        while self.stamp >= self.books.second_ends() {
-            let to = self.books.second_ends();
+    fn roll_seconds(&mut self) {
+        while self.traffic.stamp >= self.traffic.books.second_ends() {
+            let to = self.traffic.books.second_ends();
             self.roll(to);
         }
     }
 
     /// What a second is told of beside what was counted in it.
-    pub fn gauges(&mut self) -> Gauges {
+    fn gauges(&mut self) -> Gauges {
         let (bytes_sent, refused) = self.links.sent_and_refused();
         let (waiting, connections) = (self.pools.waiting(), u64::from(self.links.count()));
-        Gauges { users: self.population.users(self.limits.per_user), waiting, connections, bytes_sent, refused }
+        Gauges { waiting, connections, bytes_sent, refused }
     }
 
-    pub fn roll(&mut self, to: Nanos) {
-        if self.limits.part(self.books.second_began()) != self.limits.part(to) {
-            self.gap_ends(to);
+    fn roll(&mut self, to: Nanos) {
+        if self.traffic.limits.part(self.traffic.books.second_began()) != self.traffic.limits.part(to) {
+            self.health.gap_ends(to, self.traffic.books.times());
         }
         let running = self.links.net().running();
-        let busy_since = self.books.busy_since();
+        let busy_since = self.traffic.books.busy_since();
         let polled = self.health.polled(running, self.spin.take_spun());
-        self.books.counts().spun_ns = polled.0;
-        self.health.count(running, polled, busy_since, to, &mut self.books.counts().apart);
+        self.traffic.books.counts().spun_ns = polled.0;
+        self.health.count(running, polled, busy_since, to, &mut self.traffic.books.counts().apart);
         let gauges = self.gauges();
-        for scenario in 0..self.population.scenarios() {
-            let (alive, area) = self.population.take_area(scenario, to);
-            self.books.users_of(scenario, alive, area);
+        self.traffic.books.roll(to, &self.traffic.limits, &gauges);
+        self.batching.listen(self.traffic.stamp, self.links.net());
+    }
+
+    /// The end of the run, at `now`: all that was counted is handed over, and nothing is open any more.
+    pub fn finish(&mut self, now: Nanos, interrupted: bool) {
+        self.roll_seconds();
+        if self.fixed.is_some() && now > self.traffic.books.second_began() {
+            // The last second tells what stood in it: whom we say goodbye to now did stand.
+            self.roll(now);
         }
-        self.books.roll(to, &self.limits, &gauges);
-        self.listen_again();
+        self.say_goodbye_to_all();
+        let gauges = self.gauges();
+        if now > self.traffic.books.second_began() || !self.traffic.books.is_idle(&gauges) {
+            self.roll(now.max(self.traffic.books.second_began()));
+        }
+        let limits = &self.traffic.limits;
+        let window = limits.end.map_or(now, |end| end.min(now)) - limits.window;
+        self.traffic.books.report(Message::Over { window, interrupted });
+        self.links.close_all();
     }
 
     /// Connections that are part of the plan end in order; sockets of datagrams were kept for the final read.
-    pub fn say_goodbye_to_all(&mut self) {
-        for conn in 0..self.links.slots() as u32 {
+    fn say_goodbye_to_all(&mut self) {
+        for conn in (0..self.links.slots()).map(ConnId::of) {
             let c = self.links.conn(conn);
-            let in_order = self.held.is_some() || self.pools.get(c.origin).origin.datagrams;
+            let in_order = self.fixed.is_some() || self.pools.get(c.pool).origin.datagrams;
             if c.stage == Stage::Open && in_order {
                 self.say_goodbye(conn);
             }
         }
-        for conn in 0..self.links.slots() as u32 {
-            self.books.counts().heartbeats.open += self.heartbeat_unanswered(conn);
+        for conn in (0..self.links.slots()).map(ConnId::of) {
+            self.traffic.books.counts().heartbeats.open += self.heartbeat_unanswered(conn);
         }
     }
 }

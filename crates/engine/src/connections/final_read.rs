@@ -7,6 +7,7 @@ use measure::Nanos;
 use wire::{Broken, Event, Network};
 
 use crate::Stop;
+use crate::ids::ConnId;
 use crate::links::Arrived;
 use crate::pool::Stage;
 
@@ -21,10 +22,10 @@ const GRACE: Nanos = Nanos::from_millis(50);
 impl<N: Network> Connections<N> {
     /// True where the run ends (`ending`: all its requests were started) and this connection is to be looked at once more before it
     /// is closed.
-    pub(crate) fn is_kept_for_final_read(&self, conn: u32, ending: bool) -> bool {
+    pub(crate) fn is_kept_for_final_read(&self, conn: ConnId, ending: bool) -> bool {
         let ending = ending || self.closing;
-        let origin = self.links.conn(conn).origin;
-        ending && (self.pools.get(origin).origin.datagrams || self.dialogue.prepared().by_order.is_some())
+        let pool_id = self.links.conn(conn).pool;
+        ending && (self.pools.get(pool_id).origin.datagrams || self.traffic.dialogue.prepared().by_order.is_some())
     }
 
     /// Reads what is there; requests are over, and nothing goes on. A refusal, or a response too many, is given a moment to come,
@@ -32,12 +33,12 @@ impl<N: Network> Connections<N> {
     /// Whoever interrupts a run is not kept waiting for slow responses.
     pub(crate) fn read_finally(&mut self, stop: &Stop) {
         let refusals = self.one_way.were_any() && self.pools.all().iter().any(|pool| pool.origin.datagrams);
-        if !refusals && self.dialogue.prepared().by_order.is_none() {
+        if !refusals && self.traffic.dialogue.prepared().by_order.is_none() {
             return;
         }
-        let slowest = if stop.requested() { Nanos::ZERO } else { Nanos(self.books.times().service.max()) };
-        let mut until = self.stamp + GRACE.max(slowest).min(self.limits.drain);
-        let grace = self.stamp + GRACE;
+        let slowest = if stop.requested() { Nanos::ZERO } else { Nanos(self.traffic.books.times().service.max()) };
+        let mut until = self.traffic.stamp + GRACE.max(slowest).min(self.traffic.limits.drain);
+        let grace = self.traffic.stamp + GRACE;
         let mut rounds = 0;
         while rounds < ROUNDS {
             let now = self.links.net().now();
@@ -48,9 +49,9 @@ impl<N: Network> Connections<N> {
                 until = until.min(grace);
             }
             let (_, refused) = self.links.sent_and_refused();
-            let counts = self.books.counts();
+            let counts = self.traffic.books.counts();
             if counts.connections.refused + counts.unsolicited + refused > 0 {
-                until = self.stamp;
+                until = self.traffic.stamp;
             }
             if !heard && self.links.net().now() >= until {
                 return;
@@ -87,20 +88,20 @@ impl<N: Network> Connections<N> {
     }
 
     /// True of a connection on which nothing is in flight.
-    fn expects_nothing(&self, conn: u32) -> bool {
+    fn expects_nothing(&self, conn: ConnId) -> bool {
         let c = self.links.conn(conn);
-        c.stage == Stage::Open && c.in_flight == 0
+        c.stage == Stage::Open && c.in_flight() == 0
     }
 
     /// Nothing was in flight: each whole response is one too many, and so is what no session reads.
     fn strays(&mut self, count: usize, read: Result<(), Broken>) {
-        let counts = self.books.counts();
+        let counts = self.traffic.books.counts();
         counts.bytes.received += count as u64;
         let before = counts.unsolicited;
         for event in self.links.done().events.drain(..) {
             match event {
                 Event::Stray(_) => counts.stray(),
-                Event::Unsolicited(_) => counts.unsolicited += 1,
+                Event::Unsolicited(..) => counts.unsolicited += 1,
                 _ => {}
             }
         }

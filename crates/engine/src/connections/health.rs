@@ -10,11 +10,10 @@
 //! - how the thread ran in each second: time on a core, time ready without one, its CPU quota enforced.
 
 use measure::Nanos;
+use record::Latency;
 use wire::{Network, Running};
 
 use crate::tally::Apart;
-
-use super::Connections;
 
 /// Shorter gaps are not kept: a turn of a few requests is that long.
 const NOTABLE: Nanos = Nanos::from_micros(20);
@@ -65,50 +64,40 @@ impl Health {
             apart.busy_for = (to - busy).0 + 1;
         }
     }
-}
 
-impl<N: Network> Connections<N> {
-    /// A turn is over, and the next wait begins. A turn that is left for a look at the time goes on: the sockets are not
-    /// asked again before its end.
+    /// The sockets are asked next; how late that is, and whether the wait for them is sampled.
     #[inline]
-    pub(crate) fn before_wait(&mut self) {
-        self.mark();
-        if !self.turn.is_cut() {
-            self.note_gap(self.stamp - self.health.looked);
-            self.health.looked = self.stamp;
-            if self.stamp >= self.health.next_sample {
-                self.health.next_sample = self.stamp + SAMPLE_EVERY;
-                self.health.sampled = self.links.net().ready_time();
-            }
+    pub fn looks(&mut self, now: Nanos, net: &mut impl Network, times: &mut Latency) {
+        note(now - self.looked, times);
+        self.looked = now;
+        if now >= self.next_sample {
+            self.next_sample = now + SAMPLE_EVERY;
+            self.sampled = net.ready_time();
         }
-        self.spin.turn_is_over(self.stamp);
     }
 
     /// A wait that was to end at `until` is over.
     #[inline]
-    pub(crate) fn after_wait(&mut self, until: Nanos) {
-        if self.turn.is_cut() {
-            return;
-        }
-        self.note_gap(self.stamp - until.max(self.health.looked));
-        (self.health.looked, self.health.asleep) = (self.stamp, Nanos::ZERO);
-        if let Some(before) = self.health.sampled.take()
-            && let Some(now) = self.links.net().ready_time()
+    pub fn woke(&mut self, until: Nanos, now: Nanos, net: &mut impl Network, times: &mut Latency) {
+        note(now - until.max(self.looked), times);
+        (self.looked, self.asleep) = (now, Nanos::ZERO);
+        if let Some(before) = self.sampled.take()
+            && let Some(ready) = net.ready_time()
         {
-            self.books.times().wake_delay.record(now - before);
+            times.wake_delay.record(ready - before);
         }
     }
 
     /// The warm-up or the window ends at `to`, and is told that we are not there; what follows is told of the rest.
-    pub(crate) fn gap_ends(&mut self, to: Nanos) {
-        self.note_gap(to - self.health.looked.max(self.health.asleep));
-        self.health.looked = self.health.looked.max(to);
+    pub fn gap_ends(&mut self, to: Nanos, times: &mut Latency) {
+        note(to - self.looked.max(self.asleep), times);
+        self.looked = self.looked.max(to);
     }
+}
 
-    #[inline]
-    fn note_gap(&mut self, gap: Nanos) {
-        if gap >= NOTABLE {
-            self.books.times().loop_gap.record(gap);
-        }
+#[inline]
+fn note(gap: Nanos, times: &mut Latency) {
+    if gap >= NOTABLE {
+        times.loop_gap.record(gap);
     }
 }

@@ -8,7 +8,8 @@ use measure::Nanos;
 use wire::{FaultKind, Network};
 
 use super::Connections;
-use crate::pool::Stage;
+use crate::ids::ConnId;
+use crate::pool::{BEATING, PROVED, Stage};
 
 /// Rounds an interval.
 const ROUNDS: u64 = 8;
@@ -49,8 +50,8 @@ impl Heartbeats {
 
     /// How long the connection in this slot waits for its first heartbeat, less than an interval: they are spread over the
     /// rounds, so that those that were opened together are not greeted together for ever.
-    fn ahead(&self, conn: u32) -> Nanos {
-        Nanos(self.interval.0 / (2 * ROUNDS) + self.round().0 * (u64::from(conn) % ROUNDS))
+    pub(super) fn ahead(&self, conn: ConnId) -> Nanos {
+        Nanos(self.interval.0 / (2 * ROUNDS) + self.round().0 * (u64::from(conn.0) % ROUNDS))
     }
 
     /// A heartbeat is due so long after the one before: half a round is for the walk not being exact.
@@ -63,76 +64,66 @@ impl<N: Network> Connections<N> {
     /// Visits the connections whose turn has come.
     pub(crate) fn send_heartbeats(&mut self) {
         let Some(mut beat) = self.heartbeats.take() else { return };
-        let reaches = beat.reaches(self.links.slots(), self.stamp);
+        let reaches = beat.reaches(self.links.slots(), self.traffic.stamp);
         while beat.cursor < reaches {
-            self.visit(beat.cursor as u32, &beat);
+            self.visit(ConnId::of(beat.cursor), &beat);
             beat.cursor += 1;
         }
-        if self.stamp >= beat.since + beat.round() {
+        if self.traffic.stamp >= beat.since + beat.round() {
             // A thread that did not run for long does not walk several rounds at once.
-            beat.since = self.stamp.min(beat.since + beat.round()).max(self.stamp - beat.round());
+            beat.since = self.traffic.stamp.min(beat.since + beat.round()).max(self.traffic.stamp - beat.round());
             beat.cursor = 0;
         }
         self.heartbeats = Some(beat);
     }
 
-    /// A connection stands: its first heartbeat is due within an interval.
-    pub(crate) fn first_heartbeat(&mut self, conn: u32) {
-        if let Some(beat) = &self.heartbeats {
-            self.links.conn_mut(conn).since = self.stamp - beat.ahead(conn);
-        }
-    }
-
-    fn visit(&mut self, conn: u32, beat: &Heartbeats) {
+    fn visit(&mut self, conn: ConnId, beat: &Heartbeats) {
         let c = self.links.conn(conn);
-        if c.stage != Stage::Open || self.stamp < c.since + beat.due_after() {
+        if c.stage != Stage::Open || self.traffic.stamp < c.since + beat.due_after() {
             return;
         }
         let interval = beat.interval;
-        if c.beating {
+        if c.is(BEATING) {
             let why = cause::response::no_heartbeat(measure::format_duration(interval));
             self.break_off(conn, FaultKind::Timeout, None, Some(&why));
             return;
         }
         if self.links.heartbeat(conn) {
             let c = self.links.conn_mut(conn);
-            (c.beating, c.since) = (true, self.stamp);
-            let counts = self.heartbeats_count();
-            self.books.counts().heartbeats.sent += u64::from(counts);
+            c.mark(BEATING, true);
+            c.since = self.traffic.stamp;
+            // The warm-up's heartbeats are in no figure, and neither are those before a common start.
+            let counts = self.traffic.stamp >= self.traffic.limits.window && !self.before_start;
+            self.traffic.books.counts().heartbeats.sent += u64::from(counts);
             self.mark();
         }
     }
 
     /// The peer answered.
-    pub(crate) fn heartbeat_answered(&mut self, conn: u32) {
-        if !self.links.conn(conn).proved {
+    pub(crate) fn heartbeat_answered(&mut self, conn: ConnId) {
+        if !self.links.conn(conn).is(PROVED) {
             self.proved(conn);
         }
         if self.take_heartbeat(conn) {
-            self.books.counts().heartbeats.answered += 1;
-            self.books.times().heartbeat.record(self.stamp - self.links.conn(conn).since);
+            self.traffic.books.counts().heartbeats.answered += 1;
+            self.traffic.books.times().heartbeat.record(self.traffic.stamp - self.links.conn(conn).since);
         }
-    }
-
-    /// The warm-up's heartbeats are in no figure, and neither are those before a common start.
-    fn heartbeats_count(&self) -> bool {
-        self.stamp >= self.limits.window && !self.before_start
     }
 
     /// Nobody answers a connection's heartbeat any more: how many it was (one, or none that counts). All that is known of
     /// its time is that it took at least so long.
-    pub(crate) fn heartbeat_unanswered(&mut self, conn: u32) -> u64 {
+    pub(crate) fn heartbeat_unanswered(&mut self, conn: ConnId) -> u64 {
         let counts = self.take_heartbeat(conn);
         if counts {
-            let waited = self.stamp - self.links.conn(conn).since;
-            self.books.times().heartbeat_at_least.record(waited);
+            let waited = self.traffic.stamp - self.links.conn(conn).since;
+            self.traffic.books.times().heartbeat_at_least.record(waited);
         }
         u64::from(counts)
     }
 
     /// A connection's heartbeat is over, however it ended: true where there was one and it counts.
-    fn take_heartbeat(&mut self, conn: u32) -> bool {
+    fn take_heartbeat(&mut self, conn: ConnId) -> bool {
         let c = self.links.conn_mut(conn);
-        std::mem::take(&mut c.beating) && c.since >= self.limits.window && !self.before_start
+        c.mark(BEATING, false) && c.since >= self.traffic.limits.window && !self.before_start
     }
 }

@@ -1,15 +1,15 @@
 //! Losing connections and letting them go: what is on them fails, and whoever needs another gets one.
 
-use wire::{Belongs, Ended, Errno, Event, ExchangeId, FaultKind, Network, Phase};
+use wire::{Belongs, Ended, Errno, Event, FaultKind, Network, Phase};
 
-use crate::exchange::{NONE, Standing};
+use crate::exchange::Standing;
+use crate::ids::{ConnId, ExchangeId, PoolId, UserId};
 use crate::pool::Stage;
 
 use crate::outcome::{Outcome, Unspoken};
 
 use super::Connections;
-use super::failing::Cause;
-use super::opening::kind_of;
+use crate::failing::{Cause, kind_of};
 
 /// Answers that would end well with their connection do not where it was cut off (RFC 8446 6.1, RFC 9112 9.8).
 pub(crate) fn fail_cut(events: &mut [Event], came: Box<[u8]>) {
@@ -25,13 +25,13 @@ pub(crate) fn fail_cut(events: &mut [Event], came: Box<[u8]>) {
 impl<N: Network> Connections<N> {
     /// A request is unfinished; nothing more can be said on a connection that others do not share.
     pub fn cut_request(&mut self, id: ExchangeId) {
-        let x = self.flights.take(id);
-        self.books.unfinished(&x, &self.limits, self.stamp);
-        self.flights.forget(&x, id);
+        let x = self.traffic.flights.take(id);
+        self.traffic.books.unfinished(&x, &self.traffic.limits, self.traffic.stamp);
+        self.traffic.flights.forget(&x, id);
         match x.state {
-            _ if x.conn == NONE => self.wait_no_more(id),
+            _ if x.conn == ConnId::NONE => self.wait_no_more(id),
             Standing::InFlight if self.links.cancel(x.conn, id) => {
-                self.links.conn_mut(x.conn).in_flight -= 1;
+                self.links.conn_mut(x.conn).ends();
                 self.offer(x.conn);
             }
             _ => self.abandon(x.conn),
@@ -39,14 +39,14 @@ impl<N: Network> Connections<N> {
     }
 
     /// The peer closed, or the connection never stood.
-    pub(crate) fn lost(&mut self, conn: u32, why: Option<Errno>) {
+    pub(crate) fn lost(&mut self, conn: ConnId, why: Option<Errno>) {
         // Where TLS is spoken its own word for the end comes first: without it anybody on the way may have cut the rest.
         let cut = self.links.conn(conn).secure.is_some();
         self.ended_by_peer(conn, why, cut);
     }
 
     /// As [`Connections::lost`]; `cut`: what ends with the connection may not be whole.
-    pub(crate) fn ended_by_peer(&mut self, conn: u32, why: Option<Errno>, cut: bool) {
+    pub(crate) fn ended_by_peer(&mut self, conn: ConnId, why: Option<Errno>, cut: bool) {
         self.mark();
         self.see_refusal(conn, why);
         if self.links.conn(conn).stage == Stage::Open && why.is_none() {
@@ -64,10 +64,16 @@ impl<N: Network> Connections<N> {
     }
 
     /// The connection is of no more use: what is on it fails.
-    pub(crate) fn break_off(&mut self, conn: u32, kind: FaultKind, errno: Option<Errno>, why: Option<&cause::Cause>) {
+    pub(crate) fn break_off(
+        &mut self,
+        conn: ConnId,
+        kind: FaultKind,
+        errno: Option<Errno>,
+        why: Option<&cause::Cause>,
+    ) {
         let c = self.links.conn(conn);
-        let (stage, origin, user) = (c.stage, c.origin, c.user);
-        let idle_user = user != NONE && c.in_flight == 0 && self.belongs(origin) == Belongs::ToNobody;
+        let (stage, pool_id, user) = (c.stage, c.pool, c.user);
+        let idle_user = user != UserId::NONE && c.in_flight() == 0 && self.belongs(pool_id) == Belongs::ToNobody;
         let in_vain = stage != Stage::Open || self.is_in_vain(conn, kind);
         if !in_vain && kind != FaultKind::Timeout {
             self.proved(conn);
@@ -79,7 +85,7 @@ impl<N: Network> Connections<N> {
             Stage::Greeting => Phase::Greeting,
             Stage::Open => Phase::FirstByte,
         };
-        self.books.counts().heartbeats.missed += self.heartbeat_unanswered(conn);
+        self.traffic.books.counts().heartbeats.missed += self.heartbeat_unanswered(conn);
         let code = match stage {
             Stage::Greeting | Stage::Open => self.links.session(conn).map_or(0, |session| session.refusal_code()),
             _ => 0,
@@ -88,50 +94,67 @@ impl<N: Network> Connections<N> {
         if stage == Stage::Open {
             self.fail_what_is_on(conn, &cause, in_vain);
             if in_vain {
-                self.pool_set_back(origin);
-                self.nobody_answers(origin, &cause.in_phase(Phase::Wait));
+                self.pool_set_back(pool_id);
+                self.nobody_answers(pool_id, &cause.in_phase(Phase::Wait));
             }
         } else if self.not_opened(conn, &cause) {
             return;
         }
         if idle_user {
-            self.outcomes.push(Outcome::Lost { user, stood: stage == Stage::Open, in_vain });
+            self.traffic.outcomes.push(Outcome::Lost { user, stood: stage == Stage::Open, in_vain });
         }
-        self.grow(origin);
-        self.grow_others(origin);
+        self.grow(pool_id);
+        self.grow_others(pool_id);
     }
 
     /// A connection did not come to stand. True where that has been the end of what its user wanted to say.
-    fn not_opened(&mut self, conn: u32, cause: &Cause<'_>) -> bool {
+    fn not_opened(&mut self, conn: ConnId, cause: &Cause<'_>) -> bool {
         let c = self.links.conn(conn);
-        let (owner, origin, user, greeting) = (c.last, c.origin, c.user, c.stage == Stage::Greeting);
-        self.books.counts().connections.failed += 1;
+        let (owner, pool_id, user, greeting) = (c.last, c.pool, c.user, c.stage == Stage::Greeting);
+        self.traffic.books.counts().connections.failed += 1;
         if greeting {
             // What a peer said that turned us away.
             let came = Some(self.links.begun(conn)).filter(|came| !came.is_empty());
-            self.keep_example(&cause.with_code(0), None, came.as_deref());
+            self.traffic.keep_example(&cause.with_code(0), None, came.as_deref());
         }
         self.discard(conn, true);
-        self.consider_lookup(origin);
-        if owner == NONE && user != NONE && self.users_speak() {
-            self.outcomes.push(Outcome::Unspoken { user, why: Unspoken::of(cause) });
+        self.consider_lookup(pool_id);
+        if owner == ExchangeId::NONE && user != UserId::NONE && self.users_speak() {
+            self.traffic.outcomes.push(Outcome::Unspoken { user, why: Unspoken::of(cause) });
             return true;
         }
         match owner {
-            NONE => self.growth_failed(origin, cause),
-            owner => self.fail_now(ExchangeId(owner), cause, true),
+            ExchangeId::NONE => self.growth_failed(pool_id, cause),
+            owner => self.traffic.fail(owner, cause, true),
         }
         false
     }
 
-    /// Lets go of a connection that stood: what is on it fails.
-    fn fail_what_is_on(&mut self, conn: u32, cause: &Cause<'_>, in_vain: bool) {
+    /// A session refuses what it was thought to have room for: nothing leaves, and nothing counts as sent. Without room and
+    /// without anything in flight its connection is over.
+    #[cold]
+    pub(crate) fn not_taken(&mut self, id: ExchangeId, conn: ConnId) {
+        self.traffic.flights.get(id).state = Standing::Connecting;
         let c = self.links.conn(conn);
-        let on_it = match (c.in_flight, ExchangeId(c.last)) {
+        let (pool_id, idle) = (c.pool, c.in_flight() == 0);
+        let words = c.session.as_ref().and_then(|session| session.goodbye()).map(cause::Cause::from);
+        self.pools.get_mut(pool_id).unmake_idle(self.links.conns_mut(), conn);
+        if idle {
+            self.retire(conn);
+        }
+        let cause = Cause::new(FaultKind::Closed, Phase::FirstByte).saying(words.as_ref());
+        self.traffic.fail(id, &cause, true);
+        self.nobody_answers(pool_id, &cause.in_phase(Phase::Wait));
+    }
+
+    /// Lets go of a connection that stood: what is on it fails.
+    fn fail_what_is_on(&mut self, conn: ConnId, cause: &Cause<'_>, in_vain: bool) {
+        let c = self.links.conn(conn);
+        let on_it = match (c.in_flight(), c.last) {
             (0, _) => Vec::new(),
             // Of several that shared the connection, the last one submitted need not be the one left.
-            (1, last) if self.flights.get(last).is_on(conn) => vec![last],
-            _ => self.flights.on(conn),
+            (1, last) if self.traffic.flights.get(last).is_on(conn) => vec![last],
+            _ => self.traffic.flights.on(conn),
         };
         let kind = cause.sort.kind;
         let came = if self.links.done().wants_example(kind) { self.links.begun(conn) } else { Vec::new() };
@@ -141,100 +164,99 @@ impl<N: Network> Connections<N> {
             self.count_loss(conn, cause);
         }
         if on_it.is_empty() && wanted {
-            self.keep_example(&cause.in_phase(Phase::Hold), None, Some(&came));
+            self.traffic.keep_example(&cause.in_phase(Phase::Hold), None, Some(&came));
         }
         // What the peer closed in order is closed in order; the rest of a broken conversation is cut off.
         self.discard(conn, kind != FaultKind::Closed);
         let came = Some(&came[..]).filter(|came| !came.is_empty());
         for id in on_it {
-            let begun = self.flights.get(id).first_byte != measure::Nanos::ZERO;
+            let begun = self.traffic.flights.get(id).first_byte != measure::Nanos::ZERO;
             let phase = if begun { Phase::Transfer } else { cause.sort.phase };
-            self.fail_with(id, &cause.in_phase(phase), came, in_vain);
+            self.traffic.fail_with(id, &cause.in_phase(phase), came, in_vain);
         }
     }
 
     /// A connection nobody owned did not come to stand: those who wait go on waiting where others live; else the oldest
     /// fails. With the last attempt that was under way all of them do: nobody is left whom they could wait for.
-    pub(crate) fn growth_failed(&mut self, origin: u32, cause: &Cause<'_>) {
-        self.pool_set_back(origin);
-        self.opened_ahead_or_failed();
-        let pool = self.pools.get_mut(origin);
+    pub(crate) fn growth_failed(&mut self, pool_id: PoolId, cause: &Cause<'_>) {
+        self.pool_set_back(pool_id);
+        let pool = self.pools.get_mut(pool_id);
         let oldest = if pool.alive == 0 { pool.waiting.pop_front() } else { None };
         match oldest {
-            Some(id) => self.fail_now(id, cause, true),
-            None => self.connection_failed(cause),
+            Some(id) => self.traffic.fail(id, cause, true),
+            None => self.traffic.connection_failed(cause),
         }
-        self.nobody_answers(origin, cause);
+        self.nobody_answers(pool_id, cause);
     }
 
     /// Where no connection lives and none is on its way, those who wait for one fail as the last one did.
-    pub(crate) fn nobody_answers(&mut self, origin: u32, cause: &Cause<'_>) {
-        let pooled = self.is_pooled(origin);
-        let pool = self.pools.get_mut(origin);
+    pub(crate) fn nobody_answers(&mut self, pool_id: PoolId, cause: &Cause<'_>) {
+        let pooled = self.pools.are_shared(pool_id);
+        let pool = self.pools.get_mut(pool_id);
         if pooled && pool.alive + pool.opening == 0 {
             for id in std::mem::take(&mut pool.waiting) {
-                self.fail_now(id, cause, true);
+                self.traffic.fail(id, cause, true);
             }
         }
     }
 
     /// The peer takes nothing more on a connection that is idle now. One that is part of the plan is lost with it.
-    pub(crate) fn retire(&mut self, conn: u32) {
+    pub(crate) fn retire(&mut self, conn: ConnId) {
         let c = self.links.conn(conn);
-        let (user, origin) = (c.user, c.origin);
+        let (user, pool_id) = (c.user, c.pool);
         let lost = self.is_wanted(conn) && !self.closing;
         let in_vain = self.is_in_vain(conn, FaultKind::Closed);
         if in_vain {
-            self.pool_set_back(origin);
+            self.pool_set_back(pool_id);
         }
         if lost {
             let cause = Cause::new(FaultKind::Closed, Phase::Hold);
             self.count_loss(conn, &cause);
-            self.books.counts().heartbeats.missed += self.heartbeat_unanswered(conn);
+            self.traffic.books.counts().heartbeats.missed += self.heartbeat_unanswered(conn);
             let words = self.links.session(conn).and_then(|session| session.goodbye()).map(cause::Cause::from);
             let came = Some(self.links.begun(conn)).filter(|came| !came.is_empty());
-            self.keep_example(&cause.saying(words.as_ref()), None, came.as_deref());
+            self.traffic.keep_example(&cause.saying(words.as_ref()), None, came.as_deref());
         }
         self.let_go(conn);
-        if lost && user != NONE {
-            self.outcomes.push(Outcome::Lost { user, stood: true, in_vain });
+        if lost && user != UserId::NONE {
+            self.traffic.outcomes.push(Outcome::Lost { user, stood: true, in_vain });
         }
     }
 
     /// Closes in order: the session says goodbye first.
-    pub(crate) fn let_go(&mut self, conn: u32) {
-        let origin = self.links.conn(conn).origin;
+    pub(crate) fn let_go(&mut self, conn: ConnId) {
+        let pool_id = self.links.conn(conn).pool;
         self.say_goodbye(conn);
-        if self.pools.group(origin).open && !self.pools.get(origin).waiting.is_empty() {
-            self.grow(origin);
+        if self.pools.group(pool_id).open && !self.pools.get(pool_id).waiting.is_empty() {
+            self.grow(pool_id);
         }
-        self.grow_others(origin);
+        self.grow_others(pool_id);
     }
 
-    pub(crate) fn say_goodbye(&mut self, conn: u32) {
+    pub(crate) fn say_goodbye(&mut self, conn: ConnId) {
         self.links.say_goodbye(conn);
         self.discard(conn, false);
     }
 
     /// The connection is no more: not its user's, not its pool's.
-    fn discard(&mut self, conn: u32, abort: bool) {
-        self.books.counts().heartbeats.open += self.heartbeat_unanswered(conn);
+    fn discard(&mut self, conn: ConnId, abort: bool) {
+        self.traffic.books.counts().heartbeats.open += self.heartbeat_unanswered(conn);
         let c = self.links.conn(conn);
-        let (origin, stage, owner, user) = (c.origin, c.stage, c.last, c.user);
+        let (pool_id, stage, owner, user) = (c.pool, c.stage, c.last, c.user);
         if stage == Stage::Greeting {
             let said = c.session.as_ref().map_or(0, |session| session.opening_messages());
-            self.books.counts().opening_messages += u64::from(said);
+            self.traffic.books.counts().opening_messages += u64::from(said);
         }
         self.count_unheard(conn);
         if !self.own_is_gone(conn) {
             self.own.lose(user);
         }
-        self.pools.group_mut(origin).count -= 1;
-        let pool = self.pools.get_mut(origin);
+        self.pools.group_mut(pool_id).count -= 1;
+        let pool = self.pools.get_mut(pool_id);
         pool.unmake_idle(self.links.conns_mut(), conn);
         match stage {
             Stage::Open => pool.alive -= 1,
-            _ if owner == NONE => pool.opening -= 1,
+            _ if owner == ExchangeId::NONE => pool.opening -= 1,
             _ => {}
         }
         self.one_way.forget(conn);
@@ -243,14 +265,14 @@ impl<N: Network> Connections<N> {
 
     /// The peer did not touch it, and no other connection came; or its time passed while it waited for one.
     pub(crate) fn give_up_waiting(&mut self) {
-        for origin in self.pools.numbers() {
+        for pool_id in self.pools.numbers() {
             // Those who wait stand in the order they were due in: the ones whose time passed are in front.
-            while let Some(&id) = self.pools.get(origin).waiting.front() {
-                if !self.flights.waited_too_long(id, self.turn.caught_up) {
+            while let Some(&id) = self.pools.get(pool_id).waiting.front() {
+                if !self.traffic.flights.waited_too_long(id, self.turn.caught_up) {
                     break;
                 }
-                self.pools.get_mut(origin).waiting.pop_front();
-                self.fail_now(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
+                self.pools.get_mut(pool_id).waiting.pop_front();
+                self.traffic.fail(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
             }
         }
     }
@@ -261,7 +283,7 @@ impl<N: Network> Connections<N> {
     }
 
     /// What was on a connection is over without an end: nothing more can be said on it.
-    pub(crate) fn abandon(&mut self, conn: u32) {
+    pub(crate) fn abandon(&mut self, conn: ConnId) {
         if self.links.conn(conn).stage != Stage::Vacant {
             self.discard(conn, true);
         }
@@ -269,25 +291,25 @@ impl<N: Network> Connections<N> {
 
     /// The time of an exchange passed.
     pub(crate) fn give_up(&mut self, id: ExchangeId) {
-        let x = *self.flights.get(id);
+        let x = *self.traffic.flights.get(id);
         match x.state {
             Standing::Vacant => {}
             // Those in front may have more time.
-            Standing::Waiting if self.flights.times_apart() => {
+            Standing::Waiting if self.traffic.flights.times_apart() => {
                 self.wait_no_more(id);
-                self.fail_now(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
+                self.traffic.fail(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
             }
             Standing::Waiting => self.give_up_waiting(),
             Standing::Connecting => self.break_off(x.conn, FaultKind::Timeout, None, None),
-            Standing::InFlight if x.conn == NONE => {
+            Standing::InFlight if x.conn == ConnId::NONE => {
                 self.wait_no_more(id);
-                self.fail_now(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
+                self.traffic.fail(id, &Cause::new(FaultKind::Timeout, Phase::Wait), false);
             }
             Standing::InFlight if self.links.cancel(x.conn, id) => {
-                self.links.conn_mut(x.conn).in_flight -= 1;
+                self.links.conn_mut(x.conn).ends();
                 let begun = x.first_byte != measure::Nanos::ZERO;
                 let phase = if begun { Phase::Transfer } else { Phase::FirstByte };
-                self.fail_now(id, &Cause::new(FaultKind::Timeout, phase), false);
+                self.traffic.fail(id, &Cause::new(FaultKind::Timeout, phase), false);
                 self.offer(x.conn);
             }
             Standing::InFlight => self.break_off(x.conn, FaultKind::Timeout, None, None),

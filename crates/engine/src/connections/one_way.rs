@@ -6,11 +6,12 @@
 use std::collections::BTreeMap;
 
 use scenario::News;
-use wire::{Errno, ExchangeId, FaultKind, Network, Phase};
+use wire::{Errno, FaultKind, Network, Phase};
 
 use super::Connections;
-use super::failing::Cause;
-use crate::exchange::{Exchange, NONE, ONE_WAY, Standing};
+use crate::exchange::{Exchange, ONE_WAY, Standing};
+use crate::failing::Cause;
+use crate::ids::{ConnId, ExchangeId};
 use crate::outcome::{Outcome, Over};
 use crate::pool::Stage;
 
@@ -20,7 +21,7 @@ pub(crate) struct OneWay {
     /// Sent in this turn.
     fresh: Vec<ExchangeId>,
     /// By connection: those whose bytes its socket did not take at once.
-    unwritten: BTreeMap<u32, Vec<ExchangeId>>,
+    unwritten: BTreeMap<ConnId, Vec<ExchangeId>>,
     /// There were some in this run.
     any: bool,
 }
@@ -45,7 +46,7 @@ impl OneWay {
 
     /// A connection is no more: what became of its requests is told elsewhere.
     #[inline]
-    pub fn forget(&mut self, conn: u32) {
+    pub fn forget(&mut self, conn: ConnId) {
         if !self.unwritten.is_empty() {
             self.unwritten.remove(&conn);
         }
@@ -60,7 +61,7 @@ impl<N: Network> Connections<N> {
     pub(crate) fn end_one_way(&mut self) {
         let mut fresh = std::mem::take(&mut self.one_way.fresh);
         for id in fresh.drain(..) {
-            let x = *self.flights.get(id);
+            let x = *self.traffic.flights.get(id);
             if !is_under_way(&x) {
                 // Its connection broke before: it failed, or is sent again.
                 continue;
@@ -77,14 +78,14 @@ impl<N: Network> Connections<N> {
     }
 
     /// The socket has taken everything: what waited for that is over.
-    pub(crate) fn all_sent(&mut self, conn: u32) {
+    pub(crate) fn all_sent(&mut self, conn: ConnId) {
         self.mark();
         let mut all = self.one_way.unwritten.remove(&conn).unwrap_or_default();
         // One that timed out may have a successor of the same name.
         all.sort_unstable();
         all.dedup();
         for id in all {
-            let x = *self.flights.get(id);
+            let x = *self.traffic.flights.get(id);
             if is_under_way(&x) && x.conn == conn {
                 self.written(id, conn);
             }
@@ -93,34 +94,34 @@ impl<N: Network> Connections<N> {
 
     /// A socket of datagrams is lost while nothing is in flight on it: the peer's system refused what was written before
     /// (ICMP). No request fails by it, since all of them are over, but it does not go unseen.
-    pub(crate) fn see_refusal(&mut self, conn: u32, why: Option<Errno>) {
+    pub(crate) fn see_refusal(&mut self, conn: ConnId, why: Option<Errno>) {
         let c = self.links.conn(conn);
         let refused = why == Some(REFUSED);
-        let idle = refused && c.stage == Stage::Open && c.in_flight == 0;
-        if idle && self.pools.get(c.origin).origin.datagrams {
-            self.books.counts().connections.refused += 1;
+        let idle = refused && c.stage == Stage::Open && c.in_flight() == 0;
+        if idle && self.pools.get(c.pool).origin.datagrams {
+            self.traffic.books.counts().connections.refused += 1;
         }
     }
 
-    fn written(&mut self, id: ExchangeId, conn: u32) {
-        let x = self.flights.take(id);
+    fn written(&mut self, id: ExchangeId, conn: ConnId) {
+        let x = self.traffic.flights.take(id);
         let c = self.links.conn_mut(conn);
-        c.in_flight -= 1;
-        c.free_since = self.stamp;
-        self.books.over(&x, self.stamp, false);
+        c.ends();
+        c.free_since = self.traffic.stamp;
+        self.traffic.books.over(&x, self.traffic.stamp, false);
         let late = self.too_late(id, &x);
         match late {
-            true => self.failed(&x, id, &Cause::new(FaultKind::Timeout, Phase::FirstByte), None),
-            false => self.books.written(&x, self.stamp),
+            true => self.traffic.failed(&x, id, &Cause::new(FaultKind::Timeout, Phase::FirstByte), None),
+            false => self.traffic.books.written(&x, self.traffic.stamp),
         }
         self.offer(conn);
         // What its user sends next is looked at in the next turn, so that what arrives is read in between.
         let fault = late.then_some(FaultKind::Timeout);
         let news = News::Ended { code: 0, fault, on_failure: x.on_failure() };
-        self.outcomes.push(Outcome::Over(Over { name: x.name, ..Over::of(x.user, news) }));
+        self.traffic.outcomes.push(Outcome::Over(Over { name: x.name, ..Over::of(x.user, news) }));
     }
 }
 
 fn is_under_way(x: &Exchange) -> bool {
-    x.state == Standing::InFlight && x.marks & ONE_WAY != 0 && x.conn != NONE
+    x.state == Standing::InFlight && x.marks & ONE_WAY != 0 && x.conn != ConnId::NONE
 }

@@ -2,161 +2,129 @@
 //! that takes exchanges. TLS and the protocol's own handshake are phases of their own; the connect timeout covers each.
 
 use measure::Nanos;
-use wire::{Belongs, Broken, Errno, ExchangeId, FaultKind, Fed, Fill, Network, Phase, Values};
+use wire::{Belongs, Broken, Errno, FaultKind, Fed, Fill, Network, Phase, Values};
 
-use crate::exchange::{NONE, Standing};
+use crate::exchange::Standing;
+use crate::ids::{ConnId, ExchangeId, OriginId, PoolId, ScenarioId, UserId};
 use crate::links::{Cut, Led, Step};
 use crate::memories::Memories;
 use crate::outcome::Outcome;
 use crate::pool::{Pools, Stage};
 
 use super::Connections;
-use super::failing::Cause;
+use crate::failing::{Cause, kind_of};
 
 /// Addresses are looked up again at most so often.
 const LOOKUP_PAUSE: Nanos = Nanos::from_secs(1);
-
-/// The kind of failure an errno means.
-pub(crate) fn kind_of(errno: Option<Errno>) -> FaultKind {
-    match errno.map(|e| e.0) {
-        None => FaultKind::Closed,
-        Some(libc::ECONNREFUSED | libc::ENOENT) => FaultKind::Refused,
-        Some(libc::EHOSTUNREACH | libc::ENETUNREACH) => FaultKind::Unreachable,
-        Some(libc::EADDRNOTAVAIL) => FaultKind::NoPorts,
-        Some(libc::EMFILE | libc::ENFILE) => FaultKind::NoDescriptors,
-        Some(libc::ECONNRESET | libc::EPIPE | libc::ECONNABORTED) => FaultKind::Reset,
-        Some(libc::ETIMEDOUT) => FaultKind::Timeout,
-        Some(_) => FaultKind::Io,
-    }
-}
 
 /// Where a connection to this origin leads, for this user.
 fn led<'a>(
     pools: &'a Pools,
     memories: Option<&'a Memories>,
-    (origin, user, fill): (u32, u32, Option<Fill<'static>>),
+    (pool_id, user, fill): (PoolId, UserId, Option<Fill<'static>>),
 ) -> Led<'a> {
     let values = memories.map_or(Values::NONE, |memories| memories.values_of(user));
-    Led { origin: &pools.get(origin).origin, user, fill: fill.map(|fill| Fill { values, ..fill }) }
+    Led { origin: &pools.get(pool_id).origin, user, fill: fill.map(|fill| Fill { values, ..fill }) }
 }
 
 impl<N: Network> Connections<N> {
-    /// A connection opened ahead stands or has failed.
-    pub(super) fn opened_ahead_or_failed(&mut self) {
-        self.ahead = self.ahead.saturating_sub(1);
-    }
-
     /// No idle connection: open one for this exchange (closed load, one exchange a connection), or wait for the first to
     /// become free while the pool grows (open load).
-    pub(crate) fn open_for(&mut self, id: ExchangeId, origin: u32) {
-        let at_limit = self.pools.group(origin).open && self.pools.group(origin).is_full();
-        let x = *self.flights.get(id);
-        if self.pools.get(origin).places.is_empty() || at_limit || self.is_pooled(origin) {
-            self.books.counts().limited += u64::from(at_limit && !x.warmup);
-            self.flights.watch(id, x.intended);
-            self.pools.get_mut(origin).waiting.push_back(id);
-            return self.grow(origin);
+    pub(crate) fn open_for(&mut self, id: ExchangeId, pool_id: PoolId) {
+        let at_limit = self.pools.group(pool_id).open && self.pools.group(pool_id).is_full();
+        let x = *self.traffic.flights.get(id);
+        if self.pools.get(pool_id).places.is_empty() || at_limit || self.pools.are_shared(pool_id) {
+            self.traffic.books.counts().limited += u64::from(at_limit && !x.warmup);
+            self.traffic.flights.watch(id, x.intended);
+            self.pools.get_mut(pool_id).waiting.push_back(id);
+            return self.grow(pool_id);
         }
-        self.dial_for(id, origin, if x.is_held_back() { self.stamp } else { x.intended });
+        self.dial_for(id, pool_id, if x.is_held_back() { self.traffic.stamp } else { x.intended });
     }
 
     /// Opens a connection that belongs to one exchange: its start is now, and service includes the opening.
     /// `ready` is when a connection was permitted: what came before is the bound's fault, what comes after ours.
-    pub(crate) fn dial_for(&mut self, id: ExchangeId, origin: u32, ready: Nanos) {
+    pub(crate) fn dial_for(&mut self, id: ExchangeId, pool_id: PoolId, ready: Nanos) {
         // What was done since the last reading (closing the connection before this one) is no part of this request.
         self.mark();
-        let now = self.stamp;
-        let x = self.flights.get(id);
+        let now = self.traffic.stamp;
+        let x = self.traffic.flights.get(id);
         x.state = Standing::Connecting;
         if x.resent == 0 {
-            self.books.started(x, ready, now);
+            self.traffic.books.started(x, ready, now);
         }
-        self.flights.watch(id, now);
-        match self.dial(origin) {
+        self.traffic.flights.watch(id, now);
+        match self.dial(pool_id) {
             Ok(conn) => {
-                self.links.conn_mut(conn).last = id.0;
-                self.flights.get(id).conn = conn;
+                self.links.conn_mut(conn).last = id;
+                self.traffic.flights.get(id).conn = conn;
             }
             Err(errno) => {
-                self.books.counts().connections.failed += 1;
+                self.traffic.books.counts().connections.failed += 1;
                 let cause = Cause::new(kind_of(Some(errno)), Phase::Connect).of_system(Some(errno));
-                self.fail_now(id, &cause, true);
+                self.traffic.fail(id, &cause, true);
             }
         }
-    }
-
-    /// True where connections are opened for whoever comes first, and not by a user or for one request.
-    pub(crate) fn is_pooled(&self, origin: u32) -> bool {
-        self.limits.shared > 1 || (self.pools.group(origin).open && !self.limits.one_shot)
     }
 
     /// Begins to connect. The caller has just read the clock: the call itself may take longer than what is left after it.
-    pub(crate) fn dial(&mut self, origin: u32) -> Result<u32, Errno> {
-        let to = self.pools.get_mut(origin).place().ok_or(Errno(libc::EADDRNOTAVAIL))?;
-        let conn = self.links.dial(origin, to, self.stamp)?;
-        self.pools.group_mut(origin).count += 1;
+    pub(crate) fn dial(&mut self, pool_id: PoolId) -> Result<ConnId, Errno> {
+        let to = self.pools.get_mut(pool_id).place().ok_or(Errno(libc::EADDRNOTAVAIL))?;
+        let conn = self.links.dial(pool_id, to, self.traffic.stamp)?;
+        self.pools.group_mut(pool_id).count += 1;
         Ok(conn)
     }
 
     /// Opens what those who wait may use.
-    pub(crate) fn grow(&mut self, origin: u32) {
-        if self.pools.get(origin).places.is_empty() {
-            return self.look_up(origin);
+    pub(crate) fn grow(&mut self, pool_id: PoolId) {
+        if self.pools.get(pool_id).places.is_empty() {
+            return self.look_up(pool_id);
         }
-        let owned = self.belongs(origin) == Belongs::ToUser;
-        if self.limits.one_shot || owned || (!self.pools.group(origin).open && self.limits.shared == 1) {
-            return self.open_for_each(origin);
+        let owned = self.belongs(pool_id) == Belongs::ToUser;
+        if self.traffic.limits.one_shot || owned || (!self.pools.group(pool_id).open && self.traffic.limits.shared == 1)
+        {
+            return self.open_for_each(pool_id);
         }
-        let shared = self.limits.shared as usize;
-        while (self.pools.get(origin).opening as usize * shared) < self.pools.get(origin).waiting.len() {
-            if self.pools.group(origin).is_full() && !self.spare_one(origin) {
-                return;
+        let shared = self.traffic.limits.shared as usize;
+        while (self.pools.get(pool_id).opening as usize * shared) < self.pools.get(pool_id).waiting.len() {
+            if self.pools.group(pool_id).is_full() {
+                // An idle one to another origin makes room.
+                let Some(spare) = self.pools.spare(pool_id) else { return };
+                self.say_goodbye(spare);
             }
-            let pool = self.pools.get(origin);
-            if self.stamp < pool.setbacks.until || pool.opening >= pool.at_once {
+            let pool = self.pools.get(pool_id);
+            if self.traffic.stamp < pool.setbacks.until || pool.opening >= pool.at_once {
                 return;
             }
             self.mark();
-            match self.dial(origin) {
-                Ok(_) => self.pool_tries(origin),
+            match self.dial(pool_id) {
+                Ok(_) => self.pools.tries(pool_id, self.traffic.stamp, &mut self.rng),
                 Err(errno) => {
-                    self.books.counts().connections.failed += 1;
+                    self.traffic.books.counts().connections.failed += 1;
                     let cause = Cause::new(kind_of(Some(errno)), Phase::Connect).of_system(Some(errno));
-                    self.growth_failed(origin, &cause);
+                    self.growth_failed(pool_id, &cause);
                 }
             }
         }
     }
 
     /// Each of those who wait has a connection opened for it.
-    fn open_for_each(&mut self, origin: u32) {
-        while !self.pools.group(origin).is_full() {
-            let Some(id) = self.pools.get_mut(origin).waiting.pop_front() else { return };
-            let ready = self.stamp.max(self.flights.get(id).intended);
-            self.dial_for(id, origin, ready);
-        }
-    }
-
-    /// At the bound of connections: an idle one to another origin makes room.
-    pub(crate) fn spare_one(&mut self, origin: u32) -> bool {
-        let other = self.pools.beside(origin).find(|other| !self.pools.get(*other).idle.is_empty());
-        match other.and_then(|other| self.pools.get(other).idle.first().copied()) {
-            Some(conn) => {
-                self.say_goodbye(conn);
-                true
-            }
-            None => false,
+    fn open_for_each(&mut self, pool_id: PoolId) {
+        while !self.pools.group(pool_id).is_full() {
+            let Some(id) = self.pools.get_mut(pool_id).waiting.pop_front() else { return };
+            let ready = self.traffic.stamp.max(self.traffic.flights.get(id).intended);
+            self.dial_for(id, pool_id, ready);
         }
     }
 
     /// Near the bound of connections, what one origin has no use for serves those who wait for another.
-    pub(crate) fn grow_others(&mut self, origin: u32) {
-        let group = self.pools.group(origin);
+    pub(crate) fn grow_others(&mut self, pool_id: PoolId) {
+        let group = self.pools.group(pool_id);
         let near = group.open && group.count + 1 >= group.most;
         if !near || self.pools.all().len() < 2 {
             return;
         }
-        let others: Vec<u32> = self.pools.beside(origin).collect();
+        let others: Vec<PoolId> = self.pools.beside(pool_id).collect();
         for other in others {
             if !self.pools.get(other).waiting.is_empty() {
                 self.grow(other);
@@ -165,63 +133,53 @@ impl<N: Network> Connections<N> {
     }
 
     /// Opens a connection that belongs to nobody yet.
-    pub(crate) fn open_ahead(&mut self, origin: u32) -> bool {
+    pub(crate) fn open_ahead(&mut self, origin: OriginId) {
+        let pool_id = self.pools.of(ScenarioId(0), origin);
         self.mark();
-        let opened = self.dial(origin);
-        match opened {
-            Ok(_) => self.pool_tries(origin),
+        match self.dial(pool_id) {
+            Ok(_) => self.pools.tries(pool_id, self.traffic.stamp, &mut self.rng),
             Err(errno) => {
-                self.books.counts().connections.failed += 1;
-                self.pool_set_back(origin);
-                let cause = self.not_dialled(origin, errno);
-                self.connection_failed(&cause);
+                self.traffic.books.counts().connections.failed += 1;
+                self.pool_set_back(pool_id);
+                let cause = self.pools.not_dialled(pool_id, errno);
+                self.traffic.connection_failed(&cause);
             }
         }
-        opened.is_ok()
     }
 
-    /// Why a connection could not even be begun.
-    pub(crate) fn not_dialled(&self, origin: u32, errno: Errno) -> Cause<'static> {
-        let (kind, phase) = match self.pools.get(origin).places.is_empty() {
-            true => (FaultKind::Resolve, Phase::Resolve),
-            false => (kind_of(Some(errno)), Phase::Connect),
-        };
-        Cause::new(kind, phase).of_system(Some(errno))
-    }
-
-    fn look_up(&mut self, origin: u32) {
-        let pool = self.pools.get_mut(origin);
-        if pool.unknown.is_some() && self.stamp < pool.looked_up + LOOKUP_PAUSE {
-            return self.fail_unknown(origin);
+    fn look_up(&mut self, pool_id: PoolId) {
+        let pool = self.pools.get_mut(pool_id);
+        if pool.unknown.is_some() && self.traffic.stamp < pool.looked_up + LOOKUP_PAUSE {
+            return self.fail_unknown(pool_id);
         }
         if !std::mem::replace(&mut pool.looking_up, true) {
-            pool.looked_up = self.stamp;
-            self.lookups.ask(origin, &pool.origin);
+            pool.looked_up = self.traffic.stamp;
+            self.lookups.ask(pool_id, &pool.origin);
         }
     }
 
     /// Nobody knows the way: those who wait for it fail.
-    fn fail_unknown(&mut self, origin: u32) {
-        let pool = self.pools.get_mut(origin);
+    fn fail_unknown(&mut self, pool_id: PoolId) {
+        let pool = self.pools.get_mut(pool_id);
         let why = pool.unknown.clone();
         for id in std::mem::take(&mut pool.waiting) {
-            self.fail_now(id, &Cause::new(FaultKind::Resolve, Phase::Resolve).saying(why.as_ref()), true);
+            self.traffic.fail(id, &Cause::new(FaultKind::Resolve, Phase::Resolve).saying(why.as_ref()), true);
         }
     }
 
     /// Answers of look-ups.
     pub(crate) fn looked_up(&mut self) {
-        while let Some((origin, found)) = self.lookups.found() {
-            let pool = self.pools.get_mut(origin);
+        while let Some((pool_id, found)) = self.lookups.found() {
+            let pool = self.pools.get_mut(pool_id);
             pool.looking_up = false;
             match found {
                 Ok(places) => {
                     (pool.places, pool.unknown) = (places, None);
-                    self.grow(origin);
+                    self.grow(pool_id);
                 }
                 Err(why) if pool.places.is_empty() => {
                     pool.unknown = Some(why);
-                    self.fail_unknown(origin);
+                    self.fail_unknown(pool_id);
                 }
                 Err(_) => {}
             }
@@ -229,20 +187,20 @@ impl<N: Network> Connections<N> {
     }
 
     /// When connections fail, addresses are looked up again, at most once a second.
-    pub(crate) fn consider_lookup(&mut self, origin: u32) {
-        if self.stamp >= self.pools.get(origin).looked_up + LOOKUP_PAUSE {
-            self.look_up(origin);
+    pub(crate) fn consider_lookup(&mut self, pool_id: PoolId) {
+        if self.traffic.stamp >= self.pools.get(pool_id).looked_up + LOOKUP_PAUSE {
+            self.look_up(pool_id);
         }
     }
 
     /// It is connected, perhaps to a proxy only.
-    pub(crate) fn connected(&mut self, conn: u32) {
+    pub(crate) fn connected(&mut self, conn: ConnId) {
         self.mark();
         let c = self.links.conn(conn);
-        let (origin, since) = (c.origin, c.since);
+        let (pool_id, since) = (c.pool, c.since);
         let (user, fill) = self.opened_with(conn);
-        let led = led(&self.pools, self.memories.as_ref(), (origin, user, fill));
-        let step = self.links.connected(conn, led, self.stamp);
+        let led = led(&self.pools, self.traffic.memories.as_ref(), (pool_id, user, fill));
+        let step = self.links.connected(conn, led, self.traffic.stamp);
         self.has_reached(since, &step);
         self.step(conn, step);
     }
@@ -250,31 +208,26 @@ impl<N: Network> Connections<N> {
     /// Connecting is over once the target is reached.
     fn has_reached(&mut self, since: Nanos, step: &Result<Step, Cut>) {
         if !matches!(step, Ok(Step::Tunnelling) | Err(Cut { kind: FaultKind::Proxy, .. })) {
-            self.books.times().connect.record(self.stamp - since);
+            self.traffic.books.times().connect.record(self.traffic.stamp - since);
         }
     }
 
-    /// The user whom a connection is opened for: its owner, or the one whose request waits for it; [`NONE`] where that may be
-    /// anybody.
-    fn opened_for(&mut self, conn: u32) -> u32 {
+    /// The user whom a connection is opened for: its owner, or the one whose request waits for it; [`UserId::NONE`] where that may be
+    /// anybody. And what the opening is filled with of a connection that will be that user's.
+    fn opened_with(&mut self, conn: ConnId) -> (UserId, Option<Fill<'static>>) {
         let c = self.links.conn(conn);
-        match (c.user, c.last) {
-            (NONE, NONE) => NONE,
-            (NONE, owner) => self.flights.get(ExchangeId(owner)).user,
+        let (pool_id, owner) = (c.pool, c.last);
+        let user = match (c.user, owner) {
+            (UserId::NONE, ExchangeId::NONE) => UserId::NONE,
+            (UserId::NONE, owner) => self.traffic.flights.get(owner).user,
             (user, _) => user,
-        }
-    }
-
-    /// The same, and what the opening is filled with of a connection that will be that user's.
-    fn opened_with(&mut self, conn: u32) -> (u32, Option<Fill<'static>>) {
-        let user = self.opened_for(conn);
-        let (origin, owner) = (self.links.conn(conn).origin, self.links.conn(conn).last);
-        let owned = owner != NONE && self.belongs(origin) == Belongs::ToUser;
-        (user, owned.then(|| self.flights.fill(ExchangeId(owner), self.stamp)))
+        };
+        let owned = owner != ExchangeId::NONE && self.belongs(pool_id) == Belongs::ToUser;
+        (user, owned.then(|| self.traffic.flights.fill(owner, self.traffic.stamp)))
     }
 
     /// An opening has come so far.
-    fn step(&mut self, conn: u32, step: Result<Step, Cut>) {
+    fn step(&mut self, conn: ConnId, step: Result<Step, Cut>) {
         match step {
             Ok(Step::Stands) => self.stands(conn),
             Ok(Step::Opening | Step::Tunnelling) => self.links.flush(),
@@ -284,7 +237,7 @@ impl<N: Network> Connections<N> {
 
     /// Bytes went through TLS, or came from a proxy: what the session made of the plaintext; None where there was none, or the
     /// connection is gone.
-    pub(crate) fn unsealed(&mut self, conn: u32, fed: Result<Fed, cause::Cause>) -> Option<Result<(), Broken>> {
+    pub(crate) fn unsealed(&mut self, conn: ConnId, fed: Result<Fed, cause::Cause>) -> Option<Result<(), Broken>> {
         let in_tunnel = self.links.in_tunnel(conn);
         match fed {
             Err(why) => {
@@ -305,64 +258,66 @@ impl<N: Network> Connections<N> {
     }
 
     /// The proxy leads to the target from now on.
-    fn led_through(&mut self, conn: u32) {
+    fn led_through(&mut self, conn: ConnId) {
         let c = self.links.conn(conn);
-        let (origin, since) = (c.origin, c.since);
+        let (pool_id, since) = (c.pool, c.since);
         let (user, fill) = self.opened_with(conn);
-        let led = led(&self.pools, self.memories.as_ref(), (origin, user, fill));
-        let step = self.links.reached(conn, led, self.stamp);
+        let led = led(&self.pools, self.traffic.memories.as_ref(), (pool_id, user, fill));
+        let step = self.links.reached(conn, led, self.traffic.stamp);
         self.has_reached(since, &step);
         self.step(conn, step);
     }
 
-    fn shaken_hands(&mut self, conn: u32) {
+    fn shaken_hands(&mut self, conn: ConnId) {
         let c = self.links.conn(conn);
-        let origin = c.origin;
-        self.books.times().tls.record(self.stamp - c.since);
+        let pool_id = c.pool;
+        self.traffic.books.times().tls.record(self.traffic.stamp - c.since);
         let resumed = self.links.handshake(conn).resumed;
-        let connections = &mut self.books.counts().connections;
+        let connections = &mut self.traffic.books.counts().connections;
         connections.handshakes += 1;
         connections.resumed += u64::from(resumed);
         let (user, fill) = self.opened_with(conn);
-        let led = led(&self.pools, self.memories.as_ref(), (origin, user, fill));
-        let step = self.links.shaken_hands(conn, led, self.stamp);
+        let led = led(&self.pools, self.traffic.memories.as_ref(), (pool_id, user, fill));
+        let step = self.links.shaken_hands(conn, led, self.traffic.stamp);
         self.step(conn, Ok(step));
     }
 
     /// Bytes of the protocol's own handshake were read.
-    pub(crate) fn greet_on(&mut self, conn: u32) {
+    pub(crate) fn greet_on(&mut self, conn: ConnId) {
         self.links.flush();
         let c = self.links.conn(conn);
-        let (origin, since) = (c.origin, c.since);
-        let step = self.links.greeted(conn, &self.pools.get(origin).origin, self.stamp);
+        let (pool_id, since) = (c.pool, c.since);
+        let step = self.links.greeted(conn, &self.pools.get(pool_id).origin, self.traffic.stamp);
         // It is over where the connection stands now, or where TLS goes on from here.
         if step.is_ok() && self.links.conn(conn).stage != Stage::Greeting {
-            self.books.times().greeting.record(self.stamp - since);
+            self.traffic.books.times().greeting.record(self.traffic.stamp - since);
         }
         self.step(conn, step);
     }
 
     /// The session takes exchanges from now on.
-    fn stands(&mut self, conn: u32) {
+    fn stands(&mut self, conn: ConnId) {
         let c = self.links.conn(conn);
-        let (owner, origin, user) = (c.last, c.origin, c.user);
-        let counts = self.books.counts();
+        let (owner, pool_id, user) = (c.last, c.pool, c.user);
+        let counts = self.traffic.books.counts();
         counts.connections.opened += 1;
         counts.opening_messages += u64::from(self.links.session(conn).map_or(0, |session| session.opening_messages()));
-        self.pools.get_mut(origin).alive += 1;
-        self.first_heartbeat(conn);
-        if owner == NONE {
-            self.pools.get_mut(origin).opening -= 1;
-            self.opened_ahead_or_failed();
-            if user == NONE {
+        self.pools.get_mut(pool_id).alive += 1;
+        if let Some(beat) = &self.heartbeats {
+            // Its first heartbeat is due within an interval.
+            self.links.conn_mut(conn).since = self.traffic.stamp - beat.ahead(conn);
+        }
+        if owner == ExchangeId::NONE {
+            self.pools.get_mut(pool_id).opening -= 1;
+            if user == UserId::NONE {
                 self.offer(conn);
-                self.grow(origin);
+                self.grow(pool_id);
             } else {
-                self.outcomes.push(Outcome::Connected { user });
+                self.traffic.outcomes.push(Outcome::Connected { user });
             }
         } else {
-            let id = ExchangeId(owner);
-            let x = *self.flights.get(id);
+            let id = owner;
+            let x = *self.traffic.flights.get(id);
             self.give_connection(x.user, conn);
             self.submit(id, conn, x.started);
         }

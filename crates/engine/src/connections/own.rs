@@ -2,17 +2,17 @@
 
 use wire::{Belongs, Network};
 
-use crate::exchange::NONE;
-use crate::sources::{scenario_of, within};
+use crate::ids::{ConnId, OriginId, PoolId, UserId};
 
 use super::Connections;
+use crate::pool::SPARE;
 
 /// By user: the connection that is its own.
 #[derive(Debug, Default)]
 pub(super) struct OwnConnections {
     /// By scenario: arrivals bring its users, who own nothing.
     arrive: Vec<bool>,
-    conns: Vec<Vec<u32>>,
+    conns: Vec<Vec<ConnId>>,
 }
 
 impl OwnConnections {
@@ -23,72 +23,84 @@ impl OwnConnections {
 
     /// True of a user whom an arrival brings.
     #[inline]
-    pub fn arrives(&self, user: u32) -> bool {
-        self.arrive[scenario_of(user)]
+    pub fn arrives(&self, user: UserId) -> bool {
+        self.arrive[user.scenario().at()]
     }
 
-    /// The connection of a user; [`NONE`]: it has none.
+    /// The connection of a user; [`ConnId::NONE`]: it has none.
     #[inline]
-    pub fn conn(&self, user: u32) -> u32 {
-        self.conns[scenario_of(user)].get(within(user) as usize).copied().unwrap_or(NONE)
+    pub fn conn(&self, user: UserId) -> ConnId {
+        self.conns[user.scenario().at()].get(user.index().at()).copied().unwrap_or(ConnId::NONE)
     }
 
     /// Gives a connection to a user; the one it had.
     #[inline]
-    pub fn set(&mut self, user: u32, conn: u32) -> u32 {
-        let (conns, at) = (&mut self.conns[scenario_of(user)], within(user) as usize);
+    pub fn set(&mut self, user: UserId, conn: ConnId) -> ConnId {
+        let (conns, at) = (&mut self.conns[user.scenario().at()], user.index().at());
         if conns.len() <= at {
-            conns.resize(at + 1, NONE);
+            conns.resize(at + 1, ConnId::NONE);
         }
         std::mem::replace(&mut conns[at], conn)
     }
 
     /// A user has none any more.
-    pub fn lose(&mut self, user: u32) {
-        if let Some(conn) = self.conns[scenario_of(user)].get_mut(within(user) as usize) {
-            *conn = NONE;
+    pub fn lose(&mut self, user: UserId) {
+        if let Some(conn) = self.conns[user.scenario().at()].get_mut(user.index().at()) {
+            *conn = ConnId::NONE;
         }
     }
 }
 
 impl<N: Network> Connections<N> {
-    /// The connection that is a user's own; [`NONE`]: it has none.
+    /// Where the connection leads that is a user's own; None: it has none.
     #[inline]
-    pub fn conn_of(&self, user: u32) -> u32 {
-        self.own.conn(user)
+    pub fn own_leads_to(&self, user: UserId) -> Option<OriginId> {
+        let conn = self.own.conn(user);
+        if conn == ConnId::NONE { None } else { Some(self.pools.leads_to(self.links.conn(conn).pool)) }
     }
 
     /// A user does nothing more: what was its own is closed; `ending`: all requests of the run were started.
     #[inline]
-    pub fn user_lets_go(&mut self, user: u32, ending: bool) {
+    pub fn user_leaves(&mut self, user: UserId, ending: bool) {
+        if let Some(memories) = &mut self.traffic.memories {
+            memories.forget(user);
+        }
+        if self.anew.is_some() {
+            self.comes_no_more(user);
+        }
         let conn = self.own.conn(user);
-        if conn != NONE && self.links.conn(conn).in_flight == 0 && !self.is_kept_for_final_read(conn, ending) {
+        if conn == ConnId::NONE {
+            return;
+        }
+        if self.links.conn(conn).in_flight() == 0 && !self.is_kept_for_final_read(conn, ending) {
             self.let_go(conn);
+        } else {
+            self.links.conn_mut(conn).mark(SPARE, true);
         }
     }
 
     /// The user's own connection, where it leads to this origin and has room.
     #[inline]
-    pub(crate) fn own_connection(&mut self, user: u32, origin: u32) -> Option<u32> {
+    pub(crate) fn own_connection(&mut self, user: UserId, pool_id: PoolId) -> Option<ConnId> {
         let conn = self.own.conn(user);
-        if conn == NONE {
+        if conn == ConnId::NONE {
             return None;
         }
         let c = self.links.conn(conn);
         let room = c.session.as_ref().map_or(0, |session| session.room());
-        (c.origin == origin && room > 0).then_some(conn)
+        (c.pool == pool_id && room > 0).then_some(conn)
     }
 
     /// Gives a connection to a user; the one it had goes to whoever comes.
-    pub(crate) fn give_connection(&mut self, user: u32, conn: u32) {
-        let belongs = self.belongs(self.links.conn(conn).origin);
-        if self.limits.shared > 1 || self.own.arrives(user) || belongs != Belongs::ToNobody {
+    pub(crate) fn give_connection(&mut self, user: UserId, conn: ConnId) {
+        let belongs = self.belongs(self.links.conn(conn).pool);
+        if self.traffic.limits.shared > 1 || self.own.arrives(user) || belongs != Belongs::ToNobody {
             return;
         }
         let had = self.own.set(user, conn);
         self.links.conn_mut(conn).user = user;
-        if had != NONE && had != conn {
-            self.links.conn_mut(had).user = NONE;
+        if had != ConnId::NONE && had != conn {
+            self.links.conn_mut(had).user = UserId::NONE;
             self.offer(had);
         }
     }

@@ -11,9 +11,6 @@
 
 use measure::Nanos;
 use plan::Plan;
-use wire::Network;
-
-use super::Connections;
 
 /// Of one core, for a whole run where nothing else is said: a quarter (a figure of ours, told in the guide).
 const PART: f64 = 0.25;
@@ -63,7 +60,7 @@ impl Spinning {
 
 /// How the next stretch of time is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wait {
+pub(super) enum Wait {
     /// Asleep until then; the second is the moment it is to be early for, if it is.
     Asleep(Nanos, Option<Nanos>),
     /// A look at the sockets, and no sleep.
@@ -72,7 +69,7 @@ enum Wait {
 
 /// What a worker knows of its waits.
 #[derive(Debug)]
-pub(crate) struct Spin {
+pub(super) struct Spin {
     spinning: Spinning,
     /// Time that may be polled away now, and when it was last added to.
     purse: i64,
@@ -149,7 +146,8 @@ impl Spin {
     }
 
     /// How to wait at `now` for what comes by itself at `until` at the latest; a request is due at `due`.
-    fn wait(&mut self, now: Nanos, until: Nanos, due: Nanos) -> Wait {
+    #[inline]
+    pub fn wait(&mut self, now: Nanos, until: Nanos, due: Nanos) -> Wait {
         if until <= now || now < self.rests_until {
             return Wait::Asleep(until, None);
         }
@@ -178,6 +176,16 @@ impl Spin {
     fn awaits_soon(&self, now: Nanos) -> bool {
         let soon = |sent: Nanos| now < sent + Nanos((1.25 * self.watch + self.early) as u64);
         self.watch <= WATCH_AT_MOST && self.purse > self.most_saved() / 2 && self.sent.is_some_and(soon)
+    }
+
+    /// A wait that began at `from` is over.
+    #[inline]
+    pub fn waited(&mut self, wait: Wait, from: Nanos, now: Nanos) {
+        match wait {
+            Wait::Asleep(_, None) => {}
+            Wait::Asleep(until, Some(due)) => self.woke(due, until, now),
+            Wait::Poll => self.polled(from, now),
+        }
     }
 
     /// A sleep that was to end at `wake`, early for `due`, ended at `now` by its timer.
@@ -246,43 +254,6 @@ impl Spin {
     pub fn take_spun(&mut self) -> Nanos {
         (self.polled, self.taken) = (Nanos(self.polled.0 / 2), Nanos(self.taken.0 / 2));
         std::mem::take(&mut self.spun)
-    }
-}
-
-impl<N: Network> Connections<N> {
-    /// Waits until something comes, `until` at the latest, with the next arrival `due`; returns until when this wait was meant to last, which may be earlier.
-    #[inline]
-    pub fn wait(&mut self, until: Nanos, due: Nanos) -> Nanos {
-        if self.spin.spinning == Spinning::Never {
-            self.health.waits(until);
-            self.links.net().wait(until);
-            self.mark();
-            return until;
-        }
-        self.wait_exactly(until, due)
-    }
-
-    fn wait_exactly(&mut self, until: Nanos, due: Nanos) -> Nanos {
-        let now = self.stamp;
-        match self.spin.wait(now, until, due) {
-            Wait::Asleep(until, early_for) => {
-                self.health.waits(until);
-                self.links.net().wait(until);
-                self.mark();
-                if let Some(due) = early_for {
-                    self.spin.woke(due, until, self.stamp);
-                }
-                until
-            }
-            Wait::Poll => {
-                // Whoever waits for this core has it first.
-                std::thread::yield_now();
-                self.links.net().wait(now);
-                self.mark();
-                self.spin.polled(now, self.stamp);
-                now
-            }
-        }
     }
 }
 

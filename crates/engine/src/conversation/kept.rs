@@ -6,14 +6,14 @@ use measure::Nanos;
 use wire::{Belongs, Ended, Fill, Memory, Request};
 
 use super::{Conversation, OneShot, Transcribed, Trouble};
-use crate::exchange::NONE;
+use crate::ids::UserId;
 use crate::links::Led;
 
 /// Where its connection leads.
 pub(super) fn led<'a>(one_shot: &OneShot<'a>, memory: &'a Memory) -> Led<'a> {
     let owned = one_shot.dialogue.belongs(one_shot.origin) == Belongs::ToUser;
     let fill = Fill { unix_ns: unix_ns(), run: one_shot.setup.plan.seed, values: &memory.values, ..Fill::default() };
-    Led { origin: one_shot.origin, user: NONE, fill: owned.then_some(fill) }
+    Led { origin: one_shot.origin, user: UserId::NONE, fill: owned.then_some(fill) }
 }
 
 /// The time, as nanoseconds since 1970.

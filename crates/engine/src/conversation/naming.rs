@@ -3,7 +3,7 @@
 use cause::Cause;
 use wire::Place;
 
-use crate::collector::errno_name;
+use crate::sort::errno_name;
 
 /// A place in words.
 pub(super) fn place_name(to: &Place) -> String {

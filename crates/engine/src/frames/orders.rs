@@ -6,8 +6,8 @@ use measure::Nanos;
 use plan::{Bundle, Change};
 
 use super::{byte, long, nonsense, number, part, put, whole};
-use crate::api::Task;
 use crate::control::Stamped;
+use crate::processes::Task;
 
 /// One frame of the coordinator.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,8 +5,9 @@ use plan::Change;
 use proptest::prelude::*;
 
 use super::*;
-use crate::api::Task;
 use crate::control::Stamped;
+use crate::ids::UserId;
+use crate::processes::Task;
 use crate::tally::{Tally, encode};
 use crate::tests::harness::each_seed;
 
@@ -196,9 +197,9 @@ fn frames() -> Vec<Vec<u8>> {
         frame
     };
     let mut tally = Tally::new(3);
-    (200..220).for_each(|code| tally.code((code as u16 % 3, 0), code));
+    (200..220).for_each(|code| tally.code((code as u16 % 3, UserId(0)), code));
     tally.word(7);
-    tally.failure((1, 0), sort_of(libc::EPIPE));
+    tally.failure((1, UserId(0)), sort_of(libc::EPIPE));
     tally.lost(FaultKind::Closed, None, Some(&cause::said("bye")));
     tally.not_opened(sort_of(libc::ECONNREFUSED), Some(&cause::said("nobody there")));
     let histograms = tally.latency.all_mut().into_iter().enumerate();
@@ -272,9 +273,9 @@ fn sort_of(errno: i32) -> Sort {
 #[test]
 fn a_second_that_cannot_be_is_no_frame() {
     let mut tally = Tally::new(2);
-    (1..200).for_each(|code| tally.code((1, 0), code));
+    (1..200).for_each(|code| tally.code((1, UserId(0)), code));
     tally.lost(FaultKind::Closed, None, Some(&cause::said("bye")));
-    tally.failure((1, 0), sort_of(libc::EPIPE));
+    tally.failure((1, UserId(0)), sort_of(libc::EPIPE));
     let good = encode(&tally, (Nanos(5), Nanos(9)), record::Part::Window, Nanos(5));
     let told = |second: &[u8]| {
         let mut bytes = Vec::new();

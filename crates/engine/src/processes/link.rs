@@ -9,7 +9,7 @@ use std::sync::Arc;
 use measure::Nanos;
 use record::Host;
 
-use crate::api::Task;
+use super::task::Task;
 
 /// The coordinator's end of a link.
 pub struct Link {

@@ -8,9 +8,9 @@ use std::time::Duration;
 use measure::{Clock, Nanos};
 use plan::Bundle;
 
+use super::task::Task;
 use super::{BARRIERS, PREPARED};
 use crate::Stop;
-use crate::api::Task;
 use crate::barrier::{Barrier, NOTICE};
 use crate::control::Control;
 use crate::frames::{self, Order};

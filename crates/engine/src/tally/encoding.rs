@@ -3,17 +3,17 @@
 
 use measure::Nanos;
 use record::{CODES, Latency, Part};
-use wire::{FaultKind, Phase};
+use wire::FaultKind;
 
-use super::{Counts, Loss, Sort, Tally, WORDS};
+use super::{Counts, Loss, Tally, WORDS};
+use crate::checked;
 use crate::named::{self, Named};
+use crate::reading::{self, number_of, word};
+use crate::sort::{ERRNO, PHASES, Sort};
 use crate::traces::{self, TracesTold};
-use crate::{checked, frames};
 
 /// So many sorts of failure, and ways of losing connections, are taken of a second: far more than there are.
 const SORTS: usize = 1 << 10;
-/// The largest error number (of Linux).
-pub(crate) const ERRNO: i32 = 4095;
 /// More of one sort no worker counts in a second, and over some thousand workers it adds up without an overflow.
 const COUNTED: u64 = 1 << 52;
 /// So far from the start of the window a moment may be (nanoseconds: 73 years).
@@ -95,33 +95,10 @@ fn encode_losses(losses: &[Loss], bytes: &mut Vec<u8>) {
     }
     for loss in losses {
         bytes.extend_from_slice(loss.detail.as_bytes());
-        let cause = frames::cause_bytes(loss.cause.as_ref());
+        let cause = reading::cause_bytes(loss.cause.as_ref());
         bytes.extend_from_slice(&(cause.len() as u64).to_le_bytes());
         bytes.extend_from_slice(&cause);
     }
-}
-
-/// In the order of their numbers.
-pub(crate) const PHASES: [Phase; 8] = [
-    Phase::Resolve,
-    Phase::Wait,
-    Phase::Connect,
-    Phase::Tls,
-    Phase::Greeting,
-    Phase::FirstByte,
-    Phase::Transfer,
-    Phase::Hold,
-];
-
-pub(crate) fn word(bytes: &mut &[u8]) -> Option<u64> {
-    let (first, rest) = bytes.split_first_chunk::<8>()?;
-    *bytes = rest;
-    Some(u64::from_le_bytes(*first))
-}
-
-/// A number of things that follow; None where they are more than may be.
-pub(crate) fn number_of(bytes: &mut &[u8], at_most: usize) -> Option<usize> {
-    usize::try_from(word(bytes)?).ok().filter(|number| *number <= at_most)
 }
 
 /// A count of one sort.
@@ -151,7 +128,7 @@ fn losses(bytes: &mut &[u8]) -> Option<Vec<Loss>> {
         };
         let detail = String::from_utf8(words(len)?.to_vec()).ok()?;
         let len = words(8)?.first_chunk::<8>().map(|len| u64::from_le_bytes(*len) as usize)?;
-        all.push(Loss { detail, cause: frames::cause(words(len)?)?, ..loss });
+        all.push(Loss { detail, cause: reading::cause(words(len)?)?, ..loss });
     }
     Some(all)
 }

@@ -190,6 +190,7 @@ impl Scene {
             own: plan.urls.iter().map(|u| u.options.clone()).collect(),
             names: plan.urls.iter().map(|u| u.name.clone()).collect(),
             variables: plan.variables().into(),
+            composes: self.scenario.is_some(),
             ..Asked::default()
         };
         let dialogue = protocol.prepare(&crate::run::without_names(&asked)).expect("the plan can be said");

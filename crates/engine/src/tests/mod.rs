@@ -37,6 +37,7 @@ mod timed_steps;
 mod together;
 mod traced;
 mod truth;
+mod unasked;
 mod used;
 mod watched;
 mod woken;

@@ -1,16 +1,16 @@
 //! A scenario from outside, as a crate of scripts would bring it: its users decide from what a response says what they send next, to
 //! which path, and how long they pause.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use measure::Nanos;
 use net::sim::ReplyOwned;
 use plan::WeightedUrl;
 use plan::flow::{Flow, OnFailure, Step};
-use scenario::{Act, Acts, News, Scenario, Stops, Told, What, Woken};
-use wire::{Ask, Values};
+use scenario::{Act, Acts, News, Scenario, Stops, Told, UserIndex, What, Woken};
+use wire::{Ask, Draft, RequestId, Values};
 
-use super::harness::{MS, SECOND, Scene, each_seed};
+use super::harness::{MS, Played, SECOND, Scene, each_seed};
 
 /// The variable that the path is filled from, and the one that holds what the last response said.
 const PATH: u16 = 0;
@@ -23,8 +23,8 @@ struct Reader {
 }
 
 impl Reader {
-    fn ends(&self, user: u32, at: Nanos, passed: bool, acts: &mut Acts) {
-        let (began, paused) = self.began[user as usize];
+    fn ends(&self, user: UserIndex, at: Nanos, passed: bool, acts: &mut Acts) {
+        let (began, paused) = self.began[user.at()];
         let what = What::Ended { passed, lasted: at - began, active: at - began - paused };
         acts.push_back(Act::Tell(Told { user, span: 0, began, what }));
     }
@@ -32,16 +32,16 @@ impl Reader {
 
 impl Scenario for Reader {
     fn wake(&mut self, Woken { user, news, at, .. }: Woken, values: &mut Values, acts: &mut Acts) {
-        let user_at = user as usize;
+        let user_at = user.at();
         match news {
             News::Begin => {
                 self.began.resize(self.began.len().max(user_at + 1), (at, Nanos::ZERO));
                 self.began[user_at] = (at, Nanos::ZERO);
                 values.set(PATH, b"cover");
                 acts.push_back(Act::Tell(Told { user, span: 0, began: at, what: What::Began }));
-                acts.push_back(Act::Send(0));
+                acts.push_back(Act::Send(RequestId(0)));
             }
-            News::Awake => acts.push_back(Act::Send(0)),
+            News::Awake => acts.push_back(Act::Send(RequestId(0))),
             News::Ended { fault: Some(_), .. } => {
                 self.ends(user, at, false, acts);
                 acts.push_back(Act::Stop(Stops { run: true, user: false }));
@@ -66,8 +66,8 @@ impl Scenario for Reader {
         true
     }
 
-    fn leaves(&mut self, user: u32, at: Nanos, _anew: bool, acts: &mut Acts) {
-        let Some((began, _)) = self.began.get(user as usize) else { return };
+    fn leaves(&mut self, user: UserIndex, at: Nanos, _anew: bool, acts: &mut Acts) {
+        let Some((began, _)) = self.began.get(user.at()) else { return };
         acts.push_back(Act::Tell(Told { user, span: 0, began: *began, what: What::Cut(at - *began) }));
     }
 }
@@ -134,4 +134,84 @@ fn what_a_script_tells_of_its_iterations_is_counted_and_stops_what_it_says() {
         [due + row.counts.due, passed + row.counts.finished, failed + row.counts.failed]
     });
     assert_eq!(counts, [1, 0, 1]);
+}
+
+/// Composes each request but the first of what the response before it said: its path, its method, a header and its body.
+struct Composer {
+    /// What is composed of a word of a response.
+    drafts: fn(&str) -> Draft,
+}
+
+impl Scenario for Composer {
+    fn wake(&mut self, Woken { news, .. }: Woken, values: &mut Values, acts: &mut Acts) {
+        acts.push_back(match news {
+            News::Begin | News::Awake => Act::Send(RequestId(0)),
+            News::Ended { fault: None, .. } => {
+                let said = String::from_utf8(values.get(SAID).expect("captured").to_vec()).expect("text");
+                if said == "closed" { Act::Leave } else { Act::Compose(Box::new((self.drafts)(&said))) }
+            }
+            _ => Act::Leave,
+        });
+    }
+}
+
+/// Plays it against a server that says how many bytes a body had, and after three bodies that it is closed; what the server heard.
+fn composed(drafts: fn(&str) -> Draft) -> (Played, Vec<String>) {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&heard);
+    let mut scene = Scene::closed(1, SECOND).with(|plan| {
+        let page = WeightedUrl { name: Some("page".into()), ..WeightedUrl::plain("http://test/begin?x=1") };
+        plan.urls = vec![page].into();
+        plan.options.insert("capture".into(), vec!["said body".into()]);
+        plan.flow = Some(Flow { variables: vec!["path".into(), "said".into()], ..Flow::default() });
+    });
+    scene.scenario = Some(Arc::new(move |_seed| Box::new(Composer { drafts })));
+    let played = scene.play(|| {
+        let heard = Arc::clone(&kept);
+        move |now: Nanos, ask: &Ask<'_>| {
+            let mut heard = heard.lock().expect("no panic");
+            let field = |name: &str| {
+                let head = String::from_utf8_lossy(ask.head).to_ascii_lowercase();
+                head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ").map(str::to_owned))
+            };
+            let body = String::from_utf8_lossy(ask.body);
+            heard.push(format!("{} {} {} {body}", ask.method, ask.path, field("x-said").unwrap_or_default()));
+            let said = if heard.len() > 3 { "closed".to_owned() } else { format!("{}-bytes", ask.body_bytes) };
+            (now + MS, ReplyOwned::new(200, said.as_bytes()))
+        }
+    });
+    let heard = std::mem::take(&mut *heard.lock().expect("no panic"));
+    (played, heard)
+}
+
+#[test]
+fn a_script_composes_requests_of_what_responses_said() {
+    let (played, heard) = composed(|said| Draft {
+        url: Some(format!("/{said}?n={}", said.len())),
+        method: Some("PUT".into()),
+        headers: vec![("X-Said".into(), said.into())],
+        body: Some(format!("<{said}>").into_bytes()),
+        ..Draft::default()
+    });
+    let expected = [
+        "GET /begin?x=1  ",
+        "PUT /0-bytes?n=7 0-bytes <0-bytes>",
+        "PUT /9-bytes?n=7 9-bytes <9-bytes>",
+        "PUT /9-bytes?n=7 9-bytes <9-bytes>",
+    ];
+    assert_eq!(heard, expected);
+    assert_eq!((played.sum.due, played.sum.finished, played.sum.failed), (4, 4, 0));
+    let named: u64 = played.seconds.iter().flat_map(|second| &second.named).map(|row| row.counts.finished).sum();
+    assert!(named == 0 || named == 4, "all have the name of the one they are like: {named}");
+}
+
+#[test]
+fn a_request_that_cannot_be_composed_has_failed_and_says_why() {
+    let (played, heard) = composed(|_| Draft { url: Some("http://[".into()), ..Draft::default() });
+    // After each its user rests as after a server that cannot be reached, and begins anew.
+    let sum = &played.sum;
+    assert_eq!((heard.len() as u64, sum.due), (sum.finished, sum.finished + sum.failed));
+    assert!(sum.failed > 0 && sum.failed == sum.failures("resolve"), "{:?}", sum.failures);
+    let why = &played.examples[0].detail;
+    assert!(why.contains("\"http://[\" is no URL"), "{why}");
 }

@@ -9,6 +9,7 @@ use scenario::{Act, Acts, News, Woken};
 use wire::{Network, Values};
 
 use crate::connections::Connections;
+use crate::ids::{RequestId, ScenarioId};
 
 use super::Users;
 
@@ -28,35 +29,36 @@ impl Users {
                 return;
             }
             let scenario = self.source.next_to_arrive();
-            let due = self.source.all_mut()[scenario].take_arrival(&c.limits);
-            if due >= c.limits.window {
+            let due = self.source.get(scenario).take_arrival(c.limits());
+            if due >= c.limits().window {
                 self.unsent(c, scenario, due, 1);
             }
         }
-        for scenario in 0..self.source.all().len() {
+        for scenario in self.source.numbers() {
             let mut lumps = Vec::new();
-            let source = &mut self.source.all_mut()[scenario];
-            source.take_rest(&c.limits, until, |due, many| lumps.push((due, many)));
+            let source = self.source.get(scenario);
+            source.take_rest(c.limits(), until, |due, many| lumps.push((due, many)));
             lumps.into_iter().for_each(|(due, many)| self.unsent(c, scenario, due, many));
         }
     }
 
     /// So many were never sent, the last of them due then. All of them have the name that the choice gives one.
-    pub(crate) fn unsent<N: Network>(&mut self, c: &mut Connections<N>, scenario: usize, due: Nanos, many: u64) {
-        let user = self.source.all_mut()[scenario].users().come();
+    pub(crate) fn unsent<N: Network>(&mut self, c: &mut Connections<N>, scenario: ScenarioId, due: Nanos, many: u64) {
+        let user = self.source.get(scenario).users().come();
         // A visit begins with a request. It is begun to see with which, by somebody who knows nothing, and nothing of it is counted.
         let (source, mut acts) = (self.source.of(user), Acts::new());
-        source.wake(Woken::new(user, News::Begin, due), &mut Values::default(), &mut acts);
+        source.wake(Woken::new(user.index(), News::Begin, due), &mut Values::default(), &mut acts);
         let request = acts.iter().find_map(|act| match act {
-            Act::Send(request) | Act::SendTogether(request, _) => Some(*request as usize),
+            Act::Send(request) | Act::SendTogether(request, _) => Some(*request),
             _ => None,
         });
-        source.leaves(user, c.stamp, &mut acts);
+        source.leaves(user, c.now(), &mut acts);
         source.users().end(user);
-        let (iterates, name) = (source.iterates(), c.dialogue.names().of(request.unwrap_or(0)));
-        c.books.unsent((name, user), c.stamp - due, many, due <= c.held_back);
-        if iterates {
-            c.books.iterations_unsent(self.row_of_span(c, scenario, 0), c.stamp - due, many);
+        let name = c.traffic().names().of(request.unwrap_or(RequestId(0)).at());
+        c.traffic().unsent((name, user), due, many);
+        if self.source.of(user).iterates() {
+            let (row, since) = (self.row_of_span(c, scenario, 0), c.now() - due);
+            c.traffic().books().iterations_unsent(row, since, many);
         }
     }
 }

@@ -5,10 +5,10 @@
 
 use measure::Nanos;
 use scenario::News;
-use wire::{Follow, Network, Request};
+use wire::{Follow, Network};
 
 use crate::connections::Connections;
-use crate::exchange::NONE;
+use crate::ids::{RequestId, UserId};
 use crate::outcome::Over;
 
 use super::Users;
@@ -20,18 +20,16 @@ impl Users {
     pub(super) fn is_there<N: Network>(
         &mut self,
         c: &mut Connections<N>,
-        user: u32,
-        request: u32,
+        user: UserId,
+        request: RequestId,
         due: Nanos,
     ) -> Option<Sent> {
-        let dialogue = std::sync::Arc::clone(&c.dialogue);
-        let (name, prepared) = (dialogue.names().of(request as usize), &dialogue.requests()[request as usize].request);
-        let fill = c.flights.would_fill(user, true, c.stamp);
-        let found = c.recalled((user, name), due, (prepared, &fill))?;
-        self.checks_passed(c, request, name, due);
+        let found = c.recalled_prepared(user, request, due)?;
+        let name = c.traffic().names().of(request.at());
+        c.traffic().checks_passed(request, name, due);
         match found.filter(|_| self.loads_pages(user)) {
             Some(page) => {
-                let within = c.flights.timeout_of(request);
+                let within = c.traffic().timeout_of(request);
                 self.pages.hears((user, due), within, News::Recalled, page);
                 Some(Sent::Looked)
             }
@@ -42,39 +40,18 @@ impl Users {
     /// The same of what a redirect asks for; its user goes on.
     #[cold]
     pub(crate) fn hop_is_there<N: Network>(&mut self, c: &mut Connections<N>, over: &Over, follow: &Follow) -> bool {
-        let (user, due) = (over.user, c.heard);
-        let fill = c.flights.would_fill(user, false, c.stamp);
-        let Some(found) = c.recalled((user, over.name), due, (&follow.request, &fill)) else { return false };
+        let (user, due) = (over.user, c.heard());
+        let Some(found) = c.recalled_made((user, over.name), due, &follow.request) else { return false };
         if self.pages.has(user) {
             self.resource_is_over(c, user, News::Recalled, false);
             return true;
         }
-        self.checks_passed(c, NONE, over.name, due);
+        c.traffic().checks_passed(RequestId::NONE, over.name, due);
         match found.filter(|_| self.loads_pages(user)) {
             // What led there was sent.
             Some(page) => self.pages.hears((user, due), over.within, News::PASSED, page),
             None => self.ask(c, user, due, News::PASSED),
         }
         true
-    }
-
-    /// The same of what a page names, which was due when the page ended.
-    #[cold]
-    pub(crate) fn resource_is_there<N: Network>(
-        &mut self,
-        c: &mut Connections<N>,
-        (user, name): (u32, u16),
-        due: Nanos,
-        request: &Request,
-    ) -> bool {
-        let fill = c.flights.would_fill(user, false, c.stamp);
-        c.recalled((user, name), due, (request, &fill)).is_some()
-    }
-
-    /// What a user has and its step takes holds all that is checked of it: one that does not is asked about.
-    pub(crate) fn checks_passed<N: Network>(&mut self, c: &mut Connections<N>, request: u32, name: u16, due: Nanos) {
-        if let Some(checks) = &c.checks {
-            c.books.checked(due < c.limits.window, checks.set_of(request, name), 0);
-        }
     }
 }

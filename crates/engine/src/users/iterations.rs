@@ -5,23 +5,20 @@ use scenario::{Told, What};
 use wire::Network;
 
 use crate::connections::Connections;
-use crate::sources::{first_user, scenario_of};
+use crate::ids::{ScenarioId, UserId};
 
 use super::Users;
 
 impl Users {
     /// True where somebody goes through its iteration: not where all that is left are pauses beyond the end of the drain.
     pub(crate) fn is_within_iterations<N: Network>(&self, c: &Connections<N>) -> bool {
-        self.source.is_within_iterations() && (c.flights.alive() > 0 || self.source.next_awake() < c.next_end())
+        self.source.is_within_iterations() && (c.has_requests() || self.source.next_awake() < c.next_end())
     }
 
     /// Its requests have one number, and it knows nothing of the iteration before. What a user does before its first shares that one's.
-    pub(crate) fn iteration_begins<N: Network>(&mut self, c: &mut Connections<N>, user: u32, iterates: bool) {
-        let has_number = c.flights.has_number(user);
-        if !iterates || !has_number {
-            c.flights.iteration_begins(user);
-        }
-        c.flights.number_is_fresh(user, !iterates);
+    pub(crate) fn iteration_begins<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, iterates: bool) {
+        let has_number = c.traffic().has_number(user);
+        c.traffic().takes_number(user, !iterates);
         let source = self.source.of(user);
         let counts = !source.users().arrive();
         if !iterates {
@@ -34,25 +31,24 @@ impl Users {
             if has_number {
                 source.taken_ahead(true);
             }
-            source.begins_another(user, &c.limits, c.stamp);
-            source.start_request(&c.limits, c.stamp);
+            source.begins_another(user, c.limits(), c.now());
+            source.start_request(c.limits(), c.now());
         }
-        if let Some(memories) = &mut c.memories {
-            memories.iteration_begins(user);
-        }
+        c.traffic().iteration_begins(user);
     }
 
     /// Counts that an iteration or a group began or is over.
-    pub(super) fn tell<N: Network>(&mut self, c: &mut Connections<N>, scenario: usize, told: &Told) {
-        c.books.span(self.row_of_span(c, scenario, told.span), told, &c.limits);
-        if told.span == 0 && told.what != What::Began && c.belongings.is_some() {
-            let user = first_user(scenario) | told.user;
+    pub(super) fn tell<N: Network>(&mut self, c: &mut Connections<N>, scenario: ScenarioId, told: &Told) {
+        let row = self.row_of_span(c, scenario, told.span);
+        c.traffic().tell(row, told);
+        if told.span == 0 && told.what != What::Began {
+            let user = UserId::within(scenario, told.user);
             c.lets_go_of_own(user, matches!(told.what, What::Ended { passed: true, .. }));
         }
     }
 
     /// A resource of a page leaves, which is a request of its user that was due then.
-    pub(super) fn sends_resource<N: Network>(&mut self, c: &mut Connections<N>, user: u32, due: Nanos) {
+    pub(super) fn sends_resource<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, due: Nanos) {
         let mut acts = std::mem::take(&mut self.acts);
         self.source.of(user).sends(user, due, &mut acts);
         for act in acts.drain(..) {
@@ -62,23 +58,23 @@ impl Users {
     }
 
     /// Iterations and groups have two rows each behind the names: with pauses, and without.
-    pub(crate) fn row_of_span<N: Network>(&self, c: &Connections<N>, scenario: usize, span: u16) -> u16 {
-        c.dialogue.names().list().len() as u16 + 2 * (self.source.all()[scenario].spans_before() + span)
+    pub(crate) fn row_of_span<N: Network>(&self, c: &Connections<N>, scenario: ScenarioId, span: u16) -> u16 {
+        c.names() as u16 + 2 * (self.source.spans_before(scenario) + span)
     }
 
     /// A user leaves, in the middle of its iteration or not.
     #[inline]
-    pub(crate) fn leaves<N: Network>(&mut self, c: &mut Connections<N>, user: u32) {
+    pub(crate) fn leaves<N: Network>(&mut self, c: &mut Connections<N>, user: UserId) {
         let mut acts = std::mem::take(&mut self.acts);
         let source = self.source.of(user);
-        source.leaves(user, c.stamp, &mut acts);
+        source.leaves(user, c.now(), &mut acts);
         let arrives = source.users().arrive();
         for act in acts.drain(..) {
             self.notes(c, user, act);
         }
         self.acts = acts;
-        if c.flights.has_number(user) {
-            c.flights.number_is_fresh(user, false);
+        if c.traffic().has_number(user) {
+            c.traffic().drops_number(user);
             if !arrives {
                 self.source.of(user).taken_ahead(false);
             }
@@ -87,8 +83,8 @@ impl Users {
 
     /// The run is over: whoever is in the middle of an iteration is cut.
     pub(crate) fn all_leave<N: Network>(&mut self, c: &mut Connections<N>) {
-        for scenario in 0..self.source.all().len() {
-            for user in self.source.all_mut()[scenario].users().running() {
+        for scenario in self.source.numbers() {
+            for user in self.source.get(scenario).users().running() {
                 self.leaves(c, user);
             }
         }
@@ -96,30 +92,28 @@ impl Users {
 
     /// An iteration of a scenario is due, and nobody may begin it.
     #[cold]
-    pub(crate) fn dropped<N: Network>(&mut self, c: &mut Connections<N>, scenario: usize, due: Nanos) {
-        c.books.iteration_dropped(self.row_of_span(c, scenario, 0), due, &c.limits);
+    pub(crate) fn dropped<N: Network>(&mut self, c: &mut Connections<N>, scenario: ScenarioId, due: Nanos) {
+        let row = self.row_of_span(c, scenario, 0);
+        c.traffic().iteration_dropped(row, due);
     }
 
     /// Scenarios that ended and whose time to finish is over: what is under way of them is cut.
     pub(crate) fn cut_scenarios<N: Network>(&mut self, c: &mut Connections<N>) {
-        for scenario in 0..self.source.all().len() {
-            if self.source.all_mut()[scenario].is_cut(c.stamp) {
+        for scenario in self.source.numbers() {
+            if self.source.get(scenario).is_cut(c.now()) {
                 self.cut(c, scenario);
             }
         }
     }
 
     #[cold]
-    pub(crate) fn cut<N: Network>(&mut self, c: &mut Connections<N>, scenario: usize) {
-        for id in c.flights.all() {
-            let x = *c.flights.get(id);
-            if scenario_of(x.user) == scenario {
-                c.cut_request(id);
-            }
+    pub(crate) fn cut<N: Network>(&mut self, c: &mut Connections<N>, scenario: ScenarioId) {
+        for id in c.traffic().of_scenario(scenario) {
+            c.cut_request(id);
         }
-        self.source.all_mut()[scenario].pauses().clear();
-        self.source.all_mut()[scenario].users().begin_no_more();
-        for user in self.source.all_mut()[scenario].users().running() {
+        self.source.get(scenario).pauses().clear();
+        self.source.get(scenario).users().begin_no_more();
+        for user in self.source.get(scenario).users().running() {
             self.user_ends(c, user);
         }
         self.go_on(c);

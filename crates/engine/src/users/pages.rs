@@ -11,6 +11,7 @@ use scenario::News;
 use wire::{Follow, Found, Network, Page};
 
 use crate::connections::Connections;
+use crate::ids::UserId;
 use crate::want::{Made, Want, Wanted};
 
 use super::Users;
@@ -21,11 +22,11 @@ pub(super) struct Pages {
     /// Responses that have been heard, and not been looked into.
     heard: VecDeque<Heard>,
     /// By user: the page whose resources it fetches.
-    open: HashMap<u32, Visit>,
+    open: HashMap<UserId, Visit>,
 }
 
 struct Heard {
-    user: u32,
+    user: UserId,
     at: Nanos,
     /// What each of its resources may take.
     within: Nanos,
@@ -50,7 +51,7 @@ struct Visit {
 
 impl Pages {
     /// A response may name more for its user.
-    pub fn hears(&mut self, (user, at): (u32, Nanos), within: Nanos, news: News, found: Found) {
+    pub fn hears(&mut self, (user, at): (UserId, Nanos), within: Nanos, news: News, found: Found) {
         self.heard.push_back(Heard { user, at, within, news, found });
     }
 
@@ -62,13 +63,13 @@ impl Pages {
 
     /// True of a user who fetches what a page names.
     #[inline]
-    pub fn has(&self, user: u32) -> bool {
+    pub fn has(&self, user: UserId) -> bool {
         !self.open.is_empty() && self.open.contains_key(&user)
     }
 
     /// A user is gone: what its page names was not due where it was not sent.
     #[inline]
-    pub fn leave(&mut self, user: u32) {
+    pub fn leave(&mut self, user: UserId) {
         if !self.open.is_empty() {
             self.open.remove(&user);
         }
@@ -81,7 +82,7 @@ fn failed(news: News) -> bool {
 
 impl Users {
     /// Users of a flow load one page at a time, and none of those that a batch fetches.
-    pub(crate) fn loads_pages(&mut self, user: u32) -> bool {
+    pub(crate) fn loads_pages(&mut self, user: UserId) -> bool {
         let source = self.source.of(user);
         source.iterates() && !source.is_in_batch(user)
     }
@@ -93,8 +94,9 @@ impl Users {
             let page = found();
             // What follows is late by what that took, and due as if it had taken nothing.
             c.mark();
-            c.heard = at;
-            c.books.left_out(at < c.limits.window, u64::from(page.elsewhere), u64::from(page.beyond), page.cut);
+            c.traffic().was_heard(at);
+            let window = c.limits().window;
+            c.traffic().books().left_out(at < window, u64::from(page.elsewhere), u64::from(page.beyond), page.cut);
             if self.pages.has(user) {
                 self.resource_is_over(c, user, news, false);
             } else if page.found == 0 {
@@ -105,7 +107,7 @@ impl Users {
                 self.fetch_on(c, user);
             }
             self.go_on_all(c);
-            c.links.flush();
+            c.flush();
         }
     }
 
@@ -114,7 +116,7 @@ impl Users {
     pub(crate) fn resource_is_over<N: Network>(
         &mut self,
         c: &mut Connections<N>,
-        user: u32,
+        user: UserId,
         news: News,
         back_off: bool,
     ) {
@@ -130,7 +132,7 @@ impl Users {
     }
 
     /// As many are sent as may be under way; after the last the user goes on.
-    pub(crate) fn fetch_on<N: Network>(&mut self, c: &mut Connections<N>, user: u32) {
+    pub(crate) fn fetch_on<N: Network>(&mut self, c: &mut Connections<N>, user: UserId) {
         while let Some(visit) = self.pages.open.get_mut(&user) {
             if visit.flying >= visit.page.at_once {
                 visit.full = true;
@@ -138,7 +140,7 @@ impl Users {
             }
             if let Some(follow) = (visit.page.next)() {
                 let (ended, name, held_back, within) = (visit.ended, visit.page.name, visit.full, visit.within);
-                if c.recalls && self.resource_is_there(c, (user, name), ended, &follow.request) {
+                if c.traffic().recalls() && c.recalled_made((user, name), ended, &follow.request).is_some() {
                     continue;
                 }
                 if let Some(visit) = self.pages.open.get_mut(&user) {
@@ -157,7 +159,7 @@ impl Users {
             }
             let (news, back_off) = (visit.news, visit.back_off);
             self.pages.open.remove(&user);
-            return if back_off { self.user_backs_off(c, user, news) } else { self.ask(c, user, c.heard, news) };
+            return if back_off { self.user_backs_off(c, user, news) } else { self.ask(c, user, c.heard(), news) };
         }
     }
 
@@ -165,7 +167,7 @@ impl Users {
     pub(crate) fn fetch<N: Network>(
         &mut self,
         c: &mut Connections<N>,
-        (user, name): (u32, u16),
+        (user, name): (UserId, u16),
         (due, held_back): (Nanos, bool),
         (within, follow): (Nanos, Follow),
     ) {

@@ -1,12 +1,11 @@
 //! A user to whom something happened: what its scenario says that it does next, within the limits of the run.
 
 use measure::Nanos;
-use scenario::{Act, ENDLESS, InBatch, News, Woken};
-use wire::{Network, Values};
+use scenario::{Act, Acts, ENDLESS, InBatch, News, Unasked, Woken};
+use wire::{Draft, Network, Values};
 
 use crate::connections::Connections;
-use crate::exchange::NONE;
-use crate::sources::scenario_of;
+use crate::ids::{RequestId, UserId};
 use crate::want::Want;
 
 use super::Users;
@@ -29,7 +28,7 @@ impl Users {
     /// 2. What a user does next; a request it sends is due at `due`. The place where the choice of the scenario meets the limits of
     ///    the run.
     #[inline]
-    pub(crate) fn ask<N: Network>(&mut self, c: &mut Connections<N>, user: u32, due: Nanos, news: News) {
+    pub(crate) fn ask<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, due: Nanos, news: News) {
         let source = self.source.of(user);
         let (arrives, iterates) = (source.users().arrive(), source.iterates());
         let news = if arrives || self.may_go_on(c, user, news) { news } else { News::NoMore };
@@ -37,20 +36,28 @@ impl Users {
             let prepares = self.source.of(user).prepares(user);
             self.iteration_begins(c, user, !prepares);
         }
-        let conn = c.conn_of(user);
-        let waits = if arrives || conn != NONE { Nanos::ZERO } else { c.waits(user) };
-        let rests = waits > c.stamp && self.others_under_way(user, news) == 0;
-        if !rests && !arrives && conn == NONE && c.held.is_some() && news != News::NoMore {
+        let on = c.own_leads_to(user);
+        let waits = if arrives || on.is_some() { Nanos::ZERO } else { c.waits(user) };
+        let rests = waits > c.now() && self.others_under_way(user, news) == 0;
+        if !rests && !arrives && on.is_none() && c.are_fixed() && news != News::NoMore {
             return self.user_connects(c, user);
         }
-        let on = if conn == NONE { None } else { Some(c.links.conn(conn).origin) };
-        let last = self.acts(c, Woken { on, rests, ..Woken::new(user, news, due) });
-        match last {
+        match self.acts(c, user, Woken { on, rests, ..Woken::new(user.index(), news, due) }) {
             None if rests => self.source.pause(user, waits),
+            last => self.comes_to(c, user, due, last),
+        }
+    }
+
+    /// What a user does in the end, beside what it sends.
+    #[inline]
+    fn comes_to<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, due: Nanos, last: Option<Act>) {
+        let source = self.source.of(user);
+        let (arrives, iterates) = (source.users().arrive(), source.iterates());
+        match last {
             None | Some(Act::Wait) => {}
             Some(Act::Busy(turns)) => self.goes_on_later(c, user, due, turns),
             Some(Act::Pause(pause)) if iterates => self.source.pause(user, due.saturating_add(pause)),
-            Some(Act::Pause(pause)) => self.source.pause(user, c.stamp + pause),
+            Some(Act::Pause(pause)) => self.source.pause(user, c.now() + pause),
             Some(Act::Hold) => self.user_holds(c, user),
             // The next begins when this one was over, however late we are.
             Some(Act::Done) if iterates && !arrives => self.ask(c, user, due, News::Begin),
@@ -58,40 +65,69 @@ impl Users {
         }
     }
 
+    /// A message came unasked on a user's connection. Who begins nothing further hears it, and sends nothing upon it.
+    #[cold]
+    pub(super) fn hears<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, message: &[u8]) {
+        let source = self.source.of(user);
+        if !source.hears() || !source.users().is_running(user) {
+            return;
+        }
+        let mut acts = std::mem::take(&mut self.acts);
+        let (mut none, at) = (Values::default(), c.heard());
+        let values = c.traffic().values(user, &mut none);
+        source.hear(Unasked { user: user.index(), at, message }, values, &mut acts);
+        if !self.may_go_on(c, user, News::Awake) {
+            acts.retain(|act| matches!(act, Act::Tell(_) | Act::Stop(_) | Act::Leave));
+        }
+        let last = self.does(c, (user, at), acts);
+        self.comes_to(c, user, at, last);
+    }
+
     /// False: a user in closed load begins nothing further, though it may have something left to do. An iteration that began goes on though its
     /// user is retired, all were started that were asked for, or the window is over; the end of the drain cuts it.
     #[inline]
-    fn may_go_on<N: Network>(&mut self, c: &mut Connections<N>, user: u32, news: News) -> bool {
+    fn may_go_on<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, news: News) -> bool {
         let over = c.window_over();
         let source = self.source.of(user);
         let iterates = source.iterates();
         if iterates && news != News::Begin {
             return true;
         }
-        let spent = source.quota_spent(&c.limits, c.stamp) && !(iterates && c.flights.has_number(user));
+        let spent = source.quota_spent(c.limits(), c.now()) && !(iterates && c.traffic().has_number(user));
         !over && source.users().may_go_on(user) && !spent && source.has_another(user)
     }
 
     /// Requests of a user that are under way beside the one whose end it is told of.
-    fn others_under_way(&mut self, user: u32, news: News) -> u32 {
+    fn others_under_way(&mut self, user: UserId, news: News) -> u32 {
         let ended = matches!(news, News::Ended { .. } | News::Recalled);
         self.source.of(user).under_way(user).saturating_sub(u32::from(ended))
     }
 
     /// A user does what its scenario says: all that it sends at once leaves. What it comes to in the end; None: it waits for that.
     #[inline]
-    fn acts<N: Network>(&mut self, c: &mut Connections<N>, mut woken: Woken) -> Option<Act> {
-        let user = woken.user;
+    fn acts<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, woken: Woken) -> Option<Act> {
         let mut acts = std::mem::take(&mut self.acts);
+        self.wake(c, user, woken, &mut acts);
+        self.does(c, (user, woken.at), acts)
+    }
+
+    #[inline]
+    fn wake<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, woken: Woken, acts: &mut Acts) {
+        let mut none = Values::default();
+        let values = c.traffic().values(user, &mut none);
+        self.source.of(user).wake(woken, values, acts);
+    }
+
+    /// A user does this: all that it sends leaves. What it comes to in the end; None: it waits for that.
+    #[inline]
+    fn does<N: Network>(&mut self, c: &mut Connections<N>, (user, at): (UserId, Nanos), mut acts: Acts) -> Option<Act> {
         let (mut last, mut recalled) = (None, 0_u32);
         loop {
-            let mut none = Values::default();
-            let values = c.memories.as_mut().map_or(&mut none, |memories| &mut memories.of(user).values);
-            self.source.of(user).wake(woken, values, &mut acts);
             while let Some(act) = acts.pop_front() {
                 let sent = match act {
-                    Act::Send(request) => self.sends(c, (user, woken.at), request, None),
-                    Act::SendTogether(request, batch) => self.sends(c, (user, woken.at), request, Some(batch)),
+                    Act::Send(request) => self.sends(c, (user, at), request, None),
+                    Act::SendTogether(request, batch) => self.sends(c, (user, at), request, Some(batch)),
+                    Act::Compose(draft) => self.sends_composed(c, (user, at), &draft),
                     act => {
                         last = self.notes(c, user, act).or(last);
                         continue;
@@ -100,7 +136,7 @@ impl Users {
                 match sent {
                     Sent::Recalled => recalled += 1,
                     Sent::Looked => {}
-                    Sent::Wanted => self.source.of(user).sends(user, woken.at, &mut acts),
+                    Sent::Wanted => self.source.of(user).sends(user, at, &mut acts),
                 }
             }
             // Whoever had the answer goes on as if it had come.
@@ -108,7 +144,7 @@ impl Users {
                 break;
             }
             recalled -= 1;
-            woken = Woken { news: News::Recalled, rests: false, ..woken };
+            self.wake(c, user, Woken::new(user.index(), News::Recalled, at), &mut acts);
         }
         self.acts = acts;
         last
@@ -116,15 +152,13 @@ impl Users {
 
     /// What is only to be noted of a user; else that is handed back.
     #[inline]
-    pub(super) fn notes<N: Network>(&mut self, c: &mut Connections<N>, user: u32, act: Act) -> Option<Act> {
+    pub(super) fn notes<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, act: Act) -> Option<Act> {
         match act {
-            Act::Tell(told) => self.tell(c, scenario_of(user), &told),
-            Act::Stop(stops) => c.books.steps_stop(stops, self.source.of(user).users().arrive()),
+            Act::Tell(told) => self.tell(c, user.scenario(), &told),
+            Act::Stop(stops) => c.traffic().books().steps_stop(stops, self.source.of(user).users().arrive()),
             Act::Close(which) => {
-                if c.anew.is_some() {
-                    let ending = self.is_ending(c);
-                    c.goes_away(user, which, ending);
-                }
+                let ending = self.is_ending(c);
+                c.goes_away(user, which, ending);
             }
             act => return Some(act),
         }
@@ -136,19 +170,19 @@ impl Users {
     fn sends<N: Network>(
         &mut self,
         c: &mut Connections<N>,
-        (user, due): (u32, Nanos),
-        request: u32,
+        (user, due): (UserId, Nanos),
+        request: RequestId,
         batch: Option<InBatch>,
     ) -> Sent {
         let source = self.source.of(user);
         if source.iterates() {
-            if c.recalls
+            if c.traffic().recalls()
                 && let Some(sent) = self.is_there(c, user, request, due)
             {
                 return sent;
             }
         } else if !source.users().arrive() {
-            source.start_request(&c.limits, c.stamp);
+            source.start_request(c.limits(), c.now());
         }
         let want = Want::prepared(user, due, request);
         c.want(match batch {
@@ -160,10 +194,26 @@ impl Users {
         Sent::Wanted
     }
 
+    /// A user is to send a request that is composed for it: one that cannot be has failed.
+    #[cold]
+    fn sends_composed<N: Network>(
+        &mut self,
+        c: &mut Connections<N>,
+        (user, due): (UserId, Nanos),
+        draft: &Draft,
+    ) -> Sent {
+        let source = self.source.of(user);
+        if !source.iterates() && !source.users().arrive() {
+            source.start_request(c.limits(), c.now());
+        }
+        c.want_composed(user, due, draft);
+        Sent::Wanted
+    }
+
     /// A user could reach nobody: it is woken after a while. One whom an arrival brought leaves.
-    pub(crate) fn user_backs_off<N: Network>(&mut self, c: &mut Connections<N>, user: u32, news: News) {
-        let rests = Woken { rests: true, ..Woken::new(user, news, c.stamp) };
-        if self.acts(c, rests) == Some(Act::Wait) {
+    pub(crate) fn user_backs_off<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, news: News) {
+        let rests = Woken { rests: true, ..Woken::new(user.index(), news, c.now()) };
+        if self.acts(c, user, rests) == Some(Act::Wait) {
             return;
         }
         if self.source.of(user).users().arrive() {
@@ -176,9 +226,9 @@ impl Users {
     /// A user has gone through many steps that send nothing: others have their turn. What it sends next is due when it would have been
     /// without. One that seems never to send anything takes little of the processor from then on.
     #[cold]
-    fn goes_on_later<N: Network>(&mut self, c: &mut Connections<N>, user: u32, due: Nanos, turns: u32) {
-        c.books.counts().endless += u64::from(turns == ENDLESS);
-        let until = if turns < ENDLESS { due } else { c.stamp + ENDLESS_PAUSE };
+    fn goes_on_later<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, due: Nanos, turns: u32) {
+        c.traffic().books().counts().endless += u64::from(turns == ENDLESS);
+        let until = if turns < ENDLESS { due } else { c.now() + ENDLESS_PAUSE };
         self.source.pause(user, until);
     }
 }

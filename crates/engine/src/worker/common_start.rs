@@ -59,31 +59,26 @@ impl<N: Network> Worker<N> {
         let Some(mut start) = common_start.take() else { return };
         let source = users.source.only();
         for _ in 0..start.to_open.min(OPENED_A_TURN) {
-            if !c.may_come() || !source.pace_allows(c.stamp) {
+            if !c.may_come() || !source.pace_allows(c.now()) {
                 break;
             }
             start.to_open -= 1;
-            c.ahead += u32::from(c.open_ahead(source.leads_to(start.to_open)));
+            c.open_ahead(source.leads_to(start.to_open));
         }
-        start.report(c.ahead, c.stamp);
+        start.report(c.opening(), c.now());
         // Never before the run was meant to begin: everything until then would be sent as a warm-up nobody asked for.
-        match start.barrier.starts_at().map(|go| go.max(c.limits.start)) {
-            Some(go) if go <= c.stamp => self.start_together(go, &start),
+        match start.barrier.starts_at().map(|go| go.max(c.limits().start)) {
+            Some(go) if go <= c.now() => self.start_together(go, &start),
             _ => self.common_start = Some(start),
         }
     }
 
     fn start_together(&mut self, go: Nanos, start: &CommonStart) {
         let Worker { users, connections: c, .. } = self;
-        let by = go - c.limits.start;
-        c.limits.shift(by);
+        let by = go - c.limits().start;
         users.source.only().users().begin_at(go);
         users.source.only().resume(start.first_due.saturating_add(by));
-        // They are told of with the first second, and were not opened in it.
-        let counts = c.books.counts();
-        (counts.connections.ahead, counts.apart.ahead_ns) = (counts.connections.opened, start.took.0);
-        c.before_start = false;
-        c.begin_second(go);
+        c.start_together(by, start.took);
     }
 }
 

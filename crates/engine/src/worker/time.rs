@@ -7,7 +7,6 @@ use wire::Network;
 use crate::Stop;
 use crate::connections::ATTENTION;
 use crate::control::Stamped;
-use crate::message::Message;
 
 use super::Worker;
 use super::ending::Standing;
@@ -22,18 +21,17 @@ const IMPATIENCE: Nanos = Nanos::from_millis(2);
 impl<N: Network> Worker<N> {
     pub(super) fn begin(&mut self) {
         self.connections.begin();
-        let limits = &self.connections.limits;
+        let limits = self.connections.limits();
         for source in self.users.source.all_mut() {
             // Draws the first.
             let _ = source.take_arrival(limits);
         }
-        let mut users_start = self.connections.limits.start;
+        let mut users_start = limits.start;
         if let Some(start) = &mut self.common_start {
             // Nothing of the run has begun before the common start: no second ends, no user starts, nothing is due.
-            self.connections.books.hold();
-            self.connections.before_start = true;
+            self.connections.wait_for_start();
             users_start = Nanos::MAX;
-            start.begin(self.connections.stamp, self.users.source.only().suspend());
+            start.begin(self.connections.now(), self.users.source.only().suspend());
         }
         self.users.source.all_mut().iter_mut().for_each(|source| source.users().begin_at(users_start));
     }
@@ -46,14 +44,14 @@ impl<N: Network> Worker<N> {
         if c.may_come() {
             next_start = if opens { users.source.only().next_start() } else { users.source.next_start() };
         }
-        let at_most = match c.before_start || c.lookups.pending() {
+        let at_most = match c.is_impatient() {
             true => IMPATIENCE,
-            false if c.flights.alive() > 0 => WATCHFUL,
+            false if c.has_requests() => WATCHFUL,
             false => ATTENTION,
         };
-        (c.stamp + at_most)
+        (c.now() + at_most)
             .min(next_start)
-            .min(users.next_arrival(c).saturating_add(c.limits.slack))
+            .min(users.next_arrival(c).saturating_add(c.limits().slack))
             .min(users.source.next_awake())
             .min(users.source.next_change())
             .min(users.source.next_end())
@@ -69,7 +67,7 @@ impl<N: Network> Worker<N> {
             self.heed_changes();
             self.users.keep_time(&mut self.connections);
         }
-        if self.connections.held.is_some() {
+        if self.connections.are_fixed() {
             self.await_hold();
             self.replace_lost();
         }
@@ -83,38 +81,38 @@ impl<N: Network> Worker<N> {
     /// Takes the changes of load that were asked for: each holds from its moment on, which is to come.
     #[inline]
     fn heed_changes(&mut self) {
-        for Stamped { at, change } in self.heeding.look(self.connections.stamp) {
-            if self.connections.closing {
+        let now = self.connections.now();
+        for Stamped { at, change } in self.heeding.look(now) {
+            if self.connections.is_closing() {
                 return;
             }
-            self.connections.limits.lasts_otherwise();
-            self.users.source.change(&self.connections.limits, at, change, self.connections.stamp);
+            self.connections.traffic().lasts_otherwise();
+            self.users.source.change(self.connections.limits(), at, change, now);
             if change == Change::Drain {
                 // What was told of a window that went on stays told.
-                self.connections.limits.ends_by(at.max(self.connections.stamp));
-                self.connections.books.ends_at(at.max(self.connections.stamp));
+                self.connections.traffic().ends_by(at.max(now));
             }
         }
     }
 
     fn consider_end(&mut self, stop: &Stop) {
-        if !self.connections.closing && self.connections.stamp >= self.connections.next_end() {
+        if !self.connections.is_closing() && self.connections.now() >= self.connections.next_end() {
             // Arrivals that were due in the window and that we are late to send are sent in the drain: nothing is skipped.
-            self.connections.closing = true;
+            self.connections.close();
             self.users.stop_users(&mut self.connections);
         }
         let c = &self.connections;
         let standing = Standing {
-            closing: c.closing,
+            closing: c.is_closing(),
             any_due: self.users.source.next_due() < Nanos::MAX,
-            sources_over: self.common_start.is_none() && self.users.source.are_over(&c.limits, c.stamp),
-            in_flight: c.flights.alive() > 0,
+            sources_over: self.common_start.is_none() && self.users.source.are_over(c.limits(), c.now()),
+            in_flight: c.has_requests(),
             iterates: self.users.is_within_iterations(c),
             ends: c.next_end(),
-            now: c.stamp,
+            now: c.now(),
         };
         if standing.is_over() {
-            self.finish(stop, false, self.connections.stamp);
+            self.finish(stop, false, self.connections.now());
         }
     }
 
@@ -122,17 +120,18 @@ impl<N: Network> Worker<N> {
     /// sent, which could only be unfinished. Arrivals that came due while we slept came with the stop or after it, and are not
     /// scheduled any more; those of a longer absence were due.
     pub(super) fn interrupted(&mut self, stop: &Stop, waits: Nanos) {
-        let until = waits.max(self.connections.stamp - ASLEEP).min(self.connections.stamp);
+        let now = self.connections.now();
+        let until = waits.max(now - ASLEEP).min(now);
         if self.common_start.is_none() {
-            self.connections.closing = true;
+            self.connections.close();
             // Connections that are held still stand, and are told of.
-            if self.connections.held.is_none() {
+            if !self.connections.are_fixed() {
                 self.users.stop_users(&mut self.connections);
             }
         }
-        while let Some(arrived) = self.connections.links.next() {
+        while let Some(arrived) = self.connections.next() {
             self.hear(arrived);
-            if self.connections.turn.is_long(self.connections.stamp) {
+            if self.connections.is_turn_long() {
                 break;
             }
         }
@@ -141,54 +140,31 @@ impl<N: Network> Worker<N> {
 
     /// The end: what is unfinished is censored, arrivals that were due until then and not sent too, and everything counted is handed over.
     fn finish(&mut self, stop: &Stop, interrupted: bool, until: Nanos) {
-        let now = self.connections.stamp;
-        self.connections.books.report_early(now, true);
+        let now = self.connections.now();
+        self.connections.traffic().report_early(true);
         self.users.censor_unsent(&mut self.connections, until);
-        for id in self.connections.flights.all() {
-            let x = self.connections.flights.take(id);
-            self.connections.books.unfinished(&x, &self.connections.limits, now);
-        }
+        self.connections.traffic().censor_all();
         self.connections.read_finally(stop);
         self.users.all_leave(&mut self.connections);
-        self.connections.roll_seconds();
-        if self.connections.held.is_some() && now > self.connections.books.second_began() {
-            // The last second tells what stood in it: whom we say goodbye to now did stand.
-            self.connections.roll(now);
-        }
-        self.connections.say_goodbye_to_all();
-        let gauges = self.connections.gauges();
-        if now > self.connections.books.second_began() || !self.connections.books.is_idle(&gauges) {
-            self.connections.roll(now.max(self.connections.books.second_began()));
-        }
-        let end = self.connections.limits.end.map_or(now, |end| end.min(now));
-        self.connections.books.report(Message::Over { window: end - self.connections.limits.window, interrupted });
+        self.connections.finish(now, interrupted);
         self.over = true;
-        self.connections.links.close_all();
     }
 
     /// With `--hold`: once every worker's users hold (or failed to), the end of the run is known.
     pub(super) fn await_hold(&mut self) {
-        let Some(held) = &mut self.connections.held else { return };
-        let users = self.users.source.only().users();
-        if self.connections.limits.end.is_some() || !users.have_all_begun() {
-            return;
-        }
-        if let Some(end) = held.ends(users.alive(), self.connections.limits.window, self.connections.stamp) {
-            self.connections.limits.end = Some(end);
-            self.connections.books.ends_at(end);
+        if let Some(end) = self.users.hold_ends(&self.connections) {
+            self.connections.traffic().ends_at(end);
         }
     }
 
     /// With a rate over a fixed number of connections: one that was lost is opened again.
     pub(super) fn replace_lost(&mut self) {
-        let all = self.connections.closing || self.common_start.is_some() || self.connections.pools.group(0).is_full();
-        if self.connections.held.is_none() || !self.connections.limits.open || all {
+        if !self.connections.limits().open || self.connections.is_closing() || self.common_start.is_some() {
             return;
         }
         let origin = self.users.source.only().leads_to(0);
-        let pool = self.connections.pools.get(origin);
-        let may = self.connections.stamp >= pool.setbacks.until && pool.opening < pool.at_once;
-        if may && self.connections.may_come() && self.users.source.only().pace_allows(self.connections.stamp) {
+        let now = self.connections.now();
+        if self.connections.may_replace(origin) && self.users.source.only().pace_allows(now) {
             self.connections.open_ahead(origin);
         }
     }

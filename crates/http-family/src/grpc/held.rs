@@ -192,7 +192,7 @@ impl Held {
                         done.failed(awaiting.id, failed.bits());
                         fails(awaiting.id, (FaultKind::WrongBody, 0), why, done);
                     }
-                    None => done.push(Event::Unsolicited(size)),
+                    None => done.unasked(u64::from(size), &[]),
                 }
                 return;
             }
@@ -242,7 +242,7 @@ impl Held {
 
     fn forget(&mut self, stream: usize, done: &mut Done) {
         let kept = self.streams[stream].kept.drain(..);
-        kept.for_each(|(_, size)| done.push(Event::Unsolicited(size)));
+        kept.for_each(|(message, size)| done.unasked(u64::from(size), &message));
     }
 }
 
@@ -274,14 +274,14 @@ impl Line {
 
     fn keep(&mut self, message: &[u8], size: u32, budget: &Budget, done: &mut Done) {
         let mut kept = Kept::default();
-        if !kept.add(message, budget) {
-            return done.push(Event::Unsolicited(size));
+        if done.hears_unasked() || !kept.add(message, budget) {
+            return done.unasked(u64::from(size), message);
         }
         self.kept.push_back((kept, size));
         let bytes = |kept: &VecDeque<(Kept, u32)>| kept.iter().map(|(message, _)| message.len()).sum::<usize>();
         while self.kept.len() > MOST_KEPT || self.kept.len() > 1 && bytes(&self.kept) > MOST_BYTES {
-            let Some((_, size)) = self.kept.pop_front() else { break };
-            done.push(Event::Unsolicited(size));
+            let Some((message, size)) = self.kept.pop_front() else { break };
+            done.unasked(u64::from(size), &message);
         }
     }
 }

@@ -70,7 +70,7 @@ fn played<'a>(dialogue: &Arc<dyn Dialogue>, mut pieces: impl Iterator<Item = &'a
             }
             Event::Learnt(id, lesson) => events.push(format!("{} {:?}", id.0, lesson.downcast_ref::<Taken>())),
             Event::Word(word) => events.push(format!("word {word}")),
-            Event::Heartbeat | Event::Unsolicited(_) | Event::Owed | Event::Stray(_) | Event::Declined(_) => {
+            Event::Heartbeat | Event::Unsolicited(..) | Event::Owed | Event::Stray(_) | Event::Declined(_) => {
                 events.push("unasked".to_owned());
             }
         }

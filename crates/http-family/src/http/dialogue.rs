@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Complaint, Dialogue, Established, Fill, Found, Lesson, Memory, OptionSpec, Origin, Prepared, Protocol,
-    Recalled, Session, Trace,
+    Asked, Complaint, Dialogue, Draft, Established, Fill, Follow, Found, Lesson, Memory, OptionSpec, Origin, Prepared,
+    Protocol, Recalled, Session, Trace,
 };
 
 use super::options::{self, Version};
@@ -117,6 +117,9 @@ impl Dialogue for HttpDialogue {
             Version::Two => &[b"h2"],
             Version::Auto => &[b"h2", b"http/1.1"],
         }
+    }
+    fn compose(&self, like: &wire::Request, draft: &Draft) -> Result<Follow, cause::Cause> {
+        self.one.compose(like, draft)
     }
     fn sent_with(&self, request: &wire::Request, fill: &Fill, memory: Option<&Memory>) -> Vec<u8> {
         let text = self.one.sent_with(request, fill, memory);

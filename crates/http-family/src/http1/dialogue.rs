@@ -3,10 +3,11 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use cause::{Cause, reaching};
 use url::Url;
 use wire::{
-    Asked, Complaint, Dialogue, Established, Fill, Found, Memory, Names, OptionSpec, Origin, Prepared, Protocol,
-    Proxies, Recalled, SHOWN, Session, Trace, Weighted,
+    Asked, Complaint, Dialogue, Draft, Established, Fill, Follow, Found, Memory, Names, OptionSpec, Origin, Prepared,
+    Protocol, Proxies, Recalled, SHOWN, Session, Trace, Weighted,
 };
 
 use super::captured::Lesson;
@@ -14,7 +15,7 @@ use super::filled::compiled;
 use super::judge::Judge;
 use super::of_one_url::{OF_ONE_URL, OF_RESPONSE};
 use super::options::{self, Wishes};
-use super::request::{Checks, Encoder, Recipe, Request, Rules, encode_listed};
+use super::request::{Checks, Content, Encoder, HeaderWish, Recipe, Request, Rules, encode, encode_listed};
 use super::session::{EXPECTS, Http1Session, LAST, SECURE};
 use super::withheld;
 use crate::cache::{self, Cache};
@@ -79,7 +80,11 @@ impl Http1 {
         let mut requests = Vec::with_capacity(asked.urls.len());
         let mut encoder = (asked.urls.len() > 1).then(Encoder::default);
         let own_has = |name: &str| asked.own.iter().any(|own| own.contains_key(name));
-        let follows = wishes.follows() || own_has("redirects") || wishes.pages().is_some() || own_has(RESOURCES);
+        let follows = wishes.follows()
+            || own_has("redirects")
+            || wishes.pages().is_some()
+            || own_has(RESOURCES)
+            || asked.composes;
         let (mut others, mut pages) = (Vec::new(), Planned::default());
         let (mut withheld, mut slots, mut once) = (false, false, true);
         for (index, url) in asked.urls.iter().enumerate() {
@@ -194,12 +199,48 @@ impl Http1Dialogue {
     }
 }
 
+impl Http1Dialogue {
+    /// What a prepared request was made from, with what a draft says in its place.
+    fn drafted(&self, like: &Request, draft: &Draft) -> Result<Recipe, Cause> {
+        if like.slots.is_some() {
+            return Err(reaching::like_one_with_slots().into());
+        }
+        let recipe = like.own.as_deref().or_else(|| self.rules.recipes.get(like.listed as usize));
+        let mut recipe = recipe.cloned().ok_or_else(|| Cause::from(reaching::made_from_nothing()))?;
+        if let Some(url) = &draft.url {
+            let mut url = recipe.url.join(url).map_err(|why| reaching::no_url(url, why.to_string()))?;
+            url.set_fragment(None);
+            if recipe.url.origin() != url.origin() {
+                recipe.leave_origin();
+            }
+            (recipe.url, recipe.target) = (url, None);
+        }
+        if let Some(method) = &draft.method {
+            recipe.method.clone_from(method);
+        }
+        for (name, value) in &draft.headers {
+            recipe.headers.retain(|known| !known.name().eq_ignore_ascii_case(name));
+            recipe.headers.push(HeaderWish::Set(name.clone(), format!(" {value}")));
+        }
+        if let Some(body) = &draft.body {
+            let kind = recipe.content.and_then(|content| content.kind);
+            recipe.content = Some(Content { bytes: body.as_slice().into(), kind, length: None, chunked: false });
+        }
+        Ok(recipe)
+    }
+}
+
 impl Dialogue for Http1Dialogue {
     fn prepared(&self) -> &Prepared {
         &self.prepared
     }
     fn alpn(&self, _origin: &Origin) -> &[&'static [u8]] {
         &[b"http/1.1"]
+    }
+    fn compose(&self, like: &wire::Request, draft: &Draft) -> Result<Follow, Cause> {
+        let mut recipe = self.drafted(like.of(), draft)?;
+        let origin = recipe.goes_by(&self.rules.proxies).ok_or_else(|| reaching::no_web_url(recipe.url.as_str()))?;
+        Ok(Follow { origin, request: wire::Request::shared(encode(&Arc::new(recipe))) })
     }
     fn sent_with(&self, request: &wire::Request, fill: &Fill, memory: Option<&Memory>) -> Vec<u8> {
         let request = request.of::<Request>();

@@ -21,7 +21,7 @@ pub fn prompted(
     let Some(talk) = own.and_then(|own| own.talk.as_mut()) else { return Ok(false) };
     let heard = talk.hear(&rules.beside, content)?;
     if heard != Heard::Unknown {
-        heard.tell(size, done);
+        heard.tell(size, content, done);
     }
     Ok(heard != Heard::Unknown)
 }
@@ -58,7 +58,7 @@ impl WebSocketSession {
         let Some(talk) = own.as_mut().and_then(|own| own.talk.as_mut()) else { return Ok(()) };
         match talk.hear_opening(&rules.beside, content) {
             Ok(None) => self.introduce(out),
-            Ok(Some(heard)) => heard.tell(size, done),
+            Ok(Some(heard)) => heard.tell(size, content, done),
             Err(refused) => {
                 self.stage = Stage::Unwelcome;
                 self.rare = Some(Rare::saying(&content[..content.len().min(EXCERPT_BOUND)]));

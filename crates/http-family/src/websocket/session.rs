@@ -193,7 +193,8 @@ impl WebSocketSession {
         let Some(part) = &mut incoming.part else { return Ok(()) };
         let whole = over && frame.last;
         let deflate = self.own.as_mut().and_then(|own| own.deflate.as_mut());
-        unpack(deflate, part, piece, whole, self.rules.looks())?;
+        let heard = done.hears_unasked().then_some(&self.rules.kept);
+        unpack(deflate, part, piece, whole, self.rules.looks().or(heard))?;
         if whole {
             let part = incoming.part.take().unwrap_or_default();
             part.end()?;
@@ -235,7 +236,7 @@ impl WebSocketSession {
                 return Ok(());
             }
             Whose::Nobodys if rules.push => {
-                done.push(Event::Unsolicited(u32::try_from(size).unwrap_or(u32::MAX)));
+                done.unasked(size, content);
                 return Ok(());
             }
             Whose::Nobodys => {

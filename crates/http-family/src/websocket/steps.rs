@@ -329,8 +329,9 @@ impl WebSocketSession {
             return awaiting.end(&rules.steps, content, done);
         }
         let mut kept = Kept::default();
-        if !kept.add(content, &rules.kept) {
-            return done.push(Event::Unsolicited(u32::try_from(size).unwrap_or(u32::MAX)));
+        // Who hears what nobody awaits hears it now, and has it from nowhere else.
+        if done.hears_unasked() || !kept.add(content, &rules.kept) {
+            return done.unasked(size, content);
         }
         inbox.kept.push_back(kept);
         let is_full = |kept: &VecDeque<Kept>| {
@@ -340,7 +341,7 @@ impl WebSocketSession {
         while is_full(&inbox.kept)
             && let Some(oldest) = inbox.kept.pop_front()
         {
-            done.push(Event::Unsolicited(u32::try_from(oldest.len()).unwrap_or(u32::MAX)));
+            done.unasked(oldest.len() as u64, &oldest);
         }
     }
 }

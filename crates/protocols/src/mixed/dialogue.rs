@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Belongs, Complaint, Dialogue, Established, Fill, Follow, Found, Lesson, Memory, Names, OptionSpec, Options,
-    Origin, Page, Prepared, Protocol, Recalled, Session, Takes, Trace, Weighted,
+    Asked, Belongs, Complaint, Dialogue, Draft, Established, Fill, Follow, Found, Lesson, Memory, Names, OptionSpec,
+    Options, Origin, Page, Prepared, Protocol, Recalled, Session, Takes, Trace, Weighted,
 };
 
 use super::parts::{Made, Request, inner, inner_code, outer, outer_code, part_of_bound};
@@ -163,6 +163,7 @@ fn asked_of(protocol: &dyn Protocol, asked: &Asked) -> Result<Option<Own>, Strin
         learnt: asked.learnt.clone(),
         variables: Arc::clone(&asked.variables),
         steps: true,
+        composes: asked.composes,
     };
     Ok(Some(Own { asked, urls }))
 }
@@ -354,6 +355,10 @@ impl Dialogue for MixedDialogue {
         let (dialogue, own) = self.part(request);
         let recalled = dialogue.recall(own, fill, memory)?;
         Some(Recalled { code: outer_code(request.of::<Request>().part, recalled.code), ..recalled })
+    }
+    fn compose(&self, like: &wire::Request, draft: &Draft) -> Result<Follow, cause::Cause> {
+        let (dialogue, own) = self.part(like);
+        Ok(outer_follow(like.of::<Request>().part, dialogue.compose(own, draft)?))
     }
     fn sent_with(&self, request: &wire::Request, fill: &Fill<'_>, memory: Option<&Memory>) -> Vec<u8> {
         let (part, own) = self.part(request);

@@ -195,7 +195,7 @@ fn events(done: &mut Done) -> Vec<String> {
             let fault = e.fault.map_or("-".to_owned(), |fault| format!("{fault:?}"));
             Some(format!("{} {fault} {} {}", e.id.0, e.code, e.payload))
         }
-        Event::Unsolicited(bytes) => Some(format!("unsolicited {bytes}")),
+        Event::Unsolicited(bytes, _) => Some(format!("unsolicited {bytes}")),
         // How much of it there is depends on the pieces.
         Event::Stray(_) => Some("stray".to_owned()),
         _ => None,

@@ -6,8 +6,8 @@ use measure::Nanos;
 use plan::flow::OnFailure;
 
 use super::Flow;
-use crate::Act;
 use crate::program::Op;
+use crate::{Act, UserIndex};
 
 /// A request of a batch, which was just sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +20,8 @@ pub struct InBatch {
 
 impl Flow {
     /// Of a user in the middle of a batch: what it sent of it last.
-    pub(super) fn batch(&self, user: u32) -> Option<InBatch> {
-        let player = self.players.get(user as usize).filter(|player| player.batch > 0)?;
+    pub(super) fn batch(&self, user: UserIndex) -> Option<InBatch> {
+        let player = self.players.get(user.at()).filter(|player| player.batch > 0)?;
         let Some(Op::Batch(batch)) = self.program.ops.get(player.at as usize) else { return None };
         let sent = self.program.batches[*batch].sends.get(player.batch as usize - 1);
         let on_failure = sent.map(|(_, on_failure)| *on_failure).unwrap_or_default();
@@ -29,10 +29,10 @@ impl Flow {
     }
 
     /// The next request of a batch, where one may be sent; None: all are over.
-    pub(super) fn next_of_batch(&mut self, user: u32, batch: usize, at: Nanos) -> Option<Act> {
+    pub(super) fn next_of_batch(&mut self, user: UserIndex, batch: usize, at: Nanos) -> Option<Act> {
         let program = Arc::clone(&self.program);
         let batch = &program.batches[batch];
-        let player = &mut self.players[user as usize];
+        let player = &mut self.players[user.at()];
         if player.batch == 0 {
             player.batch_began = at;
         }

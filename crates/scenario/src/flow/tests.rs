@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
 
 use plan::flow::{Called, Flow as Tree, List, Step, Way};
-use wire::FaultKind;
+use wire::{FaultKind, RequestId};
 
 use super::*;
 
+const USER: UserIndex = UserIndex(0);
 const OK: News = News::Ended { code: 200, fault: None, on_failure: OnFailure::GoOn };
 const BAD: News = failing(OnFailure::NextIteration);
 
@@ -27,10 +28,10 @@ fn flow(steps: Vec<Step>) -> Flow {
 }
 
 fn wake(flow: &mut Flow, news: News, at: u64) -> Act {
-    flow.hear(0, news, Nanos(at));
-    let act = flow.next(0, Nanos(at), &mut Values::default());
+    flow.hear(USER, news, Nanos(at));
+    let act = flow.next(USER, Nanos(at), &mut Values::default());
     if matches!(act, Act::Send(_)) {
-        flow.groups_begin(0, Nanos(at));
+        flow.groups_begin(USER, Nanos(at));
     }
     act
 }
@@ -43,8 +44,8 @@ fn told(flow: &mut Flow) -> Vec<(u16, What)> {
 fn steps_follow_each_other_and_loops_end() {
     let mut flow = flow(vec![send(0), Step::Repeat { times: 2, steps: vec![send(1)] }, send(2)]);
     for _ in 0..2 {
-        assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(0));
-        let rest = [Act::Send(1), Act::Send(1), Act::Send(2), Act::Done];
+        assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(RequestId(0)));
+        let rest = [Act::Send(RequestId(1)), Act::Send(RequestId(1)), Act::Send(RequestId(2)), Act::Done];
         assert_eq!([(); 4].map(|()| wake(&mut flow, OK, 0)), rest);
     }
 }
@@ -55,9 +56,9 @@ fn a_group_lasts_from_its_first_request_to_its_last_response_and_an_iteration_to
     let group = Step::Group { name: "g".into(), steps: vec![pause(10), send(0), pause(5), send(1), pause(7)] };
     let mut flow = flow(vec![group]);
     assert_eq!(wake(&mut flow, News::Begin, 100), Act::Pause(Nanos(10)));
-    assert_eq!(wake(&mut flow, News::Awake, 110), Act::Send(0));
+    assert_eq!(wake(&mut flow, News::Awake, 110), Act::Send(RequestId(0)));
     assert_eq!(wake(&mut flow, OK, 120), Act::Pause(Nanos(5)));
-    assert_eq!(wake(&mut flow, News::Awake, 125), Act::Send(1));
+    assert_eq!(wake(&mut flow, News::Awake, 125), Act::Send(RequestId(1)));
     assert_eq!(told(&mut flow), [(0, What::Began), (1, What::Began)]);
     assert_eq!(wake(&mut flow, OK, 140), Act::Pause(Nanos(7)));
     assert_eq!(wake(&mut flow, News::Awake, 147), Act::Done);
@@ -77,7 +78,7 @@ fn after_a_failed_step_the_pauses_and_the_pace_of_the_iteration_hold() {
     let looped = Step::Repeat { times: 5, steps: vec![send(0), pause(3), send(1)] };
     let pauses = |steps, at: u64| {
         let mut flow = flow(steps);
-        assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(0));
+        assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(RequestId(0)));
         let (mut at, mut waited) = (at, Vec::new());
         let mut act = wake(&mut flow, BAD, at);
         while let Act::Pause(pause) = act {
@@ -110,7 +111,7 @@ fn after_a_failed_step_the_pauses_and_the_pace_of_the_iteration_hold() {
 fn a_group_that_sent_nothing_was_none() {
     let group = |steps| Step::Group { name: "g".into(), steps };
     let mut flow = flow(vec![group(vec![]), send(0)]);
-    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(0));
+    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(RequestId(0)));
     assert_eq!(wake(&mut flow, OK, 5), Act::Done);
     assert!(told(&mut flow).iter().all(|(span, _)| *span == 0));
 }
@@ -123,17 +124,17 @@ fn what_comes_from_a_cache_begins_and_ends_no_group() {
     let both = group("both", vec![send(0), pause(), send(1), pause(), send(0)]);
     let mut flow = flow(vec![cached, both]);
     let recalled = |flow: &mut Flow, at| {
-        flow.hear(0, News::Recalled, Nanos(at));
-        flow.next(0, Nanos(at), &mut Values::default())
+        flow.hear(USER, News::Recalled, Nanos(at));
+        flow.next(USER, Nanos(at), &mut Values::default())
     };
-    flow.hear(0, News::Begin, Nanos(100));
-    assert_eq!(flow.next(0, Nanos(100), &mut Values::default()), Act::Send(0));
-    assert_eq!(recalled(&mut flow, 100), Act::Send(0), "of the first group all is there");
+    flow.hear(USER, News::Begin, Nanos(100));
+    assert_eq!(flow.next(USER, Nanos(100), &mut Values::default()), Act::Send(RequestId(0)));
+    assert_eq!(recalled(&mut flow, 100), Act::Send(RequestId(0)), "of the first group all is there");
     assert_eq!(recalled(&mut flow, 100), Act::Pause(Nanos(30)));
-    assert_eq!(wake(&mut flow, News::Awake, 130), Act::Send(1));
+    assert_eq!(wake(&mut flow, News::Awake, 130), Act::Send(RequestId(1)));
     assert_eq!(wake(&mut flow, OK, 135), Act::Pause(Nanos(30)));
-    flow.hear(0, News::Awake, Nanos(165));
-    assert_eq!(flow.next(0, Nanos(165), &mut Values::default()), Act::Send(0));
+    flow.hear(USER, News::Awake, Nanos(165));
+    assert_eq!(flow.next(USER, Nanos(165), &mut Values::default()), Act::Send(RequestId(0)));
     assert_eq!(recalled(&mut flow, 165), Act::Done);
     let ended = |lasted, active| What::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(active) };
     assert_eq!(told(&mut flow), [(0, What::Began), (2, What::Began), (2, ended(5, 5)), (0, ended(65, 5))]);
@@ -162,14 +163,14 @@ fn what_failed_is_left_and_what_is_left_in_the_middle_is_cut() {
     wake(&mut cut, News::Begin, 0);
     wake(&mut cut, OK, 4);
     told(&mut cut);
-    cut.left(0, Nanos(6), false);
+    cut.left(USER, Nanos(6), false);
     assert_eq!(told(&mut cut), [(0, What::Cut(Nanos(6))), (1, What::Cut(Nanos(6)))]);
-    cut.left(0, Nanos(8), true);
+    cut.left(USER, Nanos(8), true);
     assert_eq!(told(&mut cut), [], "once");
     let mut unreachable = flow(steps());
     wake(&mut unreachable, News::Begin, 0);
-    unreachable.hear(0, BAD, Nanos(3));
-    unreachable.left(0, Nanos(3), true);
+    unreachable.hear(USER, BAD, Nanos(3));
+    unreachable.left(USER, Nanos(3), true);
     assert_eq!(
         told(&mut unreachable).last().map(|(_, what)| matches!(what, What::Ended { passed: false, .. })),
         Some(true)
@@ -179,12 +180,12 @@ fn what_failed_is_left_and_what_is_left_in_the_middle_is_cut() {
 #[test]
 fn once_is_the_first_iteration_of_each_user_and_anew_for_who_takes_its_number() {
     let mut flow = flow(vec![Step::Once { steps: vec![send(7)] }, send(0)]);
-    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(7));
+    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(RequestId(7)));
     wake(&mut flow, OK, 0);
     assert_eq!(wake(&mut flow, OK, 0), Act::Done);
-    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(0));
-    flow.left(0, Nanos(0), true);
-    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(7));
+    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(RequestId(0)));
+    flow.left(USER, Nanos(0), true);
+    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(RequestId(7)));
 }
 
 #[test]
@@ -212,23 +213,23 @@ fn conditions_look_at_what_the_user_knows_then() {
     let only = Step::If { condition: condition("state"), steps: vec![send(4)], otherwise: vec![] };
     let mut flow = flow(vec![send(0), choice, pages, only]);
     let mut values = Values::default();
-    flow.hear(0, News::Begin, Nanos(0));
-    assert_eq!(flow.next(0, Nanos(0), &mut values), Act::Send(0));
+    flow.hear(USER, News::Begin, Nanos(0));
+    assert_eq!(flow.next(USER, Nanos(0), &mut values), Act::Send(RequestId(0)));
     let mut after = |flow: &mut Flow, page: &[u8], state: &[u8]| {
         values.set(1, page);
         values.set(0, state);
-        flow.hear(0, OK, Nanos(0));
-        flow.next(0, Nanos(0), &mut values)
+        flow.hear(USER, OK, Nanos(0));
+        flow.next(USER, Nanos(0), &mut values)
     };
-    assert_eq!(after(&mut flow, b"0", b"open"), Act::Send(1));
+    assert_eq!(after(&mut flow, b"0", b"open"), Act::Send(RequestId(1)));
     assert_eq!(
         [&b"1"[..], b"2", b"3"].map(|page| after(&mut flow, page, b"open")),
-        [Act::Send(3), Act::Send(3), Act::Send(4)]
+        [Act::Send(RequestId(3)), Act::Send(RequestId(3)), Act::Send(RequestId(4))]
     );
     assert_eq!(after(&mut flow, b"3", b""), Act::Done);
-    flow.hear(0, News::Begin, Nanos(0));
-    flow.next(0, Nanos(0), &mut Values::default());
-    assert_eq!(after(&mut flow, b"9", b"shut"), Act::Send(2), "the other way");
+    flow.hear(USER, News::Begin, Nanos(0));
+    flow.next(USER, Nanos(0), &mut Values::default());
+    assert_eq!(after(&mut flow, b"9", b"shut"), Act::Send(RequestId(2)), "the other way");
     let tree = Tree { steps: vec![Step::While { condition: "stat".into(), steps: vec![] }], ..Tree::default() };
     assert!(Program::of(&tree).is_err());
 }
@@ -256,15 +257,15 @@ fn lists_are_gone_over_and_flows_are_called_with_what_they_are_given() {
     let mut flow = Flow::new(Arc::new(Program::of(&tree).expect("a program")), 1);
     let mut values = Values::default();
     for _ in 0..2 {
-        flow.hear(0, News::Begin, Nanos(0));
-        assert_eq!(flow.next(0, Nanos(0), &mut values), Act::Send(0));
+        flow.hear(USER, News::Begin, Nanos(0));
+        assert_eq!(flow.next(USER, Nanos(0), &mut values), Act::Send(RequestId(0)));
         values.set_list(1, b"k,l", &[1, 3]);
         let mut seen = Vec::new();
         loop {
-            flow.hear(0, OK, Nanos(0));
-            let Act::Send(sent) = flow.next(0, Nanos(0), &mut values) else { break };
+            flow.hear(USER, OK, Nanos(0));
+            let Act::Send(sent) = flow.next(USER, Nanos(0), &mut values) else { break };
             let text = |at| String::from_utf8_lossy(values.get(at).unwrap_or_default()).into_owned();
-            seen.push((sent, text(0), text(2)));
+            seen.push((sent.0, text(0), text(2)));
         }
         let told = |sent, state: &str, x: &str| (sent, state.to_owned(), x.to_owned());
         let shown = |name: &str| [1, 3, 3].map(|sent| told(sent, name, &format!("<{name}>")));
@@ -296,15 +297,15 @@ fn a_batch_has_so_many_under_way_and_ends_with_the_last() {
     let group = Step::Group { name: "g".into(), steps: vec![batch(2, vec![1, 2, 3], OnFailure::NextIteration)] };
     let mut flow = flow(vec![send(0), group, send(4)]);
     wake(&mut flow, News::Begin, 0);
-    assert_eq!(wake(&mut flow, OK, 10), Act::Send(1));
-    let more = |flow: &mut Flow, at| flow.next(0, Nanos(at), &mut Values::default());
-    assert_eq!((more(&mut flow, 10), more(&mut flow, 10)), (Act::Send(2), Act::Wait));
-    assert_eq!((flow.under_way(0), flow.batch(0).map(|batch| batch.began)), (2, Some(Nanos(10))));
-    assert_eq!(wake(&mut flow, OK, 20), Act::Send(3));
+    assert_eq!(wake(&mut flow, OK, 10), Act::Send(RequestId(1)));
+    let more = |flow: &mut Flow, at| flow.next(USER, Nanos(at), &mut Values::default());
+    assert_eq!((more(&mut flow, 10), more(&mut flow, 10)), (Act::Send(RequestId(2)), Act::Wait));
+    assert_eq!((flow.under_way(USER), flow.batch(USER).map(|batch| batch.began)), (2, Some(Nanos(10))));
+    assert_eq!(wake(&mut flow, OK, 20), Act::Send(RequestId(3)));
     assert_eq!(wake(&mut flow, News::Awake, 22), Act::Wait, "nobody is woken into sending twice");
     assert_eq!(wake(&mut flow, OK, 25), Act::Wait);
-    assert_eq!(wake(&mut flow, OK, 40), Act::Send(4));
-    assert_eq!((flow.under_way(0), flow.batch(0)), (1, None));
+    assert_eq!(wake(&mut flow, OK, 40), Act::Send(RequestId(4)));
+    assert_eq!((flow.under_way(USER), flow.batch(USER)), (1, None));
     assert_eq!(wake(&mut flow, OK, 50), Act::Done);
     let passed = |lasted| What::Ended { passed: true, lasted: Nanos(lasted), active: Nanos(lasted) };
     assert_eq!(told(&mut flow), [(0, What::Began), (1, What::Began), (1, passed(30)), (0, passed(50))]);
@@ -315,12 +316,12 @@ fn a_batch_in_which_one_fails_is_left_once_the_others_are_over() {
     for (on_failure, rest) in [
         (OnFailure::NextIteration, vec![Act::Wait, Act::Done]),
         (OnFailure::StopUser, vec![Act::Wait, Act::Leave]),
-        (OnFailure::GoOn, vec![Act::Send(2), Act::Wait, Act::Send(3)]),
+        (OnFailure::GoOn, vec![Act::Send(RequestId(2)), Act::Wait, Act::Send(RequestId(3))]),
     ] {
         let mut flow = flow(vec![batch(2, vec![0, 1, 2], on_failure), send(3)]);
         wake(&mut flow, News::Begin, 0);
-        assert_eq!(flow.next(0, Nanos(0), &mut Values::default()), Act::Send(1));
-        let on_failure = flow.batch(0).expect("in the middle of it").on_failure;
+        assert_eq!(flow.next(USER, Nanos(0), &mut Values::default()), Act::Send(RequestId(1)));
+        let on_failure = flow.batch(USER).expect("in the middle of it").on_failure;
         let mut acts = vec![wake(&mut flow, failing(on_failure), 5)];
         acts.extend((1..rest.len()).map(|_| wake(&mut flow, OK, 6)));
         assert_eq!(acts, rest, "{on_failure:?}");
@@ -332,7 +333,7 @@ fn each_of_a_batch_says_itself_what_follows_where_it_fails_in_whichever_order_th
     let own = vec![Some(OnFailure::GoOn), None, Some(OnFailure::StopRun)];
     let mixed = Step::Batch { at_most: 6, urls: vec![0, 0, 0], on_failure: OnFailure::StopUser, own };
     for (failed, after, stops) in [
-        (vec![0], Act::Send(3), Stops::default()),
+        (vec![0], Act::Send(RequestId(3)), Stops::default()),
         (vec![1], Act::Leave, Stops { run: false, user: true }),
         (vec![2], Act::Leave, Stops { run: true, user: false }),
         (vec![1, 2, 0], Act::Leave, Stops { run: true, user: true }),
@@ -340,9 +341,9 @@ fn each_of_a_batch_says_itself_what_follows_where_it_fails_in_whichever_order_th
     ] {
         let mut flow = flow(vec![mixed.clone(), send(3)]);
         let mut sent = Vec::new();
-        flow.hear(0, News::Begin, Nanos(0));
-        while let Act::Send(0) = flow.next(0, Nanos(0), &mut Values::default()) {
-            sent.push(flow.batch(0).expect("a batch").on_failure);
+        flow.hear(USER, News::Begin, Nanos(0));
+        while let Act::Send(RequestId(0)) = flow.next(USER, Nanos(0), &mut Values::default()) {
+            sent.push(flow.batch(USER).expect("a batch").on_failure);
         }
         assert_eq!(sent, [OnFailure::GoOn, OnFailure::StopUser, OnFailure::StopRun]);
         let others = (0..3).filter(|nth| !failed.contains(nth)).map(|_| OK);
@@ -358,21 +359,27 @@ fn users_begin_once_and_end_once_beside_their_iterations() {
     let tree = Tree { steps: vec![send(0)], start: vec![send(1), send(2)], end: vec![send(3)], ..Tree::default() };
     let new = || Flow::new(Arc::new(Program::of(&tree).expect("a program")), 1);
     let mut flow = new();
-    assert!(!flow.ends(0, Nanos(0)), "who never began ends nothing");
-    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(1));
+    assert!(!flow.ends(USER, Nanos(0)), "who never began ends nothing");
+    assert_eq!(wake(&mut flow, News::Begin, 0), Act::Send(RequestId(1)));
     assert!(flow.players[0].phase != Phase::Iterations);
-    assert_eq!((wake(&mut flow, OK, 1), wake(&mut flow, OK, 2)), (Act::Send(2), Act::Done));
+    assert_eq!((wake(&mut flow, OK, 1), wake(&mut flow, OK, 2)), (Act::Send(RequestId(2)), Act::Done));
     assert!(told(&mut flow).is_empty(), "no part of an iteration");
     for at in [3, 5] {
-        assert_eq!((wake(&mut flow, News::Begin, at), flow.players[0].phase), (Act::Send(0), Phase::Iterations));
+        assert_eq!(
+            (wake(&mut flow, News::Begin, at), flow.players[0].phase),
+            (Act::Send(RequestId(0)), Phase::Iterations)
+        );
         assert_eq!(wake(&mut flow, OK, at + 1), Act::Done);
     }
     assert_eq!(told(&mut flow).len(), 4);
-    assert!(flow.ends(0, Nanos(9)));
-    assert_eq!((flow.next(0, Nanos(9), &mut Values::default()), wake(&mut flow, OK, 10)), (Act::Send(3), Act::Leave));
-    assert!(!flow.ends(0, Nanos(11)) && told(&mut flow).is_empty());
+    assert!(flow.ends(USER, Nanos(9)));
+    assert_eq!(
+        (flow.next(USER, Nanos(9), &mut Values::default()), wake(&mut flow, OK, 10)),
+        (Act::Send(RequestId(3)), Act::Leave)
+    );
+    assert!(!flow.ends(USER, Nanos(11)) && told(&mut flow).is_empty());
     let mut failing = new();
     wake(&mut failing, News::Begin, 0);
     assert_eq!(wake(&mut failing, BAD, 1), Act::Leave, "who cannot begin does not go on");
-    assert!(!failing.ends(0, Nanos(2)));
+    assert!(!failing.ends(USER, Nanos(2)));
 }

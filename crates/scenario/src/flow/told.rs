@@ -2,11 +2,13 @@
 
 use measure::Nanos;
 
+use crate::UserIndex;
+
 /// An iteration, or a group of it, began or is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
     /// Whose.
-    pub user: u32,
+    pub user: UserIndex,
     /// Which: 0 is the iteration as a whole, the groups follow in the order of [`plan::flow::Flow::groups`].
     pub span: u16,
     /// When it began: for an iteration, when it was due; for a group, when its first request was.

@@ -21,13 +21,13 @@ pub enum Heard {
 }
 
 impl Heard {
-    /// Tells of a message of so many bytes.
-    pub fn tell(self, size: u64, done: &mut Done) {
+    /// Tells of a message of so many bytes, of which these were kept.
+    pub fn tell(self, size: u64, message: &[u8], done: &mut Done) {
         match self {
             Heard::FirstOwed => done.push(Event::Owed),
             // It was told of the first, and all of them are said together.
             Heard::Owed => {}
-            Heard::Known | Heard::Unknown => done.push(Event::Unsolicited(u32::try_from(size).unwrap_or(u32::MAX))),
+            Heard::Known | Heard::Unknown => done.unasked(size, message),
         }
     }
 }

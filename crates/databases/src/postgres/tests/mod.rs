@@ -73,7 +73,7 @@ fn told(done: &Done, dialogue: &Arc<dyn Dialogue>) -> Vec<String> {
                 let excerpt = excerpt.map(|bytes| format!(" {:?}", String::from_utf8_lossy(bytes))).unwrap_or_default();
                 format!("{} {fault} {} {}{excerpt}", e.id.0, dialogue.code_name(e.code), e.payload)
             }
-            Event::Unsolicited(bytes) => format!("pushed {bytes}"),
+            Event::Unsolicited(bytes, _) => format!("pushed {bytes}"),
             Event::Stray(_) => "stray".to_owned(),
             other => format!("{other:?}"),
         })

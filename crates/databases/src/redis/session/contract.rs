@@ -4,6 +4,7 @@ use wire::{Broken, Done, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Se
 
 use super::super::request::{Request, heartbeat};
 use super::super::words;
+use super::looking::WHOLE_BOUND;
 use super::{
     BEGUN, Before, CONTINUED, FORGOTTEN, HEARTBEAT, OVER, PUSHED, Pending, REFUSED, REFUSES, RedisSession, UNASKED,
 };
@@ -128,21 +129,28 @@ impl RedisSession {
         if self.captures(done) {
             self.capture(fresh);
         }
+        if done.hears_unasked() {
+            // Its head may not be whole: it is known later whether it is a push message.
+            let begun = &mut self.rare().begun;
+            begun.extend_from_slice(&fresh[..fresh.len().min(WHOLE_BOUND - begun.len())]);
+        }
     }
 
-    /// A push message is over: what came before it of the exchange stays.
+    /// A push message is over, with these bytes: what came before it of the exchange stays.
     #[cold]
-    pub(super) fn push_over(&mut self, done: &mut Done) {
-        let mut before = Before::default();
+    pub(super) fn push_over(&mut self, last: &[u8], done: &mut Done) {
+        let (mut before, mut message) = (Before::default(), Vec::new());
         if let Some(rare) = &mut self.rare {
             before = if self.marks & CONTINUED != 0 { rare.before } else { before };
             rare.kept.truncate(before.kept);
             rare.whole.truncate(before.whole);
+            message = std::mem::take(&mut rare.begun);
             if !before.found {
                 rare.watch = Watch::default();
             }
         }
-        done.push(Event::Unsolicited((self.payload - before.payload).min(u64::from(u32::MAX)) as u32));
+        message.extend_from_slice(last);
+        done.unasked(self.payload - before.payload, &message);
         self.payload = before.payload;
     }
 

@@ -12,7 +12,7 @@ use values::capture::{self, Answer};
 use values::verify;
 
 /// The most bytes of a reply that is kept whole to be looked into.
-const WHOLE_BOUND: usize = 16 << 20;
+pub(super) const WHOLE_BOUND: usize = 16 << 20;
 
 /// What is taken out of the replies of an exchange that came.
 fn taken(checks: &Checks, whole: &[u8], (lost, of): (bool, Pending)) -> Result<Lesson, Cause> {

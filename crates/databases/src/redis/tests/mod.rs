@@ -61,7 +61,7 @@ fn told(done: &Done, dialogue: &Arc<dyn Dialogue>) -> Vec<String> {
                     excerpt.unwrap_or_default()
                 )
             }
-            Event::Unsolicited(bytes) => format!("pushed {bytes}"),
+            Event::Unsolicited(bytes, _) => format!("pushed {bytes}"),
             Event::Stray(_) => "stray".to_owned(),
             other => format!("{other:?}"),
         })

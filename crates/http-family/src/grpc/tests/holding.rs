@@ -59,7 +59,7 @@ fn hear(talk: &mut Talk, bytes: &[u8]) -> Vec<String> {
             let Taken(values) = *lesson.downcast::<Taken>().expect("values");
             Some(format!("takes {}", String::from_utf8_lossy(&values[0].bytes)))
         }
-        Event::Unsolicited(size) => Some(format!("push of {size}")),
+        Event::Unsolicited(size, _) => Some(format!("push of {size}")),
         Event::Refused(_) => Some("refused".to_owned()),
         _ => None,
     };

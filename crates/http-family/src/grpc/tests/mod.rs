@@ -107,7 +107,7 @@ impl Talk {
                 }
                 Event::Refused(id) => format!("refused {}", id.0),
                 Event::Heartbeat => "alive".to_owned(),
-                Event::Unsolicited(_) | Event::Owed | Event::Stray(_) | Event::Declined(_) | Event::Learnt(..) => {
+                Event::Unsolicited(..) | Event::Owed | Event::Stray(_) | Event::Declined(_) | Event::Learnt(..) => {
                     "unasked".to_owned()
                 }
                 Event::Word(_) => return None,

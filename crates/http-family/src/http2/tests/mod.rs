@@ -119,7 +119,7 @@ pub fn in_words(event: &Event) -> String {
         Event::Refused(id) => format!("refused {}", id.0),
         Event::Heartbeat => "heartbeat".to_owned(),
         Event::Message(..)
-        | Event::Unsolicited(_)
+        | Event::Unsolicited(..)
         | Event::Owed
         | Event::Stray(_)
         | Event::Declined(_)

@@ -104,7 +104,7 @@ fn said(event: &Event) -> Option<String> {
             format!("{} {} of {}{fault}{excerpt}", e.id.0, e.code, e.payload)
         }
         Event::Heartbeat => "heartbeat".to_owned(),
-        Event::Unsolicited(bytes) => format!("push of {bytes}"),
+        Event::Unsolicited(bytes, _) => format!("push of {bytes}"),
         Event::Stray(bytes) => format!("stray of {bytes}"),
         other => format!("{other:?}"),
     })

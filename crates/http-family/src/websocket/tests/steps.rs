@@ -56,7 +56,7 @@ fn hear(session: &mut Box<dyn Session>, bytes: &[u8]) -> Vec<String> {
             let Taken(values) = *lesson.downcast::<Taken>().expect("values");
             format!("{} takes {}", id.0, String::from_utf8_lossy(&values[0].bytes))
         }
-        Event::Unsolicited(size) => format!("push of {size}"),
+        Event::Unsolicited(size, _) => format!("push of {size}"),
         other => format!("{other:?}"),
     };
     done.events.into_iter().map(word).collect()

@@ -1,0 +1,52 @@
+//! Why something failed, on its way from where that was found to where it is counted.
+
+use wire::{Errno, FaultKind, Phase};
+
+use crate::sort::Sort;
+
+/// Why something failed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cause<'a> {
+    pub sort: Sort,
+    /// The status code with which the peer refused; 0: none.
+    pub code: u32,
+    /// What is known beyond the sort: the peer's last words, or ours.
+    pub why: Option<&'a cause::Cause>,
+}
+
+impl<'a> Cause<'a> {
+    pub fn new(kind: FaultKind, phase: Phase) -> Cause<'a> {
+        Cause { sort: Sort { kind, phase, errno: None }, code: 0, why: None }
+    }
+
+    /// Because of what the operating system said.
+    pub fn of_system(self, errno: Option<Errno>) -> Cause<'a> {
+        Cause { sort: Sort { errno: errno.map(|e| e.0), ..self.sort }, ..self }
+    }
+
+    pub fn saying(self, why: impl Into<Option<&'a cause::Cause>>) -> Cause<'a> {
+        Cause { why: why.into(), ..self }
+    }
+
+    pub fn with_code(self, code: u32) -> Cause<'a> {
+        Cause { code, ..self }
+    }
+
+    pub fn in_phase(self, phase: Phase) -> Cause<'a> {
+        Cause { sort: Sort { phase, ..self.sort }, ..self }
+    }
+}
+
+/// The kind of failure an errno means.
+pub(crate) fn kind_of(errno: Option<Errno>) -> FaultKind {
+    match errno.map(|e| e.0) {
+        None => FaultKind::Closed,
+        Some(libc::ECONNREFUSED | libc::ENOENT) => FaultKind::Refused,
+        Some(libc::EHOSTUNREACH | libc::ENETUNREACH) => FaultKind::Unreachable,
+        Some(libc::EADDRNOTAVAIL) => FaultKind::NoPorts,
+        Some(libc::EMFILE | libc::ENFILE) => FaultKind::NoDescriptors,
+        Some(libc::ECONNRESET | libc::EPIPE | libc::ECONNABORTED) => FaultKind::Reset,
+        Some(libc::ETIMEDOUT) => FaultKind::Timeout,
+        Some(_) => FaultKind::Io,
+    }
+}

@@ -1,0 +1,63 @@
+//! The numbers by which a worker names what it has. Those of the contract are in [`wire`].
+//!
+//! A user carries the number of its scenario in the upper bits of its own, so that whatever holds a user knows whose it is
+//! without a table. A run of one load has one scenario, of the number 0, and its users the numbers they always had.
+
+use scenario::UserIndex;
+
+pub(crate) use wire::{ConnId, ExchangeId, OriginId, RequestId};
+
+wire::ids! {
+    /// A user of the run.
+    UserId
+    /// One of the scenarios that a run has side by side; 0 where it has one load.
+    ScenarioId
+    /// The connections of one scenario to one origin.
+    PoolId
+}
+
+/// Where the number of its scenario begins in a user's own.
+const SHIFT: u32 = 26;
+/// The rest of it.
+const WITHIN: u32 = (1 << SHIFT) - 1;
+
+const _: () = assert!(
+    plan::scenarios::SCENARIOS < 1 << (u32::BITS - SHIFT),
+    "all of them have a number, and nobody has none of theirs"
+);
+
+impl UserId {
+    /// That of a scenario with this number within it.
+    #[inline]
+    pub const fn within(scenario: ScenarioId, index: UserIndex) -> UserId {
+        UserId(scenario.0 << SHIFT | index.0)
+    }
+
+    /// Its scenario; nobody is of the first.
+    #[inline]
+    pub fn scenario(self) -> ScenarioId {
+        if self == UserId::NONE { ScenarioId(0) } else { ScenarioId(self.0 >> SHIFT) }
+    }
+
+    /// Its number within its scenario.
+    #[inline]
+    pub const fn index(self) -> UserIndex {
+        UserIndex(self.0 & WITHIN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_carries_the_number_of_its_scenario() {
+        for (scenario, index) in [(0, 0), (0, 77), (1, 0), (31, 65_000_000)] {
+            let (scenario, index) = (ScenarioId(scenario), UserIndex(index));
+            let user = UserId::within(scenario, index);
+            assert_eq!((user.scenario(), user.index()), (scenario, index));
+            assert_ne!(user, UserId::NONE);
+        }
+        assert_eq!(UserId::NONE.scenario(), ScenarioId(0), "nobody's");
+    }
+}

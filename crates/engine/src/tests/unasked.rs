@@ -1,0 +1,161 @@
+//! Messages that come unasked, as a scenario from another crate hears them: one user publishes, the others hear what it said, and
+//! how long that took is measured.
+
+use std::sync::{Arc, Mutex};
+
+use measure::Nanos;
+use net::sim::{Peer, Say};
+use protocols::raw::Raw;
+use protocols::websocket::WebSocket;
+use scenario::{Act, Acts, News, Scenario, Unasked, UserIndex, Woken};
+use wire::{RequestId, Values};
+
+use super::harness::{MS, Played, SECOND, Scene, each_seed};
+use super::held::consent;
+
+const PUBLISHES: Act = Act::Send(RequestId(0));
+const SPEAKS: Act = Act::Send(RequestId(1));
+const PUBLISHER: UserIndex = UserIndex(0);
+/// So much is published.
+const NEWS: usize = 5;
+
+/// A message that a user heard: when, since it was published.
+type Heard = (u32, String, Nanos);
+
+/// The first user publishes; the others say once that they are there, and once more when they hear the third.
+struct Subscribers {
+    hears: bool,
+    /// The publisher has said that it is there.
+    began: bool,
+    /// When each message was published.
+    published: Vec<Nanos>,
+    heard: Arc<Mutex<Vec<Heard>>>,
+}
+
+impl Scenario for Subscribers {
+    fn wake(&mut self, Woken { user, news, at, .. }: Woken, _values: &mut Values, acts: &mut Acts) {
+        let act = match (news, user) {
+            (News::NoMore, _) => Act::Leave,
+            // The others are there by then.
+            (News::Ended { .. }, PUBLISHER) if self.published.len() < NEWS => Act::Pause(Nanos(50 * MS.0)),
+            (News::Ended { .. }, _) => Act::Wait,
+            (_, PUBLISHER) if std::mem::replace(&mut self.began, true) => {
+                self.published.push(at);
+                PUBLISHES
+            }
+            _ => SPEAKS,
+        };
+        acts.push_back(act);
+    }
+
+    fn hears(&self) -> bool {
+        self.hears
+    }
+
+    fn hear(&mut self, unasked: Unasked<'_>, _values: &mut Values, acts: &mut Acts) {
+        let text = String::from_utf8(unasked.message.to_vec()).expect("text");
+        let nth = text.bytes().last().map_or(0, |digit| usize::from(digit - b'0'));
+        if nth == 2 && text.starts_with("news") {
+            acts.push_back(SPEAKS);
+        }
+        let took = unasked.at - self.published[nth];
+        self.heard.lock().expect("no panic").push((unasked.user.0, text, took));
+    }
+}
+
+/// Tells everybody else, in two messages of one piece, that somebody published something.
+struct Broker {
+    frames: bool,
+    there: Vec<u32>,
+    published: u8,
+}
+
+impl Broker {
+    fn message(&self, text: &str) -> Vec<u8> {
+        let head: &[u8] = if self.frames { &[0x81, text.len() as u8] } else { &[] };
+        [head, text.as_bytes()].concat()
+    }
+}
+
+impl Peer for Broker {
+    fn opened(&mut self, _now: Nanos, conn: u32) {
+        self.there.push(conn);
+    }
+    fn received(&mut self, _now: Nanos, conn: u32, bytes: &[u8], say: &mut Say) {
+        if bytes.starts_with(b"GET ") {
+            return say.send(conn, &consent(bytes));
+        }
+        // A frame of a client has a mask: its length tells what it is.
+        if bytes.len() != if self.frames { 6 + b"publish".len() } else { b"publish".len() } {
+            return;
+        }
+        let said = ["news", "and"].map(|word| self.message(&format!("{word} {}", self.published)));
+        self.published += 1;
+        for other in self.there.iter().filter(|other| **other != conn) {
+            say.send(*other, &said.concat());
+        }
+    }
+    fn closed(&mut self, _now: Nanos, conn: u32) {
+        self.there.retain(|there| *there != conn);
+    }
+}
+
+/// Plays it in WebSocket or bare TCP: what came of it, and what was heard.
+fn played(frames: bool, hears: bool, seed: u64) -> (Played, Vec<Heard>) {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let (url, says, one_way) = match frames {
+        true => ("ws://test/news", "data", "one-way"),
+        false => ("tcp://test:9", "send", "no-answer"),
+    };
+    let mut scene = Scene::closed(3, SECOND).urls(&[(url, 1.0)]).option(one_way, "").with(|plan| {
+        plan.options.insert(says.into(), vec!["publish".into(), "here".into()]);
+        plan.seed = seed;
+    });
+    let kept = Arc::clone(&heard);
+    scene.scenario = Some(Arc::new(move |_seed| {
+        Box::new(Subscribers { hears, began: false, published: Vec::new(), heard: Arc::clone(&kept) })
+    }));
+    let peer = |_| Box::new(Broker { frames, there: Vec::new(), published: 0 });
+    let played = match frames {
+        true => scene.speak(&WebSocket, Arc::default(), peer),
+        false => scene.speak(&Raw, Arc::default(), peer),
+    };
+    let heard = std::mem::take(&mut *heard.lock().expect("no panic"));
+    (played, heard)
+}
+
+fn pushes(played: &Played) -> u64 {
+    played.seconds.iter().map(|second| second.unsolicited).sum()
+}
+
+#[test]
+fn what_one_user_publishes_the_others_hear_in_its_order_with_its_bytes_and_act_upon() {
+    each_seed(0..4, |seed| {
+        for frames in [true, false] {
+            let (played, heard) = played(frames, true, seed);
+            let of = |user: u32| heard.iter().filter(move |(of, ..)| *of == user).map(|(_, text, _)| text.as_str());
+            let nth = |nth: usize| match frames {
+                true => vec![format!("news {nth}"), format!("and {nth}")],
+                // What comes at once is one message where nothing says how long each is.
+                false => vec![format!("news {nth}and {nth}")],
+            };
+            let all: Vec<String> = (0..NEWS).flat_map(nth).collect();
+            assert_eq!(of(0).count(), 0, "the publisher");
+            for user in [1, 2] {
+                assert_eq!(of(user).collect::<Vec<_>>(), all, "user {user}, frames: {frames}");
+            }
+            // There and back.
+            assert!(heard.iter().all(|(.., took)| (1..5 * MS.0).contains(&took.0)), "{heard:?}");
+            assert_eq!(pushes(&played), heard.len() as u64);
+            // Each said that it is there; the two that heard the third said so once more.
+            let sum = &played.sum;
+            assert_eq!((sum.due, sum.finished, sum.censored), (NEWS as u64 + 5, NEWS as u64 + 5, 0), "{frames}");
+        }
+    });
+}
+
+#[test]
+fn where_nobody_hears_them_they_are_counted_and_nothing_else() {
+    let (played, heard) = played(true, false, 1);
+    assert_eq!((pushes(&played), heard.len()), (4 * NEWS as u64, 0));
+}
