@@ -84,8 +84,8 @@ pub struct Woken {
     pub news: News,
     /// When.
     pub at: Nanos,
-    /// It could not connect, and does nothing until it is woken again: what happened is noted, and that it waits where requests of it are
-    /// under way.
+    /// It could not connect, and sends nothing until it is woken again: what happened is noted, that it waits where requests of it are
+    /// under way, and how long it pauses where it would have paused anyway.
     pub rests: bool,
 }
 

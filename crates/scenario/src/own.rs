@@ -67,8 +67,8 @@ impl Scenario for OwnConnections {
     fn wake(&mut self, Woken { user, on, news, rests, .. }: Woken, _values: &mut Values, acts: &mut Acts) {
         acts.extend(match (news, self.think) {
             (News::NoMore, _) => Some(Act::Leave),
-            _ if rests => None,
             (News::Ended { .. }, Some((from, to))) => Some(Act::Pause(self.rng.between(from, to))),
+            _ if rests => None,
             _ => Some(on.and_then(|origin| self.next(user, origin)).map_or(Act::Hold, Act::Send)),
         });
     }

@@ -48,9 +48,9 @@ impl Scenario for Requests {
     fn wake(&mut self, Woken { news, rests, .. }: Woken, _values: &mut Values, acts: &mut Acts) {
         acts.extend(match (news, self.think) {
             (News::NoMore, _) => Some(Act::Leave),
+            (News::Ended { .. }, Some((from, to))) => Some(Act::Pause(self.rng.between(from, to))),
             _ if rests => None,
             (News::Ended { .. }, _) if !self.again => Some(Act::Done),
-            (News::Ended { .. }, Some((from, to))) => Some(Act::Pause(self.rng.between(from, to))),
             _ => Some(Act::Send(RequestId::of(self.mix.next()))),
         });
     }

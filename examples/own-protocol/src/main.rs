@@ -40,26 +40,38 @@ impl Protocol for Lines {
         ];
         ALL
     }
+    fn options_of_one_url(&self) -> &[&'static str] {
+        &["line", "expect-line"]
+    }
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
-        let line = asked.value("line").unwrap_or("hello");
-        let expected = asked.value("expect-line").map(|line| line.as_bytes().into());
         let (mut requests, mut origins, mut names) = (Vec::new(), Vec::new(), Names::default());
         for (at, url) in asked.urls.iter().enumerate() {
+            // What this URL, or step of a flow, has of its own stands before what holds for the run.
+            let alone = asked.alone(at);
+            let options = alone.as_ref().unwrap_or(asked);
+            let line = options.value("line").unwrap_or("hello");
+            let expected = options.value("expect-line").map(|line| line.as_bytes().into());
             let host = url.url.trim_start_matches("lines://").trim_end_matches('/');
             let (host, port) = host.rsplit_once(':').unwrap_or((host, "7"));
             let port = port.parse().map_err(|_| Complaint::new("URL", "has no port; write lines://host:7"))?;
             names.add(asked.name(at).unwrap_or(line));
-            requests.push(Weighted::new(format!("{line}\n"), origins.len(), url.weight));
+            let line = Line { text: format!("{line}\n"), expected };
+            requests.push(Weighted::new(line, origins.len(), url.weight));
             origins.push(Origin::tcp(host, port, false));
         }
-        Ok(Arc::new(Said { prepared: Prepared::new(requests, origins, names), expected }))
+        Ok(Arc::new(Said { prepared: Prepared::new(requests, origins, names) }))
     }
+}
+
+/// A request: what is sent, and the only answer that is right.
+struct Line {
+    text: String,
+    expected: Option<Arc<[u8]>>,
 }
 
 /// All that a run says.
 struct Said {
     prepared: Prepared,
-    expected: Option<Box<[u8]>>,
 }
 
 impl Dialogue for Said {
@@ -67,10 +79,10 @@ impl Dialogue for Said {
         &self.prepared
     }
     fn sent_with(&self, request: &Request, _: &Fill, _: Option<&Memory>) -> Vec<u8> {
-        request.of::<String>().clone().into_bytes()
+        request.of::<Line>().text.clone().into_bytes()
     }
     fn session(&self, _: &Origin, _: &Established) -> Box<dyn Session> {
-        Box::new(Conversation { asked: None, answer: Vec::new(), expected: self.expected.clone() })
+        Box::new(Conversation { asked: None, answer: Vec::new(), expected: None })
     }
 }
 
@@ -78,14 +90,16 @@ impl Dialogue for Said {
 struct Conversation {
     asked: Option<ExchangeId>,
     answer: Vec<u8>,
-    expected: Option<Box<[u8]>>,
+    expected: Option<Arc<[u8]>>,
 }
 
 impl Session for Conversation {
     fn submit(&mut self, id: ExchangeId, request: &Request, _: &Fill, out: &mut Out) -> Result<Sent, Full> {
         let None = self.asked else { return Err(Full) };
         self.asked = Some(id);
-        out.put(request.of::<String>().as_bytes());
+        let line = request.of::<Line>();
+        self.expected.clone_from(&line.expected);
+        out.put(line.text.as_bytes());
         Ok(Sent::Asked)
     }
     fn receive(&mut self, bytes: &[u8], _: &mut Out, done: &mut Done) -> Result<(), Broken> {

@@ -66,18 +66,19 @@ fn a_protocol_from_outside_stands_in_a_flow_beside_http_and_both_servers_count_t
     let page = &target.address;
     let text = format!(
         "users: 3\niterations: 30\nline: abc\nexpect-line: ABC\nflow:\n- {{url: '{page}', name: page}}\n\
-         - {{url: 'lines://127.0.0.1:{port}', name: line}}\n"
+         - {{url: 'lines://127.0.0.1:{port}', name: line}}\n\
+         - {{url: 'lines://127.0.0.1:{port}', name: other, line: xyz, expect-line: XYZ}}\n"
     );
     std::fs::write(&plan, text).expect("written");
     let said = ended(home.path(), &["--format", "json", &plan.display().to_string()]).with_code(0).out;
     let report: Value = serde_json::from_str(&said).expect("JSON");
     let rows = report["by_name"].as_array().expect("names");
-    for name in ["page", "line"] {
+    for name in ["page", "line", "other"] {
         let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {said}"));
         assert_eq!((&row["scheduled"], &row["succeeded"]), (&30.into(), &30.into()), "{name}: {said}");
     }
     // The pre-flight request is the first step's.
-    assert_eq!((target.heard(), answered.load(Ordering::SeqCst)), (31, 30));
+    assert_eq!((target.heard(), answered.load(Ordering::SeqCst)), (31, 60));
 }
 
 #[test]

@@ -490,7 +490,12 @@ fn a_failed_step_makes_no_iteration_begin_sooner_than_the_plan_says() {
         plan.urls.make_mut()[0].options.insert("expect-status".into(), vec!["404".into()]);
         plan.urls.make_mut()[0].options.insert("expect-body".into(), vec!["welcome".into()]);
     };
-    assert_eq!(failing_users(vec![send(0), second], checked), 9);
+    assert_eq!(failing_users(vec![send(0), second.clone()], checked), 9);
+    // Who stops at the failed step is not replaced, whatever it would have waited for.
+    for on_failure in [OnFailure::StopUser, OnFailure::StopRun] {
+        let stops = Step::Request { url: 0, on_failure };
+        assert_eq!(failing_users(vec![stops, pause(300), second.clone()], |_| {}), 3);
+    }
 }
 
 #[test]

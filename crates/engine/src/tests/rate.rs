@@ -1,7 +1,9 @@
 //! The rate is kept and intended times are right, with one worker and with several.
 
 use measure::Nanos;
+use net::sim::ReplyOwned;
 use plan::Arrivals;
+use wire::Ask;
 
 use super::harness::{MINUTE, MS, SECOND, Scene, US, after};
 
@@ -104,4 +106,19 @@ fn users_think_between_requests() {
     // N = X·(R + Z): ten users, 10 ms and 90 ms.
     assert_eq!(played.sum.finished, 1000);
     assert_eq!(played.sum.opened, 10, "users do not share connections");
+}
+
+#[test]
+fn users_think_after_failed_requests_as_after_others() {
+    let thinking = || {
+        let mut scene = Scene::closed(3, Nanos::from_secs(3));
+        let plan::Load::Closed { think, .. } = &mut scene.plan.load else { unreachable!() };
+        *think = Some((SECOND, SECOND));
+        scene
+    };
+    let missing = || |now: Nanos, _: &Ask<'_>| (now + Nanos(1), ReplyOwned::new(404, b""));
+    let sum = thinking().play(missing).sum;
+    assert_eq!((sum.due, sum.failed), (9, 9), "answered with a 404");
+    let sum = thinking().on(|sim| sim.refuse = 1.0).play(|| after(MS)).sum;
+    assert_eq!((sum.due, sum.failed), (9, 9), "refused connections");
 }

@@ -213,13 +213,16 @@ impl Users {
     /// A user could reach nobody: it is woken after a while. One whom an arrival brought leaves.
     pub(crate) fn user_backs_off<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, news: News) {
         let rests = Woken { rests: true, ..Woken::new(user.index(), news, c.now()) };
-        if self.acts(c, user, rests) == Some(Act::Wait) {
+        let last = self.acts(c, user, rests);
+        if last == Some(Act::Wait) {
             return;
         }
         if self.source.of(user).users().arrive() {
             return self.user_ends(c, user);
         }
-        let until = c.user_set_back(user);
+        // Failing makes nobody faster: who would have paused anyway pauses for the longer of both.
+        let pause = if let Some(Act::Pause(pause)) = last { pause } else { Nanos::ZERO };
+        let until = c.user_set_back(user).max(c.now() + pause);
         self.source.pause(user, until);
     }
 
