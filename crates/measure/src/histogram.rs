@@ -6,6 +6,8 @@
 
 mod packed;
 
+use std::ops::Range;
+
 use base64::Engine as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
@@ -25,8 +27,8 @@ const fn buckets<const G: u32>() -> usize {
 }
 
 /// Counts of values in nanoseconds, with exact count, sum, minimum and maximum.
-#[derive(Clone, PartialEq, Eq)]
 pub struct Histogram {
+    /// Of every bucket; none before the first value, because of the many histograms of a run most stay empty.
     counts: Box<[u64]>,
     total: u64,
     sum: u128,
@@ -39,6 +41,24 @@ impl Default for Histogram {
         Histogram::new()
     }
 }
+
+/// Memory that no value fell into is not touched.
+impl Clone for Histogram {
+    fn clone(&self) -> Histogram {
+        let mut copy = Histogram::new();
+        copy.merge(self);
+        copy
+    }
+}
+
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Histogram) -> bool {
+        (self.total, self.sum, self.min, self.max) == (other.total, other.sum, other.min, other.max)
+            && self.counts[self.filled()] == other.counts[other.filled()]
+    }
+}
+
+impl Eq for Histogram {}
 
 impl std::fmt::Debug for Histogram {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -81,9 +101,22 @@ fn middle_in<const G: u32>(index: usize) -> u64 {
 }
 
 impl Histogram {
-    /// An empty histogram (72 KB; the only allocation it ever makes).
+    /// An empty histogram. Its first value brings 72 KB, the only allocation it ever makes.
     pub fn new() -> Histogram {
-        Histogram { counts: vec![0; BUCKETS].into_boxed_slice(), total: 0, sum: 0, min: u64::MAX, max: 0 }
+        Histogram { counts: Box::default(), total: 0, sum: 0, min: u64::MAX, max: 0 }
+    }
+
+    /// The counts, to add to.
+    fn counts_mut(&mut self) -> &mut [u64] {
+        if self.counts.is_empty() {
+            self.counts = vec![0; BUCKETS].into_boxed_slice();
+        }
+        &mut self.counts
+    }
+
+    /// The buckets from that of the minimum to that of the maximum.
+    fn filled(&self) -> Range<usize> {
+        if self.total == 0 { 0..0 } else { index_of(self.min)..index_of(self.max) + 1 }
     }
 
     /// Counts a value.
@@ -99,7 +132,10 @@ impl Histogram {
             return;
         }
         let v = value.0;
-        self.counts[index_of(v)] += n;
+        match self.counts.get_mut(index_of(v)) {
+            Some(count) => *count += n,
+            None => self.counts_mut()[index_of(v)] += n,
+        }
         self.total += n;
         self.sum += u128::from(v) * u128::from(n);
         self.min = self.min.min(v);
@@ -154,8 +190,8 @@ impl Histogram {
         }
         let (min, max) = (self.min.min(other.min), self.max.max(other.max));
         let mut seen = 0;
-        for (i, (mine, theirs)) in self.counts.iter().zip(&other.counts).enumerate() {
-            seen += mine + theirs;
+        for i in index_of(min)..=index_of(max) {
+            seen += [self, other].iter().filter_map(|of| of.counts.get(i)).sum::<u64>();
             if seen >= rank {
                 return Some(Nanos(middle_of(i).clamp(min, max)));
             }
@@ -187,7 +223,7 @@ impl Histogram {
 
     /// How many lie in the bucket of a value or below it.
     pub fn count_through(&self, value: Nanos) -> u64 {
-        self.counts[..=index_of(value.0)].iter().sum()
+        self.counts.iter().take(index_of(value.0) + 1).sum()
     }
 
     /// Filled buckets in ascending order: middle value and count.
@@ -202,7 +238,7 @@ impl Histogram {
     /// Filled buckets in ascending order: lowest value, width and count. Unlike [`Histogram::buckets`] they stay where they are
     /// whatever else is counted.
     pub fn cells(&self) -> impl Iterator<Item = (Nanos, Nanos, u64)> + '_ {
-        let filled = if self.total == 0 { 0..0 } else { index_of(self.min)..index_of(self.max) + 1 };
+        let filled = self.filled();
         let counts = &self.counts[filled.clone()];
         filled.zip(counts).filter(|&(_, &n)| n > 0).map(|(index, &n)| {
             let (low, width) = bucket(index);
@@ -215,8 +251,8 @@ impl Histogram {
         if other.total == 0 {
             return;
         }
-        let (first, last) = (index_of(other.min), index_of(other.max));
-        for (mine, theirs) in self.counts[first..=last].iter_mut().zip(&other.counts[first..=last]) {
+        let filled = other.filled();
+        for (mine, theirs) in self.counts_mut()[filled.clone()].iter_mut().zip(&other.counts[filled]) {
             *mine += theirs;
         }
         self.total += other.total;
@@ -227,10 +263,8 @@ impl Histogram {
 
     /// Forgets everything and keeps the memory; touches only what was filled.
     pub fn clear(&mut self) {
-        if self.total > 0 {
-            let (first, last) = (index_of(self.min), index_of(self.max));
-            self.counts[first..=last].fill(0);
-        }
+        let filled = self.filled();
+        self.counts[filled].fill(0);
         (self.total, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
     }
 
@@ -240,7 +274,7 @@ impl Histogram {
         put_varint(into, u128::from(self.min()));
         put_varint(into, u128::from(self.max));
         put_varint(into, self.sum);
-        let filled = if self.total == 0 { 0..0 } else { index_of(self.min)..index_of(self.max) + 1 };
+        let filled = self.filled();
         let range = &self.counts[filled.clone()];
         put_varint(into, range.iter().filter(|&&n| n > 0).count() as u128);
         let mut previous = 0;
@@ -269,9 +303,10 @@ impl Histogram {
         if count == 0 {
             return Some(());
         }
+        let counts = self.counts_mut();
         for pair in Pairs::new(pairs, head.pairs) {
             let (index, n) = pair?;
-            self.counts[index] += n;
+            counts[index] += n;
         }
         (self.total, self.sum) = (total, sum);
         self.min = self.min.min(head.min);
@@ -394,6 +429,7 @@ impl<'de> Deserialize<'de> for Histogram {
     }
 }
 
+#[cfg(feature = "schema")]
 impl schemars::JsonSchema for Histogram {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Histogram".into()

@@ -10,7 +10,6 @@ mod values;
 use std::collections::BTreeMap;
 
 use measure::Nanos;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{WeightedUrl, quantity};
@@ -26,7 +25,8 @@ pub const RESOURCES: &str = "resources";
 pub const GROUPS: usize = 64;
 
 /// What a user does in one iteration.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Flow {
     /// The steps, in order.
     pub steps: Vec<Step>,
@@ -57,7 +57,8 @@ pub struct Flow {
 }
 
 /// One step of a flow.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
     /// Sends a request and waits for its response.
@@ -160,7 +161,8 @@ pub fn server_of(url: &str) -> String {
 }
 
 /// What is gone over, element by element.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum List {
     /// What a step captured, by its name.
@@ -170,7 +172,8 @@ pub enum List {
 }
 
 /// A value that is known.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Known {
     /// The index of its variable.
     pub variable: u16,
@@ -181,7 +184,8 @@ pub struct Known {
 }
 
 /// Steps that can be called by name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Called {
     /// Its name.
     pub name: String,
@@ -190,7 +194,8 @@ pub struct Called {
 }
 
 /// One of several branches.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Way {
     /// How often it is chosen, relative to the others.
     pub weight: f64,
@@ -199,7 +204,8 @@ pub struct Way {
 }
 
 /// How long a pause is (nanoseconds).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Pause {
     /// Uniform between the two bounds; constant if they are equal.
@@ -224,7 +230,8 @@ pub enum Pause {
 }
 
 /// What a user does when a step fails.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OnFailure {
     /// Ends this iteration, which failed, and starts the next.

@@ -25,14 +25,14 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use measure::Nanos;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Protocol options by their long name, in the order given: `"header" → ["A: b", "C: d"]`; a switch has one empty value.
 pub type Options = BTreeMap<String, Vec<String>>;
 
 /// One URL of a run and how often it is chosen.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WeightedUrl {
     /// The URL with its scheme.
     pub url: String,
@@ -118,7 +118,8 @@ const LISTED: usize = 1000;
 const LISTED_BYTES: usize = 1 << 20;
 
 /// A stretch of a run in which the load moves in a straight line.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stage {
     /// How long it lasts, in nanoseconds.
     pub lasts: Nanos,
@@ -129,7 +130,8 @@ pub struct Stage {
 }
 
 /// How open arrivals are spaced.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Arrivals {
     /// Exponential gaps: independent visitors.
@@ -142,7 +144,8 @@ pub enum Arrivals {
 }
 
 /// When requests are sent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "model")]
 pub enum Load {
     /// Users, each sending one request after another.
@@ -185,7 +188,8 @@ impl Load {
 }
 
 /// Which network carries the bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NetKind {
     /// Chosen by the check at startup and the benchmarks.
@@ -198,12 +202,13 @@ pub enum NetKind {
 }
 
 /// Everything asked of one run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// The protocol's name, e.g. `http`.
     pub protocol: String,
     /// Where requests go.
-    #[schemars(with = "Vec<WeightedUrl>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<WeightedUrl>"))]
     pub urls: Urls,
     /// Number of URLs not listed, in reports and records only.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -319,7 +324,8 @@ impl Plan {
 }
 
 /// Proxies between brunt and the target, as URLs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Proxies {
     /// For connections without TLS.
     pub clear: Option<String>,
@@ -346,7 +352,8 @@ impl Proxies {
 }
 
 /// TLS settings.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tls {
     /// Accept any certificate.
     pub insecure: bool,
@@ -364,7 +371,8 @@ pub struct Tls {
 }
 
 /// The share of a run that one worker takes: `index` of `of`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Share {
     /// From 0.
     pub index: u32,

@@ -4,7 +4,6 @@
 //! workers) holds for all of them.
 
 use measure::Nanos;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::flow::Flow;
@@ -14,7 +13,8 @@ use crate::{Load, Plan, Stage};
 pub const SCENARIOS: usize = 32;
 
 /// One scenario of several.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Scenario {
     /// Its name in results.
     pub name: String,

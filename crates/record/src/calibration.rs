@@ -1,10 +1,10 @@
 //! What a generator's machine can do at most, found beforehand with the built-in target.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Results of `brunt calibrate`: what brunt itself costs on this machine, and the lowest latency.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Calibration {
     /// The version of brunt that was measured.
     pub version: String,

@@ -1,10 +1,10 @@
 //! Checks by name: how often each passed and failed in a second.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What one check came to in a second: of the responses that came in time, warm-up left out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Checked {
     /// Index into the checks of [`crate::Started`].
     pub check: u16,

@@ -38,7 +38,8 @@ macro_rules! second {
         rest { $($(#[$other_doc:meta])* $other:ident: $Type:ty),+ $(,)? }
     ) => {
         $(#[$meta])*
-        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub struct Second {
             $($(#[$other_doc])* pub $other: $Type,)+
             $($(#[$doc])* pub $count: u64,)+
@@ -46,7 +47,8 @@ macro_rules! second {
 
         counts! {
             /// What of a second adds up: over the workers to the second, and over the seconds to the run.
-            #[derive(Serialize, Deserialize, JsonSchema)]
+            #[derive(Serialize, Deserialize)]
+            #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
             pub struct Counts { $($(#[$doc])* $count),+ }
         }
 

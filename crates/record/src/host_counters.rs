@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The value of a counter: whole where the kernel counts, real where somebody else tells a share or an average.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Number {
     /// A count, a size, a time.
@@ -66,7 +66,8 @@ pub fn increase(before: u64, after: u64) -> Option<u64> {
 }
 
 /// What the counters of a machine read at one moment, as far as they changed since the sample before.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostCounters {
     /// When they were read, since the start of the window (nanoseconds; negative within the warm-up).
     pub at_ns: i64,

@@ -1,12 +1,12 @@
 //! The histograms of a second or of a run.
 
 use measure::Histogram;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The histograms of a second or of a run. Finished requests only, but for `failed` and the `*_at_least` ones: the latter
 /// hold the lower bounds of requests that did not finish (censored at the end, or timed out), and rank as later than all.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Latency {
     /// From the intended start to the last byte (open load only).
     pub response: Histogram,

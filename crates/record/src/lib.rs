@@ -44,7 +44,6 @@ use std::collections::BTreeMap;
 use cause::Cause;
 use measure::Nanos;
 use plan::{Change, Plan};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The version of the record's format; a reader refuses a higher one.
@@ -52,7 +51,8 @@ pub const SCHEMA: &str = "brunt-record/2";
 
 /// One thing that happened in a run. A record begins with `Started`, ends with `Ended` (unless it was cut off) and holds
 /// one `Second` for every second in between.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum RunEvent {
     /// What was asked, where and by whom.
@@ -76,7 +76,7 @@ pub enum RunEvent {
     Example(Example),
     /// Requests that spans are made of; in no record.
     #[serde(skip)]
-    #[schemars(skip)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Spans(Spans),
     /// Something the reader should know.
     Notice(Notice),
@@ -84,12 +84,13 @@ pub enum RunEvent {
     Ended(Ended),
     /// Something that a later brunt tells: readers go past it.
     #[serde(other)]
-    #[schemars(skip)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Unknown,
 }
 
 /// The head of a record.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Started {
     /// [`SCHEMA`].
     pub schema: String,
@@ -123,7 +124,8 @@ pub struct Started {
 }
 
 /// The start of the window on two clocks, so that what others measured can be laid beside it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Began {
     /// The monotonic clock of the generator (`CLOCK_MONOTONIC`, nanoseconds).
     pub clock_ns: u64,
@@ -152,7 +154,8 @@ fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Host>, D
 }
 
 /// A change of load, requested during the run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Changed {
     /// When it took effect, since the start of the window (nanoseconds); announced before that.
     pub at_ns: i64,
@@ -161,7 +164,8 @@ pub struct Changed {
 }
 
 /// A machine of the load generator.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Host {
     /// Host name.
     pub name: String,
@@ -179,7 +183,8 @@ pub struct Host {
 }
 
 /// A machine under test that tells its counters itself (`brunt probe`), and its clock.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Joined {
     /// What it is called among the counters of this record.
     pub host: String,
@@ -203,7 +208,8 @@ pub struct Joined {
 }
 
 /// The one counted request before the run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirstAnswer {
     /// The requested URL.
     pub url: String,
@@ -249,7 +255,8 @@ pub fn add_code(all: &mut BTreeMap<String, u64>, code: &str, count: u64) {
 }
 
 /// Which part of a run a second belongs to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// Before the window: excluded from the results.
@@ -262,7 +269,8 @@ pub enum Part {
 }
 
 /// A count of failures of one kind.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failure {
     /// `refused`, `timeout`, `wrong_status` …
     pub kind: String,
@@ -293,7 +301,8 @@ pub fn most_frequent(failures: &[Failure]) -> String {
 }
 
 /// Connections that were lost or could not be opened, of one kind.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loss {
     /// As in [`Failure`]: `closed`, `reset`, `timeout` (a missed heartbeat) …
     pub kind: String,
@@ -333,7 +342,8 @@ impl Loss {
 }
 
 /// The kept example of a failure.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Example {
     /// As in [`Failure`].
     pub kind: String,
@@ -371,7 +381,8 @@ pub struct Example {
 }
 
 /// A value of a user in a flow, as a request was made of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UsedValue {
     /// What the flow calls it.
     pub name: String,
@@ -380,7 +391,8 @@ pub struct UsedValue {
 }
 
 /// Something the reader should know.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Notice {
     /// A stable word, those of [`Subject`] or of another version: `only_errors`, `only_redirects`, `disk_full` …
     pub code: String,
@@ -416,10 +428,11 @@ impl Notice {
 }
 
 /// The end of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ended {
     /// Why it ended: `completed`, `interrupted`, `partial` (workers were lost on the way), `aborted`.
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub reason: End,
     /// Length of the window (nanoseconds): what throughput is divided by.
     pub window: Nanos,
@@ -428,6 +441,7 @@ pub struct Ended {
 }
 
 /// JSON Schema of one line of a record, generated from the types (`docs/schema/record.json`).
+#[cfg(feature = "schema")]
 pub fn schema_json() -> String {
     let schema = schemars::schema_for!(RunEvent);
     serde_json::to_string_pretty(&schema).expect("a schema is plain JSON") + "\n"

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use measure::Packed;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::counts;
 
 counts! {
     /// Counts of the requests of one name; those of all names add up to the counts of the same name of a second.
-    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[derive(Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(default)]
     pub struct NamedCounts {
         /// Requests whose intended time lies in it, warm-up left out.
@@ -51,7 +51,8 @@ fn is_zero(n: &u64) -> bool {
 }
 
 /// What a second held of the requests of one name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Named {
     /// Index into the names of [`crate::Started`].
     pub name: u16,

@@ -1,12 +1,12 @@
 //! What the reference client of a run found: a client beside the load, timed apart from it.
 
 use measure::Histogram;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A second (or the shorter rest at either end) of the reference client: a few requests a second on one connection, sent by a thread that
 /// carries no load. In no other count or figure of the run. (Lancet and mutilate measure so: a light client beside the heavy ones.)
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reference {
     /// Its beginning since the start of the window of the load (nanoseconds; negative within the warm-up).
     pub from_ns: i64,

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use measure::Nanos;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::{counts, second};
@@ -191,7 +190,8 @@ impl Second {
 }
 
 /// How the generator itself ran in a second: of each figure, that of the worker that was worst off.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Generator {
     /// CPU time of the busiest worker (nanoseconds).
     pub busiest_cpu_ns: u64,
@@ -214,7 +214,8 @@ impl Generator {
 
 counts! {
     /// Bytes on the wire (below TLS).
-    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[derive(Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub struct Bytes {
         /// Sent.
         sent,
@@ -227,7 +228,8 @@ counts! {
 
 counts! {
     /// Connections.
-    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[derive(Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub struct Connections {
         /// That stood (TLS included).
         opened,
@@ -259,7 +261,8 @@ counts! {
 
 counts! {
     /// Heartbeats on open connections, separate from requests.
-    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[derive(Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub struct Heartbeats {
         /// Sent.
         sent,

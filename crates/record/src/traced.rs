@@ -1,12 +1,12 @@
 //! Requests by their traces: those that it is worth looking up where the service records what it did.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Failure;
 
 /// What a request is looked up by (W3C Trace Context).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceId {
     /// The trace, 32 hexadecimal digits.
     pub id: String,
@@ -17,7 +17,8 @@ pub struct TraceId {
 }
 
 /// A request that was among the slowest.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Traced {
     /// What it is looked up by.
     pub trace: TraceId,

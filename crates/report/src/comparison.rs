@@ -4,7 +4,6 @@
 use std::io;
 
 use record::Started;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::contrast::{Contrast, ContrastReport, MEASURES, Side, contrast};
@@ -64,7 +63,8 @@ impl Against {
 }
 
 /// A run held against the first.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgainstReport<'a> {
     /// Whether the figures of both can be trusted; where not, nothing is told of their differences.
     trusted: bool,

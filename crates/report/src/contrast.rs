@@ -5,7 +5,6 @@
 
 mod side;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::side::Side;
@@ -107,7 +106,8 @@ impl Contrast {
 }
 
 /// A figure of two runs.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContrastReport {
     /// What it is: `throughput_per_s`, `p99_us`, `failed_share`.
     name: &'static str,

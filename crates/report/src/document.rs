@@ -22,7 +22,6 @@ mod slowest;
 use std::collections::BTreeMap;
 
 use record::{Bytes, Heartbeats};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::checks::CheckReport;
@@ -35,7 +34,7 @@ use self::named::NameReport;
 use self::probed::Probed;
 use self::reference::ReferenceReport;
 use self::scenarios::ScenarioReport;
-use self::second::{SecondReport, Seconds};
+use self::second::Seconds;
 use self::slowest::SlowRequest;
 use crate::cut::Cut;
 use crate::finding::Finding;
@@ -49,7 +48,8 @@ use crate::totals::Totals;
 pub const SCHEMA: &str = "brunt-report/1";
 
 /// The JSON report.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report<'a> {
     /// `brunt-report/1`.
     schema: &'static str,
@@ -160,12 +160,13 @@ pub struct Report<'a> {
     /// The plan, secrets masked.
     plan: Option<&'a plan::Plan>,
     /// The same for every second.
-    #[schemars(with = "Vec<SecondReport<'static>>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<self::second::SecondReport<'static>>"))]
     seconds: Seconds<'a>,
 }
 
 /// Requests of a run.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Requests {
     /// Scheduled (closed load: started), excluding the warm-up.
     #[serde(rename = "scheduled")]
@@ -210,7 +211,8 @@ struct Requests {
     limited: u64,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct FailureReport<'a> {
     /// `refused`, `timeout`, `wrong_status` …
     kind: &'a str,
@@ -224,7 +226,8 @@ struct FailureReport<'a> {
     example: Option<ExampleReport<'a>>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ExampleReport<'a> {
     /// What is known beyond the kind.
     detail: &'a str,
@@ -243,7 +246,8 @@ struct ExampleReport<'a> {
     values: Option<&'a [record::UsedValue]>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct UnopenedReport<'a> {
     /// `refused`, `wrong_status`, `timeout` …
     kind: &'a str,
@@ -259,7 +263,8 @@ struct UnopenedReport<'a> {
     example: Option<ExampleReport<'a>>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct OverloadReport {
     /// Requests succeeded per second.
     sustained_per_s: f64,
@@ -269,7 +274,8 @@ struct OverloadReport {
     queue_growth_per_s: Option<f64>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct TrustReport {
     /// `trusted`, `caution` or `not_trusted`.
     verdict: &'static str,
@@ -280,7 +286,8 @@ struct TrustReport {
     reasons: Vec<ReasonReport>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ReasonReport {
     /// A stable word.
     code: &'static str,
@@ -290,7 +297,8 @@ struct ReasonReport {
     sentence: String,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ObjectiveReport<'a> {
     /// As written.
     objective: &'a str,
@@ -302,7 +310,8 @@ struct ObjectiveReport<'a> {
     within: Option<u64>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Generator<'a> {
     /// `epoll`, `uring`, `sim`.
     net: &'a str,
@@ -480,6 +489,7 @@ fn objectives(summary: &Summary) -> Vec<ObjectiveReport<'_>> {
 }
 
 /// JSON Schema of the report, generated from the types (`docs/schema/report.json`).
+#[cfg(feature = "schema")]
 pub fn schema_json() -> String {
     let schema = schemars::schema_for!(Report<'static>);
     serde_json::to_string_pretty(&schema).expect("a schema is plain JSON") + "\n"

@@ -42,6 +42,7 @@ mod turns;
 
 pub use checks::CheckRow;
 pub use columns::wrapped;
+#[cfg(feature = "schema")]
 pub use document::schema_json;
 pub use exit::Exit;
 pub use finding::{Finding, Grade};

@@ -146,7 +146,7 @@ impl Packed {
         let total = self.pairs().try_fold(to.total, |sum, (_, n)| sum.checked_add(n));
         let (Some(total), Some(sum)) = (total, to.sum.checked_add(head.sum)) else { return };
         for (index, n) in self.pairs() {
-            to.counts[index_of(middle_in::<GROUPING>(index).clamp(head.min, head.max)).min(BUCKETS - 1)] += n;
+            to.counts_mut()[index_of(middle_in::<GROUPING>(index).clamp(head.min, head.max)).min(BUCKETS - 1)] += n;
         }
         // The ends are exact, and there must be a bucket to find them by.
         (to.total, to.sum) = (total, sum);
@@ -254,6 +254,7 @@ impl<'de> Deserialize<'de> for Packed {
     }
 }
 
+#[cfg(feature = "schema")]
 impl schemars::JsonSchema for Packed {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Packed".into()

@@ -1,12 +1,12 @@
 //! Checks by name as JSON has them.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::summary::Summary;
 
 /// Results of one check.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckReport<'a> {
     /// Its name: the given one, or what it checks.
     name: &'a str,

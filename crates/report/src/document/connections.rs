@@ -1,10 +1,10 @@
 //! Connections in the document.
 
 use record::Connections;
-use schemars::JsonSchema;
 use serde::Serialize;
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct ConnectionReport {
     /// That succeeded.
     opened: u64,

@@ -1,12 +1,12 @@
 //! How a run ended early, as JSON has it.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cut::Cut;
 
 /// A run that ended early.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CutReport {
     /// `cut` (requests in flight are lost), `stopped` (by an objective or a step) or `drained` (nothing more was
     /// sent, and requests in flight could finish).

@@ -1,13 +1,13 @@
 //! What limited the run, in the JSON report.
 
 use diagnose::{Conclusion, Found, Seen};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::text::Lang;
 
 /// What limited the run.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Diagnosis {
     /// `limit` (the first of `findings`), `not_reached` (the requested load was sustained), `max_users` (iterations were
     /// dropped), `users` (hardly any queueing: more users would give more throughput), `at_most` (a
@@ -23,7 +23,8 @@ pub(super) struct Diagnosis {
 }
 
 /// CPU time within the window, in cores.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct SharedReport {
     /// Of the service's processes.
     service_cores: f64,
@@ -36,7 +37,8 @@ struct SharedReport {
 }
 
 /// A limit or a fault.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct LimitReport {
     /// The rule that found it: `N2`.
     rule: &'static str,

@@ -1,13 +1,13 @@
 //! A distribution of times as JSON has it.
 
 use measure::{Histogram, Nanos};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ranked::{QUANTILES, Quantile, Ranked};
 
 /// A distribution of times in microseconds.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Distribution<'a> {
     /// How many are ranked, including those without a response.
     count: u64,

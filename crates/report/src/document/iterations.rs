@@ -1,7 +1,6 @@
 //! Iterations and groups of a flow as JSON has them.
 
 use plan::scenarios::SpanName;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::distribution::Distribution;
@@ -9,7 +8,8 @@ use crate::iterations::SpanRow;
 use crate::summary::Summary;
 
 /// The iterations of a flow, or its groups of one name.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpanReport<'a> {
     /// Of one scenario among several: its name.
     #[serde(skip_serializing_if = "Option::is_none")]

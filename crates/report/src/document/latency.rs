@@ -1,7 +1,6 @@
 //! Latencies and phases as JSON has them.
 
 use record::Latency;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::distribution::Distribution;
@@ -9,7 +8,8 @@ use crate::ranked::{Ranked, headline, heartbeats};
 use crate::totals::Totals;
 
 /// Latency of requests, measured in four ways.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyReport<'a> {
     /// From the intended start; null in closed mode.
     response: Option<Distribution<'a>>,
@@ -26,7 +26,8 @@ pub struct LatencyReport<'a> {
 }
 
 /// Phases of requests and connections.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Phases<'a> {
     /// Opening of connections.
     connect: Distribution<'a>,

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use record::{Example, TraceId};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::distribution::Distribution;
 use crate::summary::Summary;
 
 /// The requests with one name.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NameReport<'a> {
     /// What they are called.
     name: &'a str,
@@ -37,7 +37,8 @@ pub struct NameReport<'a> {
 }
 
 /// The kept example of a failure.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct NameExample<'a> {
     /// `refused`, `timeout`, `wrong_status` …
     kind: &'a str,

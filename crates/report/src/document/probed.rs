@@ -1,10 +1,10 @@
 //! A machine under test that told its counters.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A machine under test that told its counters.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Probed<'a> {
     /// What it is called.
     host: &'a str,

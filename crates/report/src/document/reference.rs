@@ -1,13 +1,13 @@
 //! The reference client as JSON has it.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::distribution::Distribution;
 use crate::reference::ReferenceTotals;
 
 /// The reference client: its requests are in no other count or figure of the document.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct ReferenceReport<'a> {
     /// Requests scheduled, warm-up left out.
     scheduled: u64,

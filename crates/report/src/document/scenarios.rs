@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use record::Second;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::distribution::Distribution;
 use crate::summary::Summary;
 
 /// The requests of one scenario.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScenarioReport<'a> {
     /// Its name.
     name: &'a str,
@@ -35,7 +35,8 @@ pub struct ScenarioReport<'a> {
 }
 
 /// What a second held of one scenario.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScenarioSecond<'a> {
     /// Its name.
     name: &'a str,

@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use record::{Bytes, Part, Second};
-use schemars::JsonSchema;
 use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
@@ -15,7 +14,8 @@ use crate::seconds::Pass;
 use crate::summary::Summary;
 
 /// The figures of one second.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SecondReport<'a> {
     /// Its beginning since the start of the window, in seconds; negative within the warm-up.
     from_s: f64,

@@ -1,13 +1,13 @@
 //! The slowest requests with their traces, as JSON has them.
 
 use record::{TraceId, Traced};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::summary::Summary;
 
 /// A request that was among the slowest.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlowRequest<'a> {
     /// What it is looked up by in Jaeger or Tempo.
     trace: &'a TraceId,

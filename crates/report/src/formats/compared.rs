@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use measure::plain;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::text::head;
@@ -98,7 +97,8 @@ fn in_json(runs: &[Compared<'_>], _: Style, out: &mut dyn Write) -> io::Result<(
 }
 
 /// Runs beside each other: each but the first held against that.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct ComparisonReport<'a> {
     /// Run by run but for the first: how it differs from that.
     compared: Vec<AgainstReport<'a>>,
@@ -109,7 +109,8 @@ struct ComparisonReport<'a> {
 }
 
 /// A run beside others.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RunReport {
     /// The file of its record.
     name: String,
@@ -122,6 +123,7 @@ struct RunReport {
 }
 
 /// JSON Schema of a comparison, generated from the types (`docs/schema/comparison.json`).
+#[cfg(feature = "schema")]
 pub fn schema_json() -> String {
     let schema = schemars::schema_for!(ComparisonReport<'static>);
     serde_json::to_string_pretty(&schema).expect("a schema is plain JSON") + "\n"
