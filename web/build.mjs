@@ -1,16 +1,19 @@
 // Builds each page into one file that loads nothing: its script and style stand in it, and its policy names their hashes and nothing else. What a
 // page asks for later is a script beside it, whose hash its policy names as well.
-// `node build.mjs [FOLDER]` writes into FOLDER, `dist` where none is named. The same sources give the same bytes.
+// `node build.mjs` writes them into `dist`, compressed, as brunt carries them; `node build.mjs --check` writes nothing and says which of them is not what
+// the sources give. The same sources give the same text. How small it gets is up to the compressor, so a file that holds the text already stays as it is.
 
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { build } from 'vite';
 
 const root = dirname(fileURLToPath(import.meta.url));
-const into = process.argv[2] ?? join(root, 'dist');
+const into = join(root, 'dist');
+const check = process.argv.includes('--check');
 
 /** The pages: what each begins with, what its policy allows beyond its own script and style, and the scripts it asks for later: `NAME.js` of `src/PAGE/NAME.ts`. */
 const PAGES = [
@@ -49,6 +52,19 @@ async function built(page, entry, format) {
   return { script: script.join('\n').trim(), style: style.join('\n').trim() };
 }
 
+const current = new Set();
+const stale = [];
+
+/** Puts a file into `dist`, or says that it is not there as it should be. */
+function put(name, text) {
+  const file = join(into, `${name}.gz`);
+  current.add(`${name}.gz`);
+  console.log(`${name} ${text.length} characters`);
+  if (existsSync(file) && gunzipSync(readFileSync(file)).toString() === text) return;
+  if (check) stale.push(`${name}.gz`);
+  else writeFileSync(file, gzipSync(text, { level: 9 }));
+}
+
 mkdirSync(into, { recursive: true });
 const template = readFileSync(join(root, 'src', 'page.html'), 'utf8');
 for (const { name, connect, later } of PAGES) {
@@ -58,9 +74,8 @@ for (const { name, connect, later } of PAGES) {
   for (const entry of later) {
     // What it exports becomes a global of this name.
     const { script: beside } = await built(name, entry, { format: 'iife', name: `brunt_${entry}` });
-    writeFileSync(join(into, `${entry}.js`), beside);
+    put(`${entry}.js`, beside);
     scripts.push(beside);
-    console.log(`${entry}.js ${beside.length} characters`);
   }
   const policy = [
     "default-src 'none'",
@@ -72,6 +87,10 @@ for (const { name, connect, later } of PAGES) {
     "form-action 'none'",
   ].join('; ');
   const page = template.replace('%POLICY%', () => policy).replace('%STYLE%', () => style).replace('%SCRIPT%', () => script);
-  writeFileSync(join(into, `${name}.html`), page);
-  console.log(`${name}.html ${page.length} characters`);
+  put(`${name}.html`, page);
+}
+stale.push(...readdirSync(into).filter((name) => !current.has(name)));
+if (check && stale.length > 0) {
+  console.error(`web/dist/${stale[0]} is not what the sources give: run \`npm run build\` in web/ and commit it`);
+  process.exit(1);
 }

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
 
+use programs::servers;
+pub use programs::servers::sources;
+
 /// A server that runs; ended with the value.
 pub struct Foreign {
     child: Child,
@@ -37,13 +40,13 @@ impl Foreign {
 
     /// The server in Go of this folder with these arguments; none where it is not built.
     pub fn go(built: &'static Made, folder: &str, arguments: &[&str]) -> Option<Foreign> {
-        let program = or_left_out(built.get_or_init(|| build_go(folder)))?;
+        let program = or_left_out(built.get_or_init(|| servers::build_go(&target()?, folder)))?;
         Some(Foreign::start(Command::new(program).args(arguments)))
     }
 
     /// A script in JavaScript of this folder, whose packages npm fetches; none where Node or they are missing.
     pub fn node(fetched: &'static Made, folder: &str, script: &str) -> Option<Foreign> {
-        let place = or_left_out(fetched.get_or_init(|| fetch_node(folder)))?;
+        let place = or_left_out(fetched.get_or_init(|| servers::fetch_node(&target()?, folder)))?;
         Some(Foreign::start(Command::new("node").arg(place.join(script))))
     }
 
@@ -74,63 +77,18 @@ impl Drop for Foreign {
 }
 
 /// What was made; where it could not be, says that the test is left out.
-pub fn or_left_out(made: &Result<PathBuf, String>) -> Option<&Path> {
+fn or_left_out(made: &Result<PathBuf, String>) -> Option<&Path> {
     made.as_ref().map_err(|why| crate::skip(why)).ok().map(PathBuf::as_path)
 }
 
-/// The folder of a server.
-pub fn sources(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("servers").join(name)
+/// The packages of a folder of servers in Python, for `PYTHONPATH`; none where Python or pip is missing.
+pub fn packages(fetched: &'static Made, folder: &str) -> Option<&'static Path> {
+    or_left_out(fetched.get_or_init(|| servers::fetch_python(&target()?, folder)))
 }
 
-/// A directory in the build output.
-///
-/// # Errors
-/// It cannot be made.
-pub fn output(name: &str) -> Result<PathBuf, String> {
+/// The build output.
+fn target() -> Result<PathBuf, String> {
     let test = std::env::current_exe().map_err(|error| error.to_string())?;
-    // target/debug/deps/test-0123 → target/servers
-    let target = test.ancestors().nth(3).ok_or("a test lies in target/debug/deps")?;
-    let directory = target.join("servers").join(name);
-    std::fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-    Ok(directory)
-}
-
-fn build_go(name: &str) -> Result<PathBuf, String> {
-    let program = output(name)?.join("server");
-    let installed = PathBuf::from("/usr/local/go/bin/go");
-    let go = if installed.is_file() { installed } else { PathBuf::from("go") };
-    let mut build = Command::new(go);
-    build.args(["build", "-o"]).arg(&program).arg(".").current_dir(sources(name));
-    let trouble = format!("the server of tests/servers/{name} is not built (Go: apt-get install golang-go)");
-    done(&mut build, &trouble).map(|()| program)
-}
-
-/// Copies the scripts of a folder beside their packages: Node looks for them there.
-fn fetch_node(folder: &str) -> Result<PathBuf, String> {
-    let place = output(folder)?;
-    let lock = "package-lock.json";
-    let before = std::fs::read(place.join(lock)).unwrap_or_default();
-    for file in std::fs::read_dir(sources(folder)).map_err(|error| error.to_string())?.flatten() {
-        std::fs::copy(file.path(), place.join(file.file_name())).map_err(|error| error.to_string())?;
-    }
-    if before != std::fs::read(place.join(lock)).unwrap_or_default() || !place.join("node_modules").is_dir() {
-        let mut fetch = Command::new("npm");
-        fetch.args(["ci", "--silent", "--no-audit", "--no-fund"]).current_dir(&place);
-        done(&mut fetch, &format!("the packages of tests/servers/{folder} are not fetched (apt-get install npm)"))?;
-    }
-    done(Command::new("node").arg("--version"), "node is not installed (apt-get install nodejs)")?;
-    Ok(place)
-}
-
-/// Runs a command to its end.
-///
-/// # Errors
-/// It failed: `trouble`, and what it said.
-pub fn done(command: &mut Command, trouble: &str) -> Result<(), String> {
-    match command.stdin(Stdio::null()).output() {
-        Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => Err(format!("{trouble}: {}", String::from_utf8_lossy(&output.stderr).trim())),
-        Err(error) => Err(format!("{trouble}: {error}")),
-    }
+    // target/debug/deps/test-0123 → target
+    test.ancestors().nth(3).map(Path::to_path_buf).ok_or_else(|| "a test lies in target/debug/deps".into())
 }

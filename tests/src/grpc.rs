@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::foreign::{Foreign, Made, or_left_out, sources};
+use crate::foreign::{Foreign, Made, packages, sources};
 
 /// A server that runs; ended with the value.
 pub struct GrpcServer(Foreign);
@@ -19,7 +19,7 @@ impl GrpcServer {
     /// The C core by Python; none where Python or pip is missing.
     pub fn python() -> Option<GrpcServer> {
         static FETCHED: Made = Made::new();
-        let packages = or_left_out(FETCHED.get_or_init(|| crate::python::fetch("grpc-python")))?;
+        let packages = packages(&FETCHED, "grpc-python")?;
         let script = sources("grpc-python").join("server.py");
         Some(GrpcServer(Foreign::start(Command::new("python3").arg(script).env("PYTHONPATH", packages))))
     }

@@ -17,7 +17,6 @@ pub mod peer;
 pub mod postgres;
 pub mod program;
 pub mod proxy;
-pub mod python;
 pub mod redis;
 pub mod report;
 pub mod target;

@@ -75,8 +75,10 @@ pub fn nothing_may_be_skipped() -> bool {
 
 /// Installs what is missing where that is possible; gives back the programs that are still missing.
 pub fn from_debian(tools: &[Tool]) -> Vec<&'static str> {
-    let packages: Vec<_> =
+    let mut packages: Vec<_> =
         tools.iter().filter(|tool| places::find(tool.program).is_none()).map(|tool| tool.package).collect();
+    packages.sort_unstable();
+    packages.dedup();
     if !packages.is_empty() {
         if can_install() {
             if let Err(complaint) = apt_install(&packages) {
@@ -86,6 +88,11 @@ pub fn from_debian(tools: &[Tool]) -> Vec<&'static str> {
             eprintln!("xtask: to have everything run, type: sudo apt-get install {}", packages.join(" "));
         }
     }
+    missing(tools)
+}
+
+/// The programs that are not here.
+pub fn missing(tools: &[Tool]) -> Vec<&'static str> {
     tools.iter().map(|tool| tool.program).filter(|program| places::find(program).is_none()).collect()
 }
 
@@ -143,11 +150,11 @@ fn apt_install(packages: &[&str]) -> Result<(), String> {
     let install = || {
         let mut command = Command::new("apt-get");
         command.args(["install", "-y", "-qq", "--no-install-recommends"]).args(packages);
-        shell::run(command.env("DEBIAN_FRONTEND", "noninteractive"))
+        shell::quietly(command.env("DEBIAN_FRONTEND", "noninteractive"))
     };
     if install().is_ok() {
         return Ok(());
     }
-    shell::run(Command::new("apt-get").args(["update", "-qq"]))?;
+    shell::quietly(Command::new("apt-get").args(["update", "-qq"]))?;
     install()
 }

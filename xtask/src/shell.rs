@@ -20,6 +20,16 @@ pub fn run(command: &mut Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("{} ended with {status}", shown(command))) }
 }
 
+/// Runs to the end without a word, beside something else that is on the screen; what it wrote stands in the complaint.
+pub fn quietly(command: &mut Command) -> Result<(), String> {
+    let output = command.stdin(Stdio::null()).output().map_err(|e| format!("cannot start {}: {e}", shown(command)))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let told = [output.stdout, output.stderr].concat();
+    Err(format!("{} ended with {}\n{}", shown(command), output.status, String::from_utf8_lossy(&told).trim_end()))
+}
+
 /// Runs to the end and gives what it wrote to its standard output.
 pub fn capture(command: &mut Command) -> Result<String, String> {
     let output =

@@ -13,13 +13,13 @@ use serde::Deserialize;
 use crate::access::{Refusal, Role};
 use crate::{App, gate};
 
-/// A file of the pages: its path, its media type, its bytes.
-type File = (&'static str, &'static str, &'static [u8]);
+/// A file of the pages: its path, its media type, what gives its bytes.
+type File = (&'static str, &'static str, fn() -> &'static [u8]);
 
 /// What stands beside the pages: that of those who may not come in yet has a style sheet, and the page the editor of plans, for when one is edited.
 const FILES: [File; 2] = [
-    ("door.css", "text/css; charset=utf-8", include_bytes!("door.css")),
-    ("editor.js", "text/javascript; charset=utf-8", web::EDITOR.as_bytes()),
+    ("door.css", "text/css; charset=utf-8", || include_bytes!("door.css")),
+    ("editor.js", "text/javascript; charset=utf-8", || web::EDITOR.as_bytes()),
 ];
 
 /// The page, which loads nothing but the editor, and its policy: what it allows itself, and that nobody frames it.
@@ -31,7 +31,7 @@ struct Page {
 static PAGE: LazyLock<Page> = LazyLock::new(|| {
     let mut html = Vec::new();
     // A page without its gaps is told by a test.
-    let _ = web::fill(web::CONSOLE, "en", "brunt", &mut html, |_| Ok(()));
+    let _ = web::fill(&web::CONSOLE, "en", "brunt", &mut html, |_| Ok(()));
     let html = String::from_utf8_lossy(&html).into_owned();
     let own =
         html.split_once("http-equiv=\"Content-Security-Policy\" content=\"").and_then(|(_, rest)| rest.split_once('"'));
@@ -144,7 +144,7 @@ pub async fn asset(
     Extension(role): Extension<Option<Role>>,
 ) -> Response {
     if let Some((_, kind, bytes)) = FILES.iter().find(|(name, ..)| *name == path) {
-        return ([(CONTENT_TYPE, *kind), (CACHE_CONTROL, "no-cache")], *bytes).into_response();
+        return ([(CONTENT_TYPE, *kind), (CACHE_CONTROL, "no-cache")], bytes()).into_response();
     }
     match role {
         _ if path.contains('.') => (StatusCode::NOT_FOUND, "there is no such page").into_response(),
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn the_editor_stands_beside_the_page_and_its_policy_allows_it() {
         let (_, kind, editor) = FILES.iter().find(|(name, ..)| *name == "editor.js").expect("the editor");
-        assert_eq!((*kind, *editor), ("text/javascript; charset=utf-8", web::EDITOR.as_bytes()));
+        assert_eq!((*kind, editor()), ("text/javascript; charset=utf-8", web::EDITOR.as_bytes()));
         assert!(web::EDITOR.contains("cm-content") && !PAGE.html.contains("cm-content"), "in one of them alone");
         let scripts = PAGE.policy.split("; ").find(|part| part.starts_with("script-src ")).expect("scripts");
         assert_eq!(scripts.matches("'sha256-").count(), 2, "{scripts}");

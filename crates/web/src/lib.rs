@@ -4,16 +4,28 @@
 //! brunt needs no Node. `cargo xtask test web` holds that the one is what the other gives. A page is one file that loads
 //! nothing: its policy, its style and its script are in it, and it has three gaps.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+use std::sync::LazyLock;
+
+use flate2::read::GzDecoder;
 
 /// The page of a report.
-pub const REPORT: &str = include_str!("../../../web/dist/report.html");
+pub static REPORT: LazyLock<String> = LazyLock::new(|| inflated(include_bytes!("../../../web/dist/report.html.gz")));
 
 /// The page of the console.
-pub const CONSOLE: &str = include_str!("../../../web/dist/console.html");
+pub static CONSOLE: LazyLock<String> = LazyLock::new(|| inflated(include_bytes!("../../../web/dist/console.html.gz")));
 
 /// The script that the page of the console asks for when a plan is edited; its policy names the hash of this text.
-pub const EDITOR: &str = include_str!("../../../web/dist/editor.js");
+pub static EDITOR: LazyLock<String> = LazyLock::new(|| inflated(include_bytes!("../../../web/dist/editor.js.gz")));
+
+/// A page is carried compressed: most runs show none.
+fn inflated(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    GzDecoder::new(bytes)
+        .read_to_string(&mut text)
+        .expect("what is compiled in was compressed by the build of the pages");
+    text
+}
 
 /// The gaps, in the order they stand in.
 const LANG: &str = "@@LANG@@";
@@ -80,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_report_loads_nothing_and_has_its_gaps() {
-        let said = filled(REPORT, "x").expect("it has all gaps");
+        let said = filled(&REPORT, "x").expect("it has all gaps");
         assert!(!said.contains("@@LANG@@") && !said.contains("@@TITLE@@") && !said.contains("@@DATA@@"));
         assert!(said.contains("default-src &#39;none&#39;") || said.contains("default-src 'none'"));
         for loading in [" src=\"", "<link", "@import", "url(http"] {

@@ -1,6 +1,8 @@
-//! Programs that are not ours, as tests and chores start them: where they are, a port for them, when they are up, and nginx.
+//! Programs that are not ours, as tests and chores start them: where they are, a port for them, when they are up, nginx, and servers
+//! of others.
 
 pub mod nginx;
+pub mod servers;
 
 use std::io;
 use std::net::TcpListener;

@@ -2,12 +2,12 @@
 
 use std::process::Command;
 
-use e2e::foreign::{Foreign, Made, or_left_out, sources};
+use e2e::foreign::{Foreign, Made, packages, sources};
 use e2e::report::{Report, report};
 
 /// A script of a folder of servers with its packages; none where Python or pip is missing.
 fn python(fetched: &'static Made, folder: &str, script: &str) -> Option<Foreign> {
-    let packages = or_left_out(fetched.get_or_init(|| e2e::python::fetch(folder)))?;
+    let packages = packages(fetched, folder)?;
     Some(Foreign::start(Command::new("python3").arg(sources(folder).join(script)).env("PYTHONPATH", packages)))
 }
 

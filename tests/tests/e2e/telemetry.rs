@@ -1,9 +1,8 @@
 //! Live figures as others read them: Prometheus' own parser, and a collector made of OpenTelemetry's own messages.
 
-use std::path::Path;
 use std::process::Command;
 
-use e2e::foreign::{Foreign, Made, or_left_out, sources};
+use e2e::foreign::{Foreign, Made, packages, sources};
 use e2e::program::until;
 use e2e::redis::Redis;
 use e2e::report::report;
@@ -14,7 +13,7 @@ use serde_json::{Value, json};
 /// The script that reads telemetry; none where Python or pip is missing.
 fn python(arguments: &[&str]) -> Option<Command> {
     static FETCHED: Made = Made::new();
-    let packages: &Path = or_left_out(FETCHED.get_or_init(|| e2e::python::fetch("telemetry-python")))?;
+    let packages = packages(&FETCHED, "telemetry-python")?;
     let mut command = Command::new("python3");
     command.arg(sources("telemetry-python").join("telemetry.py")).args(arguments).env("PYTHONPATH", packages);
     Some(command)

@@ -5,10 +5,12 @@
 
 mod readme;
 mod steps;
+mod supplies;
 mod web;
 
 use std::collections::BTreeSet;
 use std::process::Child;
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crate::arguments::Arguments;
@@ -35,8 +37,10 @@ struct Step {
 struct Progress {
     /// Tests that try many random cases are left out.
     quick: bool,
-    /// Programs that are not here and could not be installed.
-    missing: Vec<&'static str>,
+    /// What the tests use beside Rust, while it is fetched.
+    supplies: Option<supplies::Supplies>,
+    /// What the sources of the pages are checked by, while that goes on.
+    pages: Option<JoinHandle<Result<(), String>>>,
     /// The demo is among the steps, so that its build may begin early.
     demo_follows: bool,
     /// That build, while it goes on.
@@ -62,8 +66,9 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     let words = arguments.words()?;
     let quick = words == ["quick"];
     let chosen = if quick { choose(&QUICK.map(str::to_owned))? } else { choose(&words)? };
-    let demo_follows = chosen.iter().any(|step| step.name == "demo");
-    let mut progress = Progress { quick, demo_follows, ..Progress::default() };
+    let follows = |name: &str| chosen.iter().any(|step| step.name == name);
+    let supplies = follows("tools").then(|| supplies::begin(follows("web")));
+    let mut progress = Progress { quick, demo_follows: follows("demo"), supplies, ..Progress::default() };
     let mut results: Vec<(&Step, Verdict, f64)> = Vec::new();
     let mut failed: BTreeSet<&str> = BTreeSet::new();
     for step in chosen {

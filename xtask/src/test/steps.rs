@@ -5,7 +5,7 @@
 
 use std::process::{Command, Stdio};
 
-use super::{Progress, Step, Verdict, readme, web};
+use super::{Progress, Step, Verdict, readme, supplies, web};
 use crate::{floors, generate, install, places, shell, tidy};
 
 /// The build of the newcomer's command.
@@ -15,13 +15,18 @@ const RELEASE: [&str; 4] = ["build", "--release", "-p", "brunt-cli"];
 const UNSTEADY_MOST: usize = 4;
 
 pub(super) const STEPS: [Step; 13] = [
-    Step { name: "tools", what: "programs the tests use", after: &[], run: tools },
     Step { name: "format", what: "cargo fmt --check", after: &[], run: format },
     Step { name: "floors", what: "a crate uses only floors below its own", after: &[], run: |_| of(floors::check()) },
     Step { name: "tidy", what: "nothing left behind in the sources", after: &[], run: |_| of(tidy::check()) },
     Step { name: "clippy", what: "no warning in any target", after: &[], run: clippy },
     Step { name: "doc", what: "documentation without warnings", after: &[], run: doc },
     Step { name: "build", what: "the program the next steps use", after: &[], run: build },
+    Step {
+        name: "tools",
+        what: "programs the tests use, fetched since the beginning",
+        after: &[],
+        run: supplies::wait,
+    },
     Step {
         name: "generated",
         what: "generated files are up to date",
@@ -40,16 +45,6 @@ fn of(outcome: Result<(), String>) -> Verdict {
         Ok(()) => Verdict::Passed,
         Err(why) => Verdict::Failed(why),
     }
-}
-
-/// Installs what the tests need; what stays missing skips its group loudly.
-fn tools(progress: &mut Progress) -> Verdict {
-    progress.missing = install::from_debian(install::FOR_TESTS);
-    if progress.missing.is_empty() {
-        println!("nginx, curl and zstd are here");
-        return Verdict::Passed;
-    }
-    Verdict::Skipped(format!("{} not here: the tests that need it are left out", progress.missing.join(", ")))
 }
 
 fn format(_: &mut Progress) -> Verdict {
@@ -87,7 +82,7 @@ fn unit(progress: &mut Progress) -> Verdict {
 /// Tests whose name contains the name of a program need that program.
 fn end_to_end(progress: &mut Progress) -> Verdict {
     // Asked again here, because this step can be run alone.
-    let missing: Vec<_> = install::FOR_TESTS.iter().map(|t| t.program).filter(|p| places::find(p).is_none()).collect();
+    let missing = install::missing(install::FOR_TESTS);
     // They mostly wait for what they started: two for each core of a small machine.
     let mut arguments = vec!["--test", "*", "--", "--test-threads=4"];
     for program in &missing {

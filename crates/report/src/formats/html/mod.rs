@@ -54,7 +54,7 @@ impl Format for Html {
 pub fn compare(runs: &[Compared<'_>], style: Style, out: &mut dyn Write) -> io::Result<()> {
     let title = runs.first().map_or(String::new(), |run| words::title(run.summary, style.lang));
     let lang = words::code(style.lang);
-    web::fill(web::REPORT, lang, &title, out, |out| {
+    web::fill(&web::REPORT, lang, &title, out, |out| {
         let text = base64::write::EncoderWriter::new(out, &base64::engine::general_purpose::STANDARD);
         let mut packed = ZlibEncoder::new(text, Compression::new(7));
         let against: Vec<Value> = comparison(runs)?.iter().map(|told| json!(told.document())).collect();
