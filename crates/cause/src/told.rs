@@ -3,22 +3,23 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Sentence;
 use crate::sentence::UNKNOWN;
 
 /// Why something failed: a sentence and what stands in its places.
-#[derive(Clone, JsonSchema)]
-#[schemars(with = "Written")]
+#[derive(Clone)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "Written"))]
 pub struct Cause {
     sentence: &'static Sentence,
     places: Box<[Place]>,
 }
 
 /// What stands in a place of a sentence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Place {
     /// A name, a number, words of somebody else: the same in all languages.
@@ -223,8 +224,9 @@ macro_rules! numbers {
 numbers!(u8, u16, u32, u64, usize);
 
 /// As it stands in records.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Cause")]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Cause"))]
 struct Written {
     /// Which sentence it is, by its name: `tls.expired`.
     is: String,

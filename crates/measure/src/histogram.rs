@@ -430,6 +430,7 @@ impl<'de> Deserialize<'de> for Histogram {
 }
 
 #[cfg(feature = "schema")]
+#[cfg(feature = "schema")]
 impl schemars::JsonSchema for Histogram {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Histogram".into()

@@ -442,6 +442,7 @@ pub struct Ended {
 
 /// JSON Schema of one line of a record, generated from the types (`docs/schema/record.json`).
 #[cfg(feature = "schema")]
+#[cfg(feature = "schema")]
 pub fn schema_json() -> String {
     let schema = schemars::schema_for!(RunEvent);
     serde_json::to_string_pretty(&schema).expect("a schema is plain JSON") + "\n"

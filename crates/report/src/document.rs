@@ -490,6 +490,7 @@ fn objectives(summary: &Summary) -> Vec<ObjectiveReport<'_>> {
 
 /// JSON Schema of the report, generated from the types (`docs/schema/report.json`).
 #[cfg(feature = "schema")]
+#[cfg(feature = "schema")]
 pub fn schema_json() -> String {
     let schema = schemars::schema_for!(Report<'static>);
     serde_json::to_string_pretty(&schema).expect("a schema is plain JSON") + "\n"

@@ -43,6 +43,7 @@ mod turns;
 pub use checks::CheckRow;
 pub use columns::wrapped;
 #[cfg(feature = "schema")]
+#[cfg(feature = "schema")]
 pub use document::schema_json;
 pub use exit::Exit;
 pub use finding::{Finding, Grade};

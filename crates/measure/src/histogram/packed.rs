@@ -255,6 +255,7 @@ impl<'de> Deserialize<'de> for Packed {
 }
 
 #[cfg(feature = "schema")]
+#[cfg(feature = "schema")]
 impl schemars::JsonSchema for Packed {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Packed".into()

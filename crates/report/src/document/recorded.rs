@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use measure::Nanos;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Connections that were lost or could not be opened, of one kind.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Loss")]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Loss"))]
 pub(super) struct Loss<'a> {
     /// As in [`Failure`]: `closed`, `reset`, `timeout` (a missed heartbeat) …
     kind: &'a str,
     /// As in [`Failure`]; `hold` for those that had been open.
-    #[schemars(default)]
+    #[cfg_attr(feature = "schema", schemars(default))]
     phase: &'a str,
     /// As in [`Failure`].
     errno: Option<&'a str>,
@@ -31,8 +31,9 @@ impl<'a> From<&'a record::Loss> for Loss<'a> {
 }
 
 /// Something the reader should know.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Notice")]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Notice"))]
 pub(super) struct Notice<'a> {
     /// A stable word, those of [`Subject`] or of another version: `only_errors`, `only_redirects`, `disk_full` …
     code: &'a str,
@@ -51,8 +52,9 @@ impl<'a> From<&'a record::Notice> for Notice<'a> {
 }
 
 /// The one counted request before the run.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "FirstAnswer")]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "FirstAnswer"))]
 pub(super) struct FirstAnswer<'a> {
     /// The requested URL.
     url: &'a str,

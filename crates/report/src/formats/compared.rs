@@ -124,6 +124,7 @@ struct RunReport {
 
 /// JSON Schema of a comparison, generated from the types (`docs/schema/comparison.json`).
 #[cfg(feature = "schema")]
+#[cfg(feature = "schema")]
 pub fn schema_json() -> String {
     let schema = schemars::schema_for!(ComparisonReport<'static>);
     serde_json::to_string_pretty(&schema).expect("a schema is plain JSON") + "\n"
