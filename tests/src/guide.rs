@@ -5,8 +5,8 @@
 /// # Panics
 /// Where the guide has none.
 pub fn from_guide(url: &str, port: u16) -> Vec<Vec<String>> {
-    let guide = include_str!("../../docs/guide.md");
-    let block = guide.split("```").find(|block| block.starts_with("sh ") && block.contains(url));
+    let pages = concat!(include_str!("../../docs/guide/raw.md"), include_str!("../../docs/guide/websocket.md"));
+    let block = pages.split("```").find(|block| block.starts_with("sh ") && block.contains(url));
     let (_, script) = block.unwrap_or_else(|| panic!("{url} is in the guide")).split_once('\n').expect("lines");
     let here = format!("{}:{port}", url.rsplit_once(':').expect("a port").0);
     let tell = format!("brunt() {{ printf '%s\\0' \"$@\"; echo; }}\n{}", script.replace(url, &here));

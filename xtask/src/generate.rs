@@ -1,4 +1,5 @@
-//! Files of the repository that the program writes itself: the JSON Schemas of its documents, and the pages of its rules.
+//! Files of the repository that the program writes itself: the JSON Schemas of its documents, the pages of its rules, and the reference of
+//! options and plan keys.
 //!
 //! They come out of a built example of `report` and the built program, not out of the crates, so that this chore compiles whatever state that is
 //! in.
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::arguments::Arguments;
-use crate::{places, shell};
+use crate::{places, reference, shell};
 
 /// A generated file and the word that has the example `schema` print it.
 struct Generated {
@@ -22,16 +23,20 @@ const PLAN: &str = "plan";
 /// The pages of rules are in the program.
 const LIMITS: &str = "limits";
 
+/// Its help knows all options.
+const REFERENCE: &str = "reference";
+
 /// The build that brings the examples, the same as that of the test chore so that nothing is compiled twice: the tests are in it, because
 /// what they depend on decides with which features the rest is compiled.
 pub const BUILD: [&str; 5] = ["build", "--workspace", "--bins", "--examples", "--tests"];
 
-const GENERATED: [Generated; 5] = [
+const GENERATED: [Generated; 6] = [
     Generated { file: "docs/schema/report.json", word: "report" },
     Generated { file: "docs/schema/record.json", word: "record" },
     Generated { file: "docs/schema/comparison.json", word: "comparison" },
     Generated { file: "docs/schema/plan.json", word: PLAN },
     Generated { file: "docs/limits.md", word: LIMITS },
+    Generated { file: "docs/guide/reference.md", word: REFERENCE },
 ];
 
 /// `generate [--check]`.
@@ -81,6 +86,9 @@ fn wanted(generated: &Generated) -> Result<String, String> {
     }
     if generated.word == LIMITS {
         return shell::capture(Command::new(places::brunt("debug")).args(["explain", "all"]));
+    }
+    if generated.word == REFERENCE {
+        return reference::page();
     }
     let example = places::target_dir().join("debug").join("examples").join("schema");
     shell::capture(Command::new(example).arg(generated.word))

@@ -22,8 +22,8 @@ const END: Text = text("Ctrl-C stops it and the runs started from it", "按 Ctrl
 /// The library of brunt before it kept its index in a file of its own.
 const EARLIER_FILE: &str = "library.sqlite";
 const EARLIER: Text = text(
-    "{file}: names, notes and tags given in an earlier brunt are still there; \"Console\" in docs/guide.md has the command that brings them over; delete the file then",
-    "{file}：旧版 brunt 中填写的名称、备注和标签仍在此文件中；docs/guide.md 的 “Console” 一节有迁移命令；迁移后请删除该文件",
+    "{file}: names, notes and tags given in an earlier brunt are still there; docs/guide/console.md has the command that brings them over; delete the file then",
+    "{file}：旧版 brunt 中填写的名称、备注和标签仍在此文件中；迁移命令见 docs/guide/console.md；迁移后请删除该文件",
 );
 
 /// Serves until SIGINT or SIGTERM.

@@ -85,12 +85,15 @@ mod tests {
                 text.replace("csv ", &format!("csv {}/", folder.path().display())),
             ));
         }
-        for page in [docs.join("guide.md"), docs.join("../README.md")] {
+        let guide = std::fs::read_dir(docs.join("guide")).expect("the guide").flatten().map(|entry| entry.path());
+        for page in guide.chain([docs.join("../README.md")]).filter(|page| page.extension().is_some_and(|e| e == "md"))
+        {
             let text = std::fs::read_to_string(&page).expect("a page");
-            let shown = text.split("<<'PLAN'\n").skip(1).filter_map(|rest| rest.split("\nPLAN\n").next());
-            plans.extend(shown.map(|plan| (page.display().to_string(), plan.to_owned())));
+            let files = text.split("<<'PLAN'\n").skip(1).filter_map(|rest| rest.split("\nPLAN\n").next());
+            let blocks = text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+            plans.extend(files.chain(blocks).map(|plan| (page.display().to_string(), plan.to_owned())));
         }
-        assert!(plans.len() >= 8, "{}", plans.len());
+        assert!(plans.len() >= 20, "{}", plans.len());
         for (place, text) in plans {
             let intent = with_file(&text, &[]).unwrap_or_else(|complaint| panic!("{place}: {complaint}"));
             assert_eq!((&intent.of_flow, intent.unused_columns()), (&Vec::new(), Vec::new()), "{place}: {text}");

@@ -124,7 +124,7 @@ settings! {
     }
     "TLS" {
         INSECURE: () = switch("insecure", "Accept any certificate").short('k');
-        CACERT: String = one("cacert", "FILE", text, "Trust the CA certificates in FILE (PEM) instead of the system's");
+        CACERT: String = one("cacert", "FILE", text, "Trust the CA certificates in FILE (PEM) instead of the built-in public CAs");
         CERT: String = one("cert", "FILE", text, "Client certificate chain (PEM); needs --key");
         KEY: String = one("key", "FILE", text, "Private key of --cert (PEM)");
         TLS_1_2: () = switch("tlsv1.2", "Offer TLS 1.2 and above (the default)");

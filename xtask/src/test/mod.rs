@@ -53,7 +53,7 @@ struct Progress {
 }
 
 /// What `test quick` runs, for work in between: all that needs neither a server nor the built program.
-const QUICK: [&str; 5] = ["format", "floors", "tidy", "clippy", "unit"];
+const QUICK: [&str; 6] = ["format", "floors", "tidy", "links", "clippy", "unit"];
 
 /// `test [--list] [quick | STEP…]`.
 pub fn run(mut arguments: Arguments) -> Result<(), String> {

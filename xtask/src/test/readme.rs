@@ -1,4 +1,4 @@
-//! Every `sh` block of README.md and docs/ is run against the built program, so that no document promises a command
+//! Every `sh` block of the documents (README.md, docs/ …) is run against the built program, so that no document promises a command
 //! that does not work.
 //!
 //! A block is one bash script, run in an empty folder with `brunt` on the path and the built-in target answering at
@@ -6,14 +6,13 @@
 //! why (underscores for spaces).
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::Verdict;
-use crate::places;
+use crate::{links, places};
 
 /// The longest a block may take, in seconds.
 const LONGEST: &str = "60";
@@ -55,7 +54,7 @@ type Placed = (String, Block);
 
 fn run_all() -> Result<(usize, usize), String> {
     let (mut to_run, mut left_out) = (Vec::new(), 0);
-    for document in documents() {
+    for document in links::documents_of(&places::root()) {
         let text = fs::read_to_string(&document).map_err(|e| format!("cannot read {}: {e}", document.display()))?;
         for block in blocks(&text) {
             let place =
@@ -96,17 +95,6 @@ fn run_beside(to_run: &[Placed]) -> Vec<&Placed> {
     };
     std::thread::scope(|scope| (0..BESIDE).for_each(|_| drop(scope.spawn(work))));
     fallen.into_inner().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn documents() -> Vec<PathBuf> {
-    let root = places::root();
-    let mut found = vec![root.join("README.md")];
-    if let Ok(entries) = fs::read_dir(root.join("docs")) {
-        found.extend(entries.flatten().map(|e| e.path()).filter(|p| p.extension().is_some_and(|e| e == "md")));
-    }
-    found.retain(|path| path.is_file());
-    found.sort();
-    found
 }
 
 /// The `sh` blocks of a document; a leading `$ ` of a line is a prompt.

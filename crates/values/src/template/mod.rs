@@ -3,7 +3,7 @@
 //! `{counter}`, `{random 16}`, `{random 1..100}`, `{user}`, `{time}`, `{uuid}` and `{csv FILE.COLUMN}` are filled from
 //! [`wire::Fill`]; `{name=…}` gives a part a name, and `{length …}`, `{crc32 …}`, `{md5 …}`, `{hmac-md5 KEY …}`, `{xor A B}`
 //! and their like are made from a part, so that binary protocols need no code. `{{` and `}}` are braces themselves.
-//! `docs/guide.md` lists all of it. Any protocol may use it: none is named here. Left out: arithmetic and conditions.
+//! `docs/guide/data.md` lists all of it. Any protocol may use it: none is named here. Left out: arithmetic and conditions.
 
 mod change;
 mod check;
