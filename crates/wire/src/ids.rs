@@ -32,8 +32,8 @@ ids! {
     ConnId
     /// An exchange in flight, named by the engine; unique among those in flight in one worker.
     ExchangeId
-    /// Where connections lead: an index into [`crate::Dialogue::origins`].
+    /// Where connections lead: an index into [`crate::Prepared::origins`].
     OriginId
-    /// A prepared request: an index into [`crate::Dialogue::requests`].
+    /// A prepared request: an index into [`crate::Prepared::requests`].
     RequestId
 }

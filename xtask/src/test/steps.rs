@@ -56,8 +56,10 @@ fn clippy(_: &mut Progress) -> Verdict {
     of(shell::run(&mut shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])))
 }
 
+/// The targets are named so that dependencies are those that clippy checked, with the same features.
 fn doc(_: &mut Progress) -> Verdict {
-    of(shell::run(shell::cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings")))
+    let documented = ["doc", "--workspace", "--no-deps", "--lib", "--bins", "--examples"];
+    of(shell::run(shell::cargo(&documented).env("RUSTDOCFLAGS", "-D warnings")))
 }
 
 /// What the newcomer's command needs is built beside the tests that follow, which mostly wait: with the lowest priority.
