@@ -7,14 +7,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use memchr::memmem;
-use wire::{Asked, Complaint, Fill, OptionSpec, Takes, option};
+use url::Url;
+use wire::{Asked, Complaint, Fill, OptionSpec, switch};
 
 use values::template::{self, Builder, Files, Found, Guard, Scope, Template};
 
 /// The option by which braces are braces, for every protocol whose texts have slots.
-pub const NO_SLOTS: OptionSpec = option(
+pub const NO_SLOTS: OptionSpec = switch(
     "no-slots",
-    Takes::Nothing,
     "Send braces as they are; otherwise {counter}, {uuid}, {random 1..9}, {time}, {user}, {csv FILE.COLUMN} and \
         {env NAME} are filled in for each request",
     "花括号原样发送；否则 {counter}、{uuid}、{random 1..9}、{time}、{user}、{csv 文件.列}、{env 变量} 会按请求填充",
@@ -205,6 +205,29 @@ impl Marks {
             }
         }
         Ok(String::from_utf8_lossy(&whole).into_owned())
+    }
+
+    /// Reads a URL of one of these schemes, written so, in which marks stand for slots; what must be encoded in it is, and the
+    /// fragment is dropped. `wrong` makes the complaint about a text.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn url(
+        &self,
+        (written, text): (&str, &str),
+        [plain, secure]: [&str; 2],
+        wrong: fn(&str, &str) -> Complaint,
+    ) -> Result<Url, Complaint> {
+        let authority = text.split_once("://").map_or(text, |(_, behind)| behind).split(['/', '?', '#']).next();
+        if self.are_in(authority.unwrap_or_default().as_bytes()) {
+            return Err(wrong(written, "only {env NAME} is allowed before its path"));
+        }
+        let mut url = Url::parse(text).map_err(|trouble| wrong(text, &trouble.to_string()))?;
+        if url.scheme() != plain && url.scheme() != secure {
+            return Err(wrong(text, &format!("its scheme is neither {plain} nor {secure}")));
+        }
+        url.set_fragment(None);
+        Ok(url)
     }
 
     /// True where a mark stands in this.

@@ -143,7 +143,7 @@ mod tests {
     fn spelled(given: &[(&'static str, &str)]) -> Result<Options, String> {
         let mut options = Values::default();
         given.iter().for_each(|(name, value)| options.say(name, *value, Origin::Line));
-        let spelled = spelled_out(options, wire::Protocol::options(&protocols::http::Http));
+        let spelled = spelled_out(options, wire::Protocol::about(&protocols::http::Http).options);
         spelled.map(|options| options.options()).map_err(|complaint| complaint.to_string())
     }
 

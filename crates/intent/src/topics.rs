@@ -132,8 +132,8 @@ mod tests {
 
     fn spoken() -> Vec<Spoken> {
         vec![
-            ("http", wire::Protocol::options(&protocols::http::Http).to_vec()),
-            ("grpc", wire::Protocol::options(&protocols::grpc::Grpc).to_vec()),
+            ("http", wire::Protocol::about(&protocols::http::Http).options.to_vec()),
+            ("grpc", wire::Protocol::about(&protocols::grpc::Grpc).options.to_vec()),
         ]
     }
 

@@ -133,7 +133,7 @@ mod tests {
         if let Some(complaint) = one_dash(&line) {
             return complaint.to_string();
         }
-        let spoken = [("http", wire::Protocol::options(&protocols::http::Http).to_vec())];
+        let spoken = [("http", wire::Protocol::about(&protocols::http::Http).options.to_vec())];
         let command = run_command(&spoken);
         let error = command.clone().try_get_matches_from(std::iter::once(&String::new()).chain(&line)).unwrap_err();
         complaint(&error, &command, &line).to_string()

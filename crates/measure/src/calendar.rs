@@ -39,6 +39,15 @@ impl Calendar {
         }
     }
 
+    /// Days from 1970 to a date, which may lie before (`days_from_civil`).
+    pub fn days(year: i64, month: i64, day: i64) -> i64 {
+        // Years begin in March, so that the odd day is the last one.
+        let year = year - i64::from(month <= 2);
+        let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+        let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+        era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+    }
+
     /// The date: `2031-05-20`.
     pub fn date(&self) -> String {
         format!("{:04}-{:02}-{:02}", self.year, self.month, self.day)
@@ -66,6 +75,8 @@ mod tests {
         ] {
             let moment = Calendar::of(unix_s);
             assert_eq!((moment.date().as_str(), moment.time().as_str()), (date, time), "{unix_s}");
+            let days = Calendar::days(moment.year as i64, moment.month as i64, moment.day as i64);
+            assert_eq!(days, (unix_s / 86_400) as i64);
         }
     }
 }

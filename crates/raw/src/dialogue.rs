@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, ByOrder, Complaint, Dialogue, Established, Fill, Memory, Names, OptionSpec, Origin, Prepared, Protocol,
-    Session, Weighted,
+    About, Asked, ByOrder, Complaint, Dialogue, Established, Fill, Memory, Names, Origin, Prepared, Protocol, Session,
+    Weighted,
 };
 
 use super::options;
@@ -19,19 +19,11 @@ use values::template::{Notation, Template};
 pub struct Raw;
 
 impl Protocol for Raw {
-    fn name(&self) -> &'static str {
-        "raw"
-    }
-
-    fn schemes(&self) -> &'static [&'static str] {
-        &["tcp", "tls", "udp"]
-    }
-
-    fn checks(&self, _url: &str) -> &'static [&'static str] {
-        &["expect-bytes", "expect-regex", "expect-field"]
-    }
-    fn options(&self) -> &'static [OptionSpec] {
-        options::OPTIONS
+    fn about(&self) -> About<'_> {
+        About {
+            checks: &["expect-bytes", "expect-regex", "expect-field"],
+            ..About::new("raw", &["tcp", "tls", "udp"], options::OPTIONS, &[])
+        }
     }
 
     fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {

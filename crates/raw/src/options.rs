@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use memchr::memmem::Finder;
-use wire::{Asked, Complaint, OptionSpec, Takes, Text};
+use wire::{Asked, Complaint, OptionSpec, many, one, switch};
 
 use super::field::{Extras, Field};
 use super::framing::{End, Length};
@@ -68,18 +68,6 @@ pub const OPTIONS: &[OptionSpec] = &[
     many("before", "TEXT", "Send TEXT once before the run, not counted", "运行前发送一次，不计入统计"),
     many("after", "TEXT", "Send TEXT once after the run", "运行后发送一次"),
 ];
-
-const fn many(name: &'static str, value: &'static str, en: &'static str, zh: &'static str) -> OptionSpec {
-    OptionSpec { name, short: None, takes: Takes::Many(value), help: Text { en, zh } }
-}
-
-const fn one(name: &'static str, value: &'static str, en: &'static str, zh: &'static str) -> OptionSpec {
-    OptionSpec { name, short: None, takes: Takes::One(value), help: Text { en, zh } }
-}
-
-const fn switch(name: &'static str, en: &'static str, zh: &'static str) -> OptionSpec {
-    OptionSpec { name, short: None, takes: Takes::Nothing, help: Text { en, zh } }
-}
 
 /// What to send, in the order text, hexadecimal, base64, files; at least one.
 ///

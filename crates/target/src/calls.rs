@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use measure::Nanos;
+use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, encode_varint, skip_field};
 use protocols::grpc::server::{self, Messages, Refusal, ending};
 use protocols::http2::{Http2Server, frames::code};
 use wire::{Extent, Out, ServerSession};
@@ -202,9 +203,9 @@ impl Call {
             }
             Method::ClientStream => {
                 let mut summary = vec![0x08];
-                put_varint(self.heard, &mut summary);
+                encode_varint(self.heard, &mut summary);
                 summary.push(0x10);
-                put_varint(self.bytes, &mut summary);
+                encode_varint(self.bytes, &mut summary);
                 (Say::Series(1), summary.into())
             }
             // It watches until its client has seen enough.
@@ -298,7 +299,7 @@ fn say_end(http2: &mut Http2Server, plan: &Plan, status: u32, sentence: &str, ou
 fn message(plan: &Plan) -> Vec<u8> {
     let Some(size) = plan.spec().size else { return framed(plan.heard.echo.as_deref().unwrap_or_default()) };
     let mut payload = vec![0x0a];
-    put_varint(size.min(LARGEST), &mut payload);
+    encode_varint(size.min(LARGEST), &mut payload);
     payload.extend(FILLER.iter().cycle().take(size.min(LARGEST) as usize));
     framed(&payload)
 }
@@ -333,46 +334,16 @@ fn framed(message: &[u8]) -> Vec<u8> {
 /// Field 2 of a message, a number; 0 where there is none.
 fn count(mut message: &[u8]) -> u64 {
     let mut count = 0;
-    while let Some(tag) = varint(&mut message) {
-        let skipped = match tag & 7 {
-            0 => varint(&mut message).map(|value| {
-                if tag >> 3 == 2 {
-                    count = value;
-                }
-                0
-            }),
-            1 => Some(8),
-            2 => varint(&mut message).and_then(|size| usize::try_from(size).ok()),
-            5 => Some(4),
-            _ => None,
+    while let Ok((field, kind)) = decode_key(&mut message) {
+        let read = match (field, kind) {
+            (2, WireType::Varint) => decode_varint(&mut message).map(|value| count = value),
+            _ => skip_field(kind, field, &mut message, DecodeContext::default()),
         };
-        match skipped.and_then(|size| message.get(size..)) {
-            Some(rest) => message = rest,
-            None => break,
+        if read.is_err() {
+            break;
         }
     }
     count
-}
-
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for place in 0..10 {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        value |= u64::from(byte & 0x7f) << (7 * place);
-        if byte < 0x80 {
-            return Some(value);
-        }
-    }
-    None
-}
-
-fn put_varint(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! The path names the kind of answer; query parameters add to it and win where both say the same thing. Unknown parameters
 //! are ignored, because load tests add such to get past caches.
 
+use std::borrow::Cow;
+
 use wire::Shape;
 
 use crate::Delay;
@@ -191,26 +193,8 @@ fn header(text: &str, wish: &mut Wish) -> Result<(), String> {
 }
 
 /// Undoes `%41`; bytes that are no UTF-8 afterwards, and percent signs without two digits, stay as they were.
-fn unescape(text: &str) -> std::borrow::Cow<'_, str> {
-    if !text.contains('%') {
-        return text.into();
-    }
-    let bytes = text.as_bytes();
-    let (mut plain, mut i) = (Vec::with_capacity(bytes.len()), 0);
-    while i < bytes.len() {
-        let digits = text.get(i + 1..i + 3).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) if bytes[i] == b'%' => {
-                plain.push(byte);
-                i += 3;
-            }
-            _ => {
-                plain.push(bytes[i]);
-                i += 1;
-            }
-        }
-    }
-    String::from_utf8(plain).map_or_else(|_| text.into(), Into::into)
+fn unescape(text: &str) -> Cow<'_, str> {
+    percent_encoding::percent_decode_str(text).decode_utf8().unwrap_or(text.into())
 }
 
 #[cfg(test)]

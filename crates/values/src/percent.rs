@@ -15,21 +15,7 @@ pub fn host(url: &Url) -> Option<String> {
 
 /// The bytes a text stands for; what is no pair of hexadecimal digits stands for itself.
 pub fn decoded(text: &str) -> Vec<u8> {
-    let (bytes, mut plain, mut at) = (text.as_bytes(), Vec::with_capacity(text.len()), 0);
-    while at < bytes.len() {
-        let digit = |at: usize| bytes.get(at).and_then(|b| char::from(*b).to_digit(16));
-        match (bytes[at], digit(at + 1), digit(at + 2)) {
-            (b'%', Some(high), Some(low)) => {
-                plain.push((high * 16 + low) as u8);
-                at += 3;
-            }
-            (byte, ..) => {
-                plain.push(byte);
-                at += 1;
-            }
-        }
-    }
-    plain
+    percent_encoding::percent_decode_str(text).collect()
 }
 
 #[cfg(test)]

@@ -33,10 +33,10 @@ pub use ids::{ConnId, ExchangeId, OriginId, RequestId};
 pub use memory::{Lesson, Memory, Recalled, Saved};
 pub use names::{NAMES, Names, OTHER};
 pub use network::{Arrival, Dial, ListenerId, Network, Place, Rest, Running};
-pub use options::{Asked, AskedUrl, Complaint, OptionSpec, Options, Takes, Text, option};
+pub use options::{Asked, AskedUrl, Complaint, OptionSpec, Options, Takes, Text, many, one, switch};
 pub use out::Out;
 pub use protocol::{
-    Belongs, Broken, ByOrder, Dialogue, Established, Full, Origin, Prepared, Protocol, SHOWN, Sent, Session,
+    About, Belongs, Broken, ByOrder, Dialogue, Established, Full, Origin, Prepared, Protocol, SHOWN, Sent, Session,
 };
 pub use proxy::{Exception, Proxies, Proxy, ProxyKind, bracketed};
 pub use request::{Draft, Request, RequestList, Weighted};

@@ -44,9 +44,30 @@ pub struct OptionSpec {
     pub help: Text,
 }
 
-/// An option without a short flag.
-pub const fn option(name: &'static str, takes: Takes, en: &'static str, zh: &'static str) -> OptionSpec {
-    OptionSpec { name, short: None, takes, help: Text { en, zh } }
+impl OptionSpec {
+    const fn new(name: &'static str, takes: Takes, en: &'static str, zh: &'static str) -> OptionSpec {
+        OptionSpec { name, short: None, takes, help: Text { en, zh } }
+    }
+
+    /// The same with a short flag.
+    pub const fn short(self, flag: char) -> OptionSpec {
+        OptionSpec { short: Some(flag), ..self }
+    }
+}
+
+/// An option with a value.
+pub const fn one(name: &'static str, value: &'static str, en: &'static str, zh: &'static str) -> OptionSpec {
+    OptionSpec::new(name, Takes::One(value), en, zh)
+}
+
+/// An option with a value that may be repeated.
+pub const fn many(name: &'static str, value: &'static str, en: &'static str, zh: &'static str) -> OptionSpec {
+    OptionSpec::new(name, Takes::Many(value), en, zh)
+}
+
+/// An option without a value.
+pub const fn switch(name: &'static str, en: &'static str, zh: &'static str) -> OptionSpec {
+    OptionSpec::new(name, Takes::Nothing, en, zh)
 }
 
 /// One URL as asked.

@@ -37,35 +37,55 @@ impl Origin {
     }
 }
 
-/// What a protocol is to the rest of brunt: listed once, in order, and handed to `cli::main_with`.
-pub trait Protocol: Send + Sync + 'static {
+/// What a protocol is called, and what may be asked of it.
+#[derive(Clone, Copy, Debug)]
+pub struct About<'a> {
     /// The name in plans and reports.
-    fn name(&self) -> &'static str;
+    pub name: &'static str,
     /// The URL schemes it answers to, without `://`: `http`, `https`. What one implies is for [`Protocol::prepare`] to read.
-    fn schemes(&self) -> &'static [&'static str];
-    /// True where the number of connections is part of the plan: `-c` of them are opened first and kept, and with a rate
-    /// arrivals go over them in turn.
-    fn fixed_connections(&self) -> bool {
-        false
-    }
+    pub schemes: &'static [&'static str],
     /// Its options; one description each.
-    fn options(&self) -> &[OptionSpec];
+    pub options: &'a [OptionSpec],
     /// Those of its options, by name, that one URL of a run may have for itself ([`Asked::own`]); none where URLs have no
     /// options of their own.
-    fn options_of_one_url(&self) -> &[&'static str] {
-        &[]
+    pub options_of_one_url: &'a [&'static str],
+    /// Those of its options that are checks of a response, in the order in which sessions tell which of them failed
+    /// ([`crate::Done::failed`]).
+    pub checks: &'static [&'static str],
+    /// True where the number of connections is part of the plan: `-c` of them are opened first and kept, and with a rate
+    /// arrivals go over them in turn.
+    pub fixed_connections: bool,
+    /// Connections have a sign of life that the peer answers (`--ping`, [`Session::heartbeat`]).
+    pub heartbeats: bool,
+}
+
+impl<'a> About<'a> {
+    /// A protocol of this name, with these schemes and options and nothing else.
+    pub fn new(
+        name: &'static str,
+        schemes: &'static [&'static str],
+        options: &'a [OptionSpec],
+        options_of_one_url: &'a [&'static str],
+    ) -> About<'a> {
+        About { name, schemes, options, options_of_one_url, checks: &[], fixed_connections: false, heartbeats: false }
     }
-    /// Those of its options that are checks of a response to a request of this URL, in the order in which sessions tell which of
-    /// them failed ([`crate::Done::failed`]).
+}
+
+/// What a protocol is to the rest of brunt: listed once, in order, and handed to `cli::main_with`.
+pub trait Protocol: Send + Sync + 'static {
+    /// What it is called, and what may be asked of it.
+    fn about(&self) -> About<'_>;
+    /// [`About::checks`] of a response to a request of this URL.
     fn checks(&self, _url: &str) -> &'static [&'static str] {
-        &[]
+        self.about().checks
     }
-    /// Whether connections of this run have a sign of life that the peer answers (`--ping`, [`Session::heartbeat`]).
+    /// Whether connections of this run have a sign of life that the peer answers.
     ///
     /// # Errors
     /// Why they have none and what would be right, as a sentence goes on behind `--ping:`.
     fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
-        Err(format!("{} has no heartbeat; leave it out", self.name()))
+        let About { name, heartbeats, .. } = self.about();
+        if heartbeats { Ok(()) } else { Err(format!("{name} has no heartbeat; leave it out")) }
     }
     /// What must be asked of the target itself before requests can be prepared (a schema), given what it answered so far
     /// ([`Asked::learnt`]): a dialogue whose first request asks it, and which tells the answer by [`Dialogue::learnt`]. None:
@@ -81,6 +101,29 @@ pub trait Protocol: Send + Sync + 'static {
     /// # Errors
     /// The user's mistake, naming the option.
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint>;
+}
+
+impl dyn Protocol {
+    /// The name in plans and reports.
+    pub fn name(&self) -> &'static str {
+        self.about().name
+    }
+    /// The URL schemes it answers to.
+    pub fn schemes(&self) -> &'static [&'static str] {
+        self.about().schemes
+    }
+    /// Its options.
+    pub fn options(&self) -> &[OptionSpec] {
+        self.about().options
+    }
+    /// Those that one URL may have for itself.
+    pub fn options_of_one_url(&self) -> &[&'static str] {
+        self.about().options_of_one_url
+    }
+    /// True where the number of connections is part of the plan.
+    pub fn fixed_connections(&self) -> bool {
+        self.about().fixed_connections
+    }
 }
 
 /// The most bytes of each direction of a conversation that are kept to be shown; the rest is counted.

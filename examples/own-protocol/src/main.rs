@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use wire::{
-    Asked, Broken, Complaint, Dialogue, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full, Memory,
-    Names, OptionSpec, Origin, Out, Prepared, Protocol, Request, Sent, Session, Takes, Text, Weighted,
+    About, Asked, Broken, Complaint, Dialogue, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full,
+    Memory, Names, OptionSpec, Origin, Out, Prepared, Protocol, Request, Sent, Session, Weighted, one,
 };
 
 // What can be wrong with a conversation, as reports say it.
@@ -23,25 +23,14 @@ const LONGEST: usize = 64 * 1024;
 
 struct Lines;
 
+const OPTIONS: &[OptionSpec] = &[
+    one("line", "TEXT", "The line to send [default: hello]", "发送的一行文本（默认 hello）"),
+    one("expect-line", "TEXT", "Count an answer as failed unless it is this line", "应答不是该行则计为失败"),
+];
+
 impl Protocol for Lines {
-    fn name(&self) -> &'static str {
-        "lines"
-    }
-    fn schemes(&self) -> &'static [&'static str] {
-        &["lines"]
-    }
-    fn options(&self) -> &'static [OptionSpec] {
-        const fn one(name: &'static str, en: &'static str, zh: &'static str) -> OptionSpec {
-            OptionSpec { name, short: None, takes: Takes::One("TEXT"), help: Text { en, zh } }
-        }
-        const ALL: &[OptionSpec] = &[
-            one("line", "The line to send [default: hello]", "发送的一行文本（默认 hello）"),
-            one("expect-line", "Count an answer as failed unless it is this line", "应答不是该行则计为失败"),
-        ];
-        ALL
-    }
-    fn options_of_one_url(&self) -> &[&'static str] {
-        &["line", "expect-line"]
+    fn about(&self) -> About<'_> {
+        About::new("lines", &["lines"], OPTIONS, &["line", "expect-line"])
     }
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
         let (mut requests, mut origins, mut names) = (Vec::new(), Vec::new(), Names::default());

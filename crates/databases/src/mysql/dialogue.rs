@@ -3,43 +3,37 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Belongs, Complaint, Dialogue, Established, Fill, Memory, OptionSpec, Origin, Prepared, Protocol, Session,
+    About, Asked, Belongs, Complaint, Dialogue, Established, Fill, Memory, OptionSpec, Origin, Prepared, Protocol,
+    Session, Text,
 };
 
 use super::dialect::statements;
-use super::plan::{Plan, Script};
+use super::errors;
 use super::session::MysqlSession;
 use super::statement::{Compiler, Statement};
-use super::{errors, options};
-use crate::sql::{self, Door, Piece, Request, Way};
+use crate::sql::{self, Account, Checks, Door, Piece, Request, Way};
 use values::kept::Budget;
 
 /// MySQL and MariaDB over TCP, Unix sockets and TLS.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mysql;
 
+/// The options, in the order the help shows them.
+const OPTIONS: &[OptionSpec] = &sql::options(
+    Text {
+        en: "Put START TRANSACTION and COMMIT around each --sql; a failure rolls back and counts once",
+        zh: "为每个 --sql 加上 START TRANSACTION 和 COMMIT；失败时回滚，只计一次失败",
+    },
+    Text { en: "Use TLS, which MySQL starts after its greeting", zh: "使用 TLS（MySQL 在问候之后开始）" },
+);
+
 impl Protocol for Mysql {
-    fn name(&self) -> &'static str {
-        "mysql"
-    }
-
-    fn schemes(&self) -> &'static [&'static str] {
-        &["mysql", "mariadb"]
-    }
-
-    fn options(&self) -> &'static [OptionSpec] {
-        options::OPTIONS
-    }
-
-    fn checks(&self, _url: &str) -> &'static [&'static str] {
-        &["expect-rows"]
-    }
-    fn options_of_one_url(&self) -> &'static [&'static str] {
-        sql::OF_ONE_URL
-    }
-
-    fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
-        Ok(())
+    fn about(&self) -> About<'_> {
+        About {
+            checks: &["expect-rows"],
+            heartbeats: true,
+            ..About::new("mysql", &["mysql", "mariadb"], OPTIONS, sql::OF_ONE_URL)
+        }
     }
 
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
@@ -93,6 +87,32 @@ fn controls(pieces: &[Piece]) -> bool {
     let [Piece::Sql(sql)] = pieces else { return false };
     let word = sql.split_ascii_whitespace().next().unwrap_or_default().to_ascii_lowercase();
     matches!(word.as_str(), "begin" | "start" | "commit" | "rollback" | "savepoint" | "release" | "use")
+}
+
+/// One thing a user does: an exchange of one statement or several.
+#[derive(Debug)]
+pub struct Script {
+    /// Sent one after the other, each when the answer to the one before has come.
+    pub statements: Box<[Statement]>,
+    /// What decides about the answer.
+    pub checks: Arc<Checks>,
+}
+
+/// Everything a session must know of a run.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// Who logs in to what; at least one.
+    pub logins: Vec<Account>,
+    /// Begin TLS before the password is proved.
+    pub ssl: bool,
+    /// Nobody can listen on the way: a Unix socket.
+    pub private: bool,
+    /// `COM_STMT_PREPARE` of each statement that connections prepare.
+    pub prepares: Vec<Box<[u8]>>,
+    /// What is done.
+    pub scripts: Vec<Script>,
+    /// What rows are kept within that are looked at.
+    pub kept: Budget,
 }
 
 /// Everything a run will say in MySQL's protocol.

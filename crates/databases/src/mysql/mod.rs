@@ -15,10 +15,8 @@ mod errors;
 mod greeting;
 mod looking;
 mod opening;
-mod options;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
-mod plan;
 mod server;
 mod session;
 mod statement;

@@ -7,9 +7,9 @@ use wire::Broken;
 
 use super::auth::{self, CLEAR, NATIVE, SHA2};
 use super::codec::{EOF, ERR, Fields, OK, put_packet, refusal};
+use super::dialogue::Plan;
 use super::errors;
 use super::greeting::{self, Agreed, Greeting, Login};
-use super::plan::Plan;
 use super::statement::Ready;
 use crate::sql::Account;
 

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use wire::{Broken, Done, Event, ExchangeId, FaultKind, Fill, Full, Out, Sent, Session, Values};
 
 use super::codec::{COM_PING, COM_QUIT, EOF, ERR, HEADER, WHOLE, length, put_packet};
+use super::dialogue::Plan;
 use super::greeting::Agreed;
 use super::looking::Own;
 use super::opening::Opening;
-use super::plan::Plan;
 use super::statement::Ready;
 use crate::sql::{Checks, Request};
 

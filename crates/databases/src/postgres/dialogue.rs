@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Belongs, Complaint, Dialogue, Established, Fill, Memory, OptionSpec, Origin, Prepared, Protocol, Session,
+    About, Asked, Belongs, Complaint, Dialogue, Established, Fill, Memory, OptionSpec, Origin, Prepared, Protocol,
+    Session, Text,
 };
 
+use super::errors;
 use super::scram::Keys;
 use super::session::PostgresSession;
 use super::statement::{Compiler, Script};
-use super::{errors, options};
 use crate::sql::{self, Account, Door, Request};
 use values::kept::Budget;
 
@@ -17,28 +18,22 @@ use values::kept::Budget;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Postgres;
 
+/// The options, in the order the help shows them.
+const OPTIONS: &[OptionSpec] = &sql::options(
+    Text {
+        en: "Put BEGIN and COMMIT around each --sql; a failure rolls back and counts once",
+        zh: "为每个 --sql 加上 BEGIN 和 COMMIT；失败时回滚，只计一次失败",
+    },
+    Text { en: "Use TLS (negotiated with SSLRequest)", zh: "使用 TLS（在协议内部开始）" },
+);
+
 impl Protocol for Postgres {
-    fn name(&self) -> &'static str {
-        "postgres"
-    }
-
-    fn schemes(&self) -> &'static [&'static str] {
-        &["postgres", "postgresql"]
-    }
-
-    fn options(&self) -> &'static [OptionSpec] {
-        options::OPTIONS
-    }
-
-    fn checks(&self, _url: &str) -> &'static [&'static str] {
-        &["expect-rows"]
-    }
-    fn options_of_one_url(&self) -> &'static [&'static str] {
-        sql::OF_ONE_URL
-    }
-
-    fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
-        Ok(())
+    fn about(&self) -> About<'_> {
+        About {
+            checks: &["expect-rows"],
+            heartbeats: true,
+            ..About::new("postgres", &["postgres", "postgresql"], OPTIONS, sql::OF_ONE_URL)
+        }
     }
 
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {

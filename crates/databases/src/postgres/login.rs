@@ -1,11 +1,11 @@
 //! The first words on a connection: SSLRequest, startup, and whatever proof of the password the server asks for
 //! ("Message Flow", Start-up).
 
+use md5::{Digest as _, Md5};
 use wire::Broken;
 
 use super::codec::{put, ssl_request, startup, text};
 use super::dialogue::Plan;
-use super::md5;
 use super::scram::{self, Scram};
 use crate::sql::Account;
 
@@ -104,8 +104,8 @@ impl Login {
             3 => put(b'p', out, |out| text(&account.password, out)),
             5 => {
                 let salt = rest.get(..4).ok_or(wrong)?;
-                let inner = md5::hex(&[&account.password[..], &account.user].concat());
-                let proof = format!("md5{}", md5::hex(&[inner.as_bytes(), salt].concat()));
+                let inner = md5_hex(&[&account.password[..], &account.user].concat());
+                let proof = format!("md5{}", md5_hex(&[inner.as_bytes(), salt].concat()));
                 put(b'p', out, |out| text(proof.as_bytes(), out));
             }
             10 => {
@@ -135,4 +135,9 @@ impl Login {
     pub fn entered(&self) -> bool {
         self.step == Step::Entered
     }
+}
+
+/// The digest of PostgreSQL's old way to prove a password, in hexadecimal digits.
+fn md5_hex(bytes: &[u8]) -> String {
+    Md5::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

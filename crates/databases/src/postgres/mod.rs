@@ -12,9 +12,7 @@ mod dialogue;
 mod errors;
 mod login;
 mod looking;
-mod md5;
 mod message;
-mod options;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
 mod scram;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Belongs, Complaint, Dialogue, Established, Fill, Memory, Names, OptionSpec, Origin, Out, Prepared, Protocol,
+    About, Asked, Belongs, Complaint, Dialogue, Established, Fill, Memory, Names, Origin, Out, Prepared, Protocol,
     Session, Weighted,
 };
 
@@ -19,27 +19,12 @@ use values::url_overrides;
 pub struct Redis;
 
 impl Protocol for Redis {
-    fn name(&self) -> &'static str {
-        "redis"
-    }
-
-    fn schemes(&self) -> &'static [&'static str] {
-        &["redis", "rediss"]
-    }
-
-    fn options(&self) -> &'static [OptionSpec] {
-        options::OPTIONS
-    }
-
-    fn checks(&self, _url: &str) -> &'static [&'static str] {
-        &["expect-body"]
-    }
-    fn options_of_one_url(&self) -> &'static [&'static str] {
-        options::OF_ONE_URL
-    }
-
-    fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
-        Ok(())
+    fn about(&self) -> About<'_> {
+        About {
+            checks: &["expect-body"],
+            heartbeats: true,
+            ..About::new("redis", &["redis", "rediss"], options::OPTIONS, options::OF_ONE_URL)
+        }
     }
 
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use memchr::memmem::Finder;
 use url::Url;
-use wire::{Asked, Complaint, OptionSpec, Origin, Takes, option};
+use wire::{Asked, Complaint, OptionSpec, Origin, many, one};
 
 use super::request::Request;
 use values::capture::CAPTURE;
@@ -13,38 +13,38 @@ use values::{before_after, percent, weight};
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[
-    option(
+    many(
         "command",
-        Takes::Many("LINE"),
+        "LINE",
         "Send this command (default PING): SET key:{counter} {random 16}; `3x GET k` three times as often as others; \
          commands separated by `;` are one exchange",
         "发送的命令（默认 PING）：SET key:{counter} {random 16}；`3x GET k` 表示权重 3；用 `;` 分隔的命令算一次交换",
     ),
-    option(
+    one(
         "pipeline",
-        Takes::One("N"),
+        "N",
         "Each user has N exchanges in flight on its connection (default 1)",
         "每个用户在其连接上保持 N 个进行中的交换（默认 1）",
     ),
-    option(
+    one(
         "resp",
-        Takes::One("2|3"),
+        "2|3",
         "Protocol version: 3 starts every connection with HELLO (default 2)",
         "协议版本：3 会在每个连接开始时发送 HELLO（默认 2）",
     ),
-    option(
+    many(
         "before",
-        Takes::Many("LINE"),
+        "LINE",
         "Send this once before the run, not counted; repeatable, sent in order",
         "运行前发送一次，不计入任何数据；可重复，按顺序发送",
     ),
-    option(
+    many(
         "after",
-        Takes::Many("LINE"),
+        "LINE",
         "Send this once after the run, not counted; repeatable, sent in order",
         "运行后发送一次，不计入任何数据；可重复，按顺序发送",
     ),
-    option("expect-body", Takes::One("TEXT"), "Fail a response unless it contains TEXT", "响应体不含该文本则计为失败"),
+    one("expect-body", "TEXT", "Fail a response unless it contains TEXT", "响应体不含该文本则计为失败"),
 ];
 
 /// Those of them that one URL may have for itself.

@@ -3,20 +3,22 @@
 //! A reply is only counted: how many values and bytes of it are still to come is all that is known of it, however deep. A
 //! line cut in two, an error that becomes an example and a text that is looked for get a buffer when it is first needed.
 
-mod contract;
-mod looking;
-
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use cause::Cause;
 use memchr::memchr;
-use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Session as _};
+use wire::{Broken, Done, Ended, Event, ExchangeId, FaultKind, Fill, Full, Lesson, Out, Sent, Session};
 
 use super::codec::{self, Head, LINE_BOUND};
 use super::dialogue::{Rules, Step};
 use super::options::Checks;
-use super::words::{NIL, OK};
+use super::reply;
+use super::request::{Request, heartbeat};
+use super::words::{self, NIL, OK};
+use values::capture::{self, Answer};
 use values::kept::Kept;
+use values::verify;
 use values::watch::Watch;
 
 /// The most bytes of a reply kept as an example.
@@ -486,5 +488,225 @@ impl RedisSession {
             self.first.id = FORGOTTEN;
         }
         self.marks |= OVER;
+    }
+}
+
+impl Session for RedisSession {
+    fn open(&mut self, out: &mut Out) {
+        if let Some(opening) = self.rules.openings.get(self.bound as usize) {
+            out.put(&opening.bytes);
+        }
+    }
+
+    #[inline]
+    fn submit(&mut self, id: ExchangeId, request: &wire::Request, fill: &Fill, out: &mut Out) -> Result<Sent, Full> {
+        let request = request.of::<Request>();
+        if self.room() == 0 {
+            return Err(Full);
+        }
+        request.append(fill, out);
+        let Request { replies, checks, .. } = *request;
+        self.send(Pending { id: id.0, replies, checks, random: fill.random as u16, of: replies });
+        Ok(Sent::Asked)
+    }
+
+    fn cancel(&mut self, id: ExchangeId, _out: &mut Out) -> bool {
+        if self.rules.pipeline == 1 {
+            return false;
+        }
+        // Its reply still comes, in its turn.
+        let of_it = |pending: &&mut Pending| pending.id == id.0;
+        if let Some(pending) = std::iter::once(&mut self.first).chain(&mut self.more).find(of_it) {
+            pending.id = FORGOTTEN;
+        }
+        true
+    }
+
+    #[inline]
+    fn receive(&mut self, bytes: &[u8], _out: &mut Out, done: &mut Done) -> Result<(), Broken> {
+        if self.marks & OVER != 0 {
+            return Err(UNASKED);
+        }
+        let (mut at, mut from) = (0, 0);
+        if let Err(broken) = self.advance(bytes, &mut at, &mut from, done) {
+            self.marks |= if broken == REFUSED { REFUSES } else { 0 };
+            if broken == UNASKED {
+                done.push(Event::Stray(u32::try_from(bytes.len() - from).unwrap_or(u32::MAX)));
+            }
+            self.break_off(&bytes[from..], done);
+            return Err(broken);
+        }
+        if from < bytes.len() || self.marks & CONTINUED != 0 {
+            self.more_to_come(&bytes[from..], done);
+        }
+        Ok(())
+    }
+
+    fn begun(&self) -> &[u8] {
+        self.rare.as_ref().map_or(&[], |rare| if rare.kept.is_empty() { &rare.line } else { &rare.kept })
+    }
+
+    fn heartbeat(&mut self, out: &mut Out) -> bool {
+        // Behind a command that waits (BLPOP) its answer would be as late as that one's and end a healthy connection; whoever
+        // owes a reply has the timeout of the request.
+        if self.opening() || self.beats || self.in_flight > 0 || self.marks & OVER != 0 {
+            return false;
+        }
+        out.put(heartbeat());
+        self.send(Pending { id: HEARTBEAT, replies: 1, ..Pending::default() });
+        self.beats = true;
+        true
+    }
+
+    #[inline]
+    fn room(&self) -> usize {
+        if self.marks & OVER != 0 || self.opening() {
+            return 0;
+        }
+        (self.rules.pipeline + u32::from(self.beats)).saturating_sub(self.in_flight) as usize
+    }
+
+    fn refusal(&self) -> FaultKind {
+        if self.marks & REFUSES != 0 { FaultKind::WrongStatus } else { FaultKind::BrokenProtocol }
+    }
+
+    fn refusal_code(&self) -> u32 {
+        if self.marks & REFUSES != 0 { self.error } else { 0 }
+    }
+
+    #[inline]
+    fn opening(&self) -> bool {
+        self.steps > 0 && self.marks & OVER == 0
+    }
+}
+
+const FULL: Broken = Broken(cause::redis::full());
+
+impl RedisSession {
+    /// An error before any answer: a server that takes no connection says so whatever it is asked, and closes.
+    #[cold]
+    fn turned_away(&mut self) -> Result<(), Broken> {
+        let code = self.error;
+        let rare = self.rare();
+        let why = match &rare.error[..] {
+            text if text.starts_with(b"ERR max number of clients") => FULL,
+            text if text.starts_with(b"DENIED ") => words::meaning(code).map_or(FULL, Broken),
+            _ => return Ok(()),
+        };
+        rare.kept = [b"-", &rare.error[..], b"\r\n"].concat();
+        self.marks = REFUSES;
+        Err(why)
+    }
+
+    /// The reply goes on in another piece.
+    #[cold]
+    fn more_to_come(&mut self, fresh: &[u8], done: &mut Done) {
+        let of_exchange =
+            self.in_flight > 0 && !self.opening() && self.marks & PUSHED == 0 && self.first.id < FORGOTTEN;
+        if of_exchange && self.marks & BEGUN == 0 {
+            self.marks |= BEGUN;
+            done.push(Event::FirstByte(ExchangeId(self.first.id)));
+        }
+        if self.captures(done) {
+            self.capture(fresh);
+        }
+        if done.hears_unasked() {
+            // Its head may not be whole: it is known later whether it is a push message.
+            let begun = &mut self.rare().begun;
+            begun.extend_from_slice(&fresh[..fresh.len().min(WHOLE_BOUND - begun.len())]);
+        }
+    }
+
+    /// A push message is over, with these bytes: what came before it of the exchange stays.
+    #[cold]
+    fn push_over(&mut self, last: &[u8], done: &mut Done) {
+        let (mut before, mut message) = (Before::default(), Vec::new());
+        if let Some(rare) = &mut self.rare {
+            before = if self.marks & CONTINUED != 0 { rare.before } else { before };
+            rare.kept.truncate(before.kept);
+            rare.whole.truncate(before.whole);
+            message = std::mem::take(&mut rare.begun);
+            if !before.found {
+                rare.watch = Watch::default();
+            }
+        }
+        message.extend_from_slice(last);
+        done.unasked(self.payload - before.payload, &message);
+        self.payload = before.payload;
+    }
+
+    /// A reply of an exchange that has more of them.
+    #[cold]
+    fn one_of_several(&mut self, fresh: &[u8], done: &Done) {
+        if self.captures(done) {
+            self.capture(fresh);
+        }
+        let payload = self.payload;
+        let rare = self.rare();
+        let (kept, whole) = (rare.kept.len(), rare.whole.len());
+        rare.before = Before { payload, kept, whole, found: rare.watch.found() };
+    }
+}
+
+/// The most bytes of a reply that is kept whole to be looked into.
+const WHOLE_BOUND: usize = 16 << 20;
+
+/// What is taken out of the replies of an exchange that came.
+fn taken(checks: &Checks, whole: &[u8], (lost, of): (bool, Pending)) -> Result<Lesson, Cause> {
+    if lost {
+        return Err(cause::redis::too_large().into());
+    }
+    let said = reply::said(whole, of.of)?;
+    if checks.answers {
+        return Ok(Box::new(wire::Answer::Body(said.body)));
+    }
+    let answer = Answer { body: &said.body, nothing: said.nothing, ..Answer::default() };
+    Ok(Box::new(capture::take_all(&checks.captures, &answer, u64::from(of.random))?))
+}
+
+impl RedisSession {
+    /// As [`Self::end`], for an error or where something is looked for.
+    #[cold]
+    fn end_closely(&mut self, ended: Pending, (code, erred): (u32, bool), payload: u64, done: &mut Done) {
+        let (rules, id) = (Arc::clone(&self.rules), ExchangeId(ended.id));
+        let checks = &rules.checks[usize::from(ended.checks)];
+        let rare = self.rare();
+        let found = std::mem::take(&mut rare.watch).found();
+        let (kept, error) = (std::mem::take(&mut rare.kept), std::mem::take(&mut rare.error));
+        let (whole, lost) = (std::mem::take(&mut rare.whole), std::mem::take(&mut rare.lost));
+        let (mut fault, excerpt) = if erred {
+            (Some(FaultKind::WrongStatus), [b"-", &error[..], b"\r\n"].concat())
+        } else {
+            ((checks.expect.is_some() && !found).then_some(FaultKind::WrongBody), kept)
+        };
+        let mut why = match (fault.filter(|kind| done.wants_example(*kind)), &checks.expect) {
+            (Some(FaultKind::WrongBody), Some(text)) => {
+                Some(verify::lacks(cause::checks::reply_lacks, text.needle(), &excerpt, payload))
+            }
+            _ => None,
+        };
+        if fault.is_none() && checks.keep() {
+            match taken(checks, &whole, (lost, ended)) {
+                Ok(taken) => done.push(Event::Learnt(id, taken)),
+                Err(missing) => (fault, why) = (Some(FaultKind::WrongBody), Some(missing)),
+            }
+        }
+        let excerpt = fault.filter(|kind| done.wants_example(*kind)).map(|_| excerpt.into_boxed_slice());
+        if fault.is_some() && checks.expect.is_some() {
+            done.failed(id, u32::from(!found));
+        }
+        done.push(Event::Ended(Ended { id, fault, code, payload, excerpt, follow: None, why }));
+    }
+
+    #[cold]
+    fn capture(&mut self, fresh: &[u8]) {
+        let rules = Arc::clone(&self.rules);
+        let takes = self.in_flight > 0 && self.checks().keep();
+        let rare = self.rare();
+        let kept = &mut rare.kept;
+        kept.extend_from_slice(&fresh[..fresh.len().min(EXCERPT_BOUND.saturating_sub(kept.len()))]);
+        if takes && !rare.lost {
+            rare.lost = rare.whole.len() + fresh.len() > WHOLE_BOUND || !rare.whole.add(fresh, &rules.kept);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use cause::{Cause, Place, sql};
-use wire::{Asked, Complaint, OptionSpec, Takes, Text, option};
+use wire::{Asked, Complaint, OptionSpec, Text, many, one, switch};
 
 use values::span;
 
@@ -22,40 +22,29 @@ pub enum Way {
 /// TLS begins.
 pub const fn options(around: Text, ssl: Text) -> [OptionSpec; 8] {
     [
-        option(
+        many(
             "sql",
-            Takes::Many("SQL"),
+            "SQL",
             "Run this statement, or several separated by `;` as one exchange; `3x SELECT 1` has weight 3; slots \
                 such as {counter} work",
             "执行该语句，或以 ; 分隔的多条语句（计为一次交换）；`3x SELECT 1` 权重为 3；可含 {counter} 等占位符",
         ),
-        option("transaction", Takes::Nothing, around.en, around.zh),
-        option(
-            "prepared",
-            Takes::Nothing,
-            "Prepare all statements, even those without slots",
-            "预处理所有语句，包括没有占位符的语句",
-        ),
-        option(
+        switch("transaction", around.en, around.zh),
+        switch("prepared", "Prepare all statements, even those without slots", "预处理所有语句，包括没有占位符的语句"),
+        switch(
             "text",
-            Takes::Nothing,
             "Prepare no statements: send SQL text with slots filled in",
             "不预处理语句：发送填好占位符的 SQL",
         ),
-        option(
+        one(
             "expect-rows",
-            Takes::One("N"),
+            "N",
             "Fail unless this many rows are returned or changed: 1, 1..5, 1..",
             "返回或更改的行数不符则计为失败：1、1..5、1..",
         ),
-        option(
-            "before",
-            Takes::Many("SQL"),
-            "Run this once before the run, not counted",
-            "在运行前执行一次，不计入结果",
-        ),
-        option("after", Takes::Many("SQL"), "Run this once after the run, not counted", "在运行后执行一次，不计入结果"),
-        option("ssl", Takes::Nothing, ssl.en, ssl.zh),
+        many("before", "SQL", "Run this once before the run, not counted", "在运行前执行一次，不计入结果"),
+        many("after", "SQL", "Run this once after the run, not counted", "在运行后执行一次，不计入结果"),
+        switch("ssl", ssl.en, ssl.zh),
     ]
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wire::{Complaint, Fill};
 
 use super::scan::{Part, Piece};
-use values::template::{Notation, Scope, Template};
+use values::template::{Notation, Scope, Template, widened};
 
 /// A template that differs in its random bits from the others of the run.
 #[derive(Debug)]
@@ -109,24 +109,12 @@ pub fn filled(pieces: &[Piece], slots: &mut Slots, place: &str) -> Result<Box<[F
 /// Writes what stands from `from` on anew: for a byte that `pair` knows, the two bytes it tells.
 #[inline]
 pub fn doubled(from: usize, out: &mut Vec<u8>, pair: fn(u8) -> Option<[u8; 2]>) {
-    let mut read = out.len();
-    let more = out[from..].iter().filter(|byte| pair(**byte).is_some()).count();
-    let mut write = read + more;
-    out.resize(write, 0);
-    // From the end, so that nothing is overwritten before it was read; in front of the first pair all stays.
-    while write > read {
-        read -= 1;
-        match pair(out[read]) {
-            Some(both) => {
-                write -= 2;
-                out[write..write + 2].copy_from_slice(&both);
-            }
-            None => {
-                write -= 1;
-                out[write] = out[read];
-            }
-        }
-    }
+    widened(
+        from,
+        out,
+        |byte| if pair(byte).is_some() { 2 } else { 1 },
+        |byte, room| room.copy_from_slice(&pair(byte).expect("two bytes of it")),
+    );
 }
 
 /// A slot alone, as a template.

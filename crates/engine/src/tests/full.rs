@@ -5,8 +5,8 @@ use std::sync::Arc;
 use measure::Nanos;
 use net::sim::{Peer, Say};
 use wire::{
-    Asked, Broken, Complaint, Dialogue, Done, Established, ExchangeId, Fill, Full, Memory, Names, OptionSpec, Origin,
-    Out, Prepared, Protocol, Request, Sent, Session, Weighted,
+    About, Asked, Broken, Complaint, Dialogue, Done, Established, ExchangeId, Fill, Full, Memory, Names, Origin, Out,
+    Prepared, Protocol, Request, Sent, Session, Weighted,
 };
 
 use super::harness::{MS, SECOND, Scene};
@@ -15,14 +15,8 @@ use super::harness::{MS, SECOND, Scene};
 struct Stubborn;
 
 impl Protocol for Stubborn {
-    fn name(&self) -> &'static str {
-        "stubborn"
-    }
-    fn schemes(&self) -> &'static [&'static str] {
-        &[]
-    }
-    fn options(&self) -> &'static [OptionSpec] {
-        &[]
+    fn about(&self) -> About<'_> {
+        About::new("stubborn", &[], &[], &[])
     }
     fn prepare(&self, _asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
         let (requests, origins) = (vec![Weighted::new((), 0, 1.0)], vec![Origin::tcp("test", 80, false)]);

@@ -213,7 +213,7 @@ impl Scene {
         let pools: Vec<_> = origins.map(|o| (o.clone(), self.resolver.resolve(o).unwrap_or_default())).collect();
         let (workers, requests) = (worker_count(plan), requests(&*dialogue));
         let barriers = [Barrier::of(workers), Barrier::of(workers)];
-        let fixed = protocol.fixed_connections() || plan.hold.is_some();
+        let fixed = protocol.about().fixed_connections || plan.hold.is_some();
         let meets = workers > 1 && (fixed || matches!(plan.load, Load::Closed { together: true, .. }));
         let step = meets.then(|| Arc::new(InStep::new(workers)));
         let (report, told) = channel();

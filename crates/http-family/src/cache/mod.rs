@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use wire::{Asked, Complaint, OptionSpec, Takes, Text};
+use wire::{Asked, Complaint, OptionSpec, one};
 
 pub use asking::Asking;
 pub use judged::{Heard, Judged, New};
@@ -32,16 +32,13 @@ const OF_ALL: usize = 256 << 20;
 const OVERHEAD: usize = 320;
 
 /// The option.
-pub const OPTION: OptionSpec = OptionSpec {
-    name: CACHE,
-    short: None,
-    takes: Takes::One("HOW"),
-    help: Text {
-        en: "In a flow: each user caches responses like a browser and does not request them again while fresh: \
+pub const OPTION: OptionSpec = one(
+    CACHE,
+    "HOW",
+    "In a flow: each user caches responses like a browser and does not request them again while fresh: \
             per-user, or per-iteration (starts empty each time)",
-        zh: "流程中：每个用户像浏览器一样缓存响应，未过期时不再请求：per-user，或 per-iteration（每次迭代开始时为空）",
-    },
-};
+    "流程中：每个用户像浏览器一样缓存响应，未过期时不再请求：per-user，或 per-iteration（每次迭代开始时为空）",
+);
 
 thread_local! {
     /// What an answer is looked for under: looking allocates nothing.

@@ -1,5 +1,7 @@
 //! Dates as servers write them, read as browsers do (RFC 6265 5.1.1): any order, any separators.
 
+use measure::Calendar;
+
 /// Seconds since 1970; None: it is no date. What lies before is 0.
 pub fn parse(text: &[u8]) -> Option<u64> {
     let (mut time, mut day, mut month, mut year) = (None, None, None, None);
@@ -24,7 +26,8 @@ pub fn parse(text: &[u8]) -> Option<u64> {
     if !(1..=31).contains(&day) || year < 1601 || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    let seconds = days(year, month, day) * 86_400 + i64::from(hour * 3600 + minute * 60 + second);
+    let seconds =
+        Calendar::days(year.into(), month.into(), day.into()) * 86_400 + i64::from(hour * 3600 + minute * 60 + second);
     Some(u64::try_from(seconds).unwrap_or(0))
 }
 
@@ -49,14 +52,6 @@ fn month_of(token: &[u8]) -> Option<u32> {
         [b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec"];
     let name = token.get(..3)?.to_ascii_lowercase();
     MONTHS.iter().position(|month| *month == name).map(|at| at as u32 + 1)
-}
-
-/// Days from 1970 to a date, by the calendar of Gregory.
-fn days(year: u32, month: u32, day: u32) -> i64 {
-    // Years begin in March, so that the odd day is the last one.
-    let (year, month) = (i64::from(year) - i64::from(month < 3), (i64::from(month) + 9) % 12);
-    let of_year = (153 * month + 2) / 5 + i64::from(day) - 1;
-    year * 365 + year / 4 - year / 100 + year / 400 + of_year - 719_468
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use prost_reflect::MethodDescriptor;
 use wire::{
-    Asked, Belongs, Complaint, Dialogue, Established, Fill, Memory, Names, OptionSpec, Origin, Prepared, Protocol,
-    Session, Trace, Weighted,
+    About, Asked, Belongs, Complaint, Dialogue, Established, Fill, Memory, Names, Origin, Prepared, Protocol, Session,
+    Trace, Weighted,
 };
 
 use super::expect::Expected;
@@ -36,23 +36,12 @@ const HELD: u32 = 1;
 pub struct Grpc;
 
 impl Protocol for Grpc {
-    fn name(&self) -> &'static str {
-        "grpc"
-    }
-
-    fn schemes(&self) -> &'static [&'static str] {
-        &["grpc", "grpcs"]
-    }
-
-    fn options(&self) -> &'static [OptionSpec] {
-        options::OPTIONS
-    }
-
-    fn checks(&self, _url: &str) -> &'static [&'static str] {
-        &["expect-json", "expect-status", "expect-header", "expect-trailer", "expect-messages"]
-    }
-    fn options_of_one_url(&self) -> &'static [&'static str] {
-        options::OF_ONE_URL
+    fn about(&self) -> About<'_> {
+        About {
+            checks: &["expect-json", "expect-status", "expect-header", "expect-trailer", "expect-messages"],
+            heartbeats: true,
+            ..About::new("grpc", &["grpc", "grpcs"], options::OPTIONS, options::OF_ONE_URL)
+        }
     }
 
     fn inquire(&self, asked: &Asked) -> Result<Option<Arc<dyn Dialogue>>, Complaint> {
@@ -78,10 +67,6 @@ impl Protocol for Grpc {
                 Ok(Some(Arc::new(inquiry)))
             }
         }
-    }
-
-    fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
-        Ok(())
     }
 
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {

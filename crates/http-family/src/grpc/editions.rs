@@ -5,6 +5,8 @@
 //! open, and that a field without presence is left out where it is zero (here it is sent, as written). Read and written
 //! as the wire has it (`descriptor.proto`), so that whatever else a descriptor holds stays as it was.
 
+use prost_reflect::prost::encoding::{decode_varint, encode_varint};
+
 /// A length-delimited field.
 const BYTES: u64 = 2;
 /// `FeatureSet` as a field of each kind of options.
@@ -265,49 +267,33 @@ fn fields(message: &[u8]) -> impl Iterator<Item = Read<Field<'_>>> {
 }
 
 fn one(message: &[u8]) -> Option<Field<'_>> {
-    let (key, rest) = varint(message)?;
-    let (number, wire) = (key >> 3, key & 7);
-    let (value, bytes, rest) = match wire {
-        0 => varint(rest).map(|(value, rest)| (value, &b""[..], rest))?,
-        1 => (0, &b""[..], rest.get(8..)?),
-        BYTES => {
-            let (length, rest) = varint(rest)?;
-            let (bytes, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-            (0, bytes, rest)
+    let mut rest = message;
+    let varint = |rest: &mut &[u8]| decode_varint(rest).ok();
+    let key = varint(&mut rest)?;
+    let (number, wire, mut value) = (key >> 3, key & 7, 0);
+    let size = match wire {
+        0 => {
+            value = varint(&mut rest)?;
+            0
         }
-        5 => (0, &b""[..], rest.get(4..)?),
+        1 => 8,
+        BYTES => usize::try_from(varint(&mut rest)?).ok()?,
+        5 => 4,
         _ => return None,
     };
+    let (bytes, rest) = rest.split_at_checked(size)?;
+    let bytes = if wire == BYTES { bytes } else { &[] };
     Some(Field { number, wire, value, bytes, whole: &message[..message.len() - rest.len()] })
 }
 
-fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let mut value = 0;
-    for (at, byte) in bytes.iter().take(10).enumerate() {
-        value |= u64::from(byte & 0x7f) << (7 * at);
-        if byte & 0x80 == 0 {
-            return Some((value, &bytes[at + 1..]));
-        }
-    }
-    None
-}
-
-fn put_varint(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
 fn number(field: u64, value: u64, out: &mut Vec<u8>) {
-    put_varint(field << 3, out);
-    put_varint(value, out);
+    encode_varint(field << 3, out);
+    encode_varint(value, out);
 }
 
 fn put(field: u64, bytes: &[u8], out: &mut Vec<u8>) {
-    put_varint(field << 3 | BYTES, out);
-    put_varint(bytes.len() as u64, out);
+    encode_varint(field << 3 | BYTES, out);
+    encode_varint(bytes.len() as u64, out);
     out.extend_from_slice(bytes);
 }
 

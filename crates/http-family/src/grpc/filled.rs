@@ -3,6 +3,7 @@
 //! A call so costs what its values cost: nothing of its JSON is read again, and nothing is allocated.
 
 use prost_reflect::EnumDescriptor;
+use prost_reflect::prost::encoding::encode_varint;
 use wire::Fill;
 
 use super::framing::PREFIX;
@@ -81,7 +82,7 @@ fn put(nodes: &[Node], values: &Values<'_>, out: &mut Vec<u8>) {
             Node::Text(tag, at) => {
                 let text = values.get(*at);
                 out.extend_from_slice(tag);
-                varint(text.len() as u64, out);
+                encode_varint(text.len() as u64, out);
                 out.extend_from_slice(text);
             }
             Node::Number(tag, at, scalar) => {
@@ -102,7 +103,7 @@ fn put(nodes: &[Node], values: &Values<'_>, out: &mut Vec<u8>) {
                     out[at] = size as u8;
                 } else {
                     let end = out.len();
-                    varint(size as u64, out);
+                    encode_varint(size as u64, out);
                     let digits = out.len() - end;
                     // The length goes from behind the message to its front.
                     out[at + 1..].rotate_right(digits);
@@ -111,15 +112,6 @@ fn put(nodes: &[Node], values: &Values<'_>, out: &mut Vec<u8>) {
             }
         }
     }
-}
-
-/// Appends a number in the groups of seven bits that protobuf has.
-pub fn varint(mut number: u64, out: &mut Vec<u8>) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
 }
 
 impl Scalar {
@@ -139,9 +131,9 @@ impl Scalar {
         let signed = |bits: u32| text.parse().ok().filter(|n: &i64| bits == 64 || i32::try_from(*n).is_ok());
         let unsigned = |bits: u32| text.parse().ok().filter(|n: &u64| bits == 64 || u32::try_from(*n).is_ok());
         match self {
-            Scalar::Signed { bits } => signed(*bits).map(|n| varint(n as u64, out)),
-            Scalar::Unsigned { bits } => unsigned(*bits).map(|n| varint(n, out)),
-            Scalar::Zigzag { bits } => signed(*bits).map(|n| varint((n << 1 ^ n >> 63) as u64, out)),
+            Scalar::Signed { bits } => signed(*bits).map(|n| encode_varint(n as u64, out)),
+            Scalar::Unsigned { bits } => unsigned(*bits).map(|n| encode_varint(n, out)),
+            Scalar::Zigzag { bits } => signed(*bits).map(|n| encode_varint((n << 1 ^ n >> 63) as u64, out)),
             Scalar::FixedSigned { bits } => signed(*bits).map(|n| fixed(n as u64, *bits, out)),
             Scalar::FixedUnsigned { bits } => unsigned(*bits).map(|n| fixed(n, *bits, out)),
             Scalar::Float => text.parse().ok().map(|n: f32| out.extend_from_slice(&n.to_le_bytes())),
@@ -152,7 +144,7 @@ impl Scalar {
             }
             Scalar::Enum(names) => {
                 let named = names.get_value_by_name(text).map(|value| value.number());
-                named.or_else(|| text.parse().ok()).map(|n: i32| varint(i64::from(n) as u64, out))
+                named.or_else(|| text.parse().ok()).map(|n: i32| encode_varint(i64::from(n) as u64, out))
             }
             Scalar::Timestamp => times::timestamp(text).map(|time| seconds_and_nanos(time, out)),
             Scalar::Duration => times::duration(text).map(|time| seconds_and_nanos(time, out)),
@@ -177,7 +169,7 @@ fn seconds_and_nanos((seconds, nanos): (i64, i32), out: &mut Vec<u8>) {
     for (tag, number) in [(0x08, seconds), (0x10, i64::from(nanos))] {
         if number != 0 {
             out.push(tag);
-            varint(number as u64, out);
+            encode_varint(number as u64, out);
         }
     }
     // Twice a byte and ten at the most.

@@ -11,10 +11,10 @@ use wire::{Done, Ended, Event, ExchangeId, FaultKind, Sent};
 
 use super::compressed::{self, Encoding};
 use super::expect::{Body, Came};
+use super::framing;
 use super::said::EXCERPT_BOUND;
 use super::status;
 use super::steps::{Holds, Step};
-use super::{framing, held_ends};
 use crate::awaited::{Await, Like};
 use values::kept::{Budget, Kept};
 use values::verify::header::Lines;
@@ -215,7 +215,7 @@ impl Held {
             line.over = Some(over);
             return;
         };
-        held_ends::told(awaiting, &self.rules.steps, &line.metadata, &over, (budget, done));
+        told(awaiting, &self.rules.steps, &line.metadata, &over, (budget, done));
         // They were for steps on a stream that is no more.
         self.forget(stream, done);
     }
@@ -360,4 +360,51 @@ pub fn fails(id: ExchangeId, (fault, code): (FaultKind, u32), why: Cause, done: 
 fn plain(coming: &Body, encoding: Encoding) -> Result<Vec<u8>, Cause> {
     let framed = compressed::undone(coming.kept()?, encoding)?;
     Ok(framed.get(framing::PREFIX..).unwrap_or_default().to_vec())
+}
+
+/// What the end of a stream means for the step that is on it: to one with `finish` its response, to another that what it awaits never
+/// comes.
+fn told(awaiting: Awaiting, steps: &[Step], metadata: &[Lines; 2], over: &Over, (budget, done): (&Budget, &mut Done)) {
+    let Awaiting { id, step, random, response, messages, payload, .. } = awaiting;
+    let step = &steps[step];
+    let status = over.status.unwrap_or(status::OK);
+    let came = Came { heard: &response, metadata, status, encoding: Encoding::Identity, messages };
+    let (mut fault, mut ours) = (over.fault.filter(|kind| *kind != FaultKind::WrongStatus), None::<Cause>);
+    if fault.is_none() {
+        fault = match step.finish {
+            true if !step.success.has(status) => Some(FaultKind::WrongStatus),
+            true => match step.expected.look(&came, (budget, random)) {
+                Ok(taken) => {
+                    if step.expected.takes() {
+                        done.push(Event::Learnt(id, Box::new(taken)));
+                    }
+                    None
+                }
+                Err((kind, why)) => {
+                    ours = Some(why);
+                    Some(kind)
+                }
+            },
+            false if status == status::OK => {
+                ours = Some(cause::grpc::ended_ok().into());
+                Some(FaultKind::WrongBody)
+            }
+            false => Some(FaultKind::WrongStatus),
+        };
+    }
+    if fault.is_some() {
+        let failed = step.expected.failed(&came, step.success, budget);
+        let bits = if step.finish { failed.bits() } else { step.expected.all_failed().bits() };
+        done.failed(id, bits);
+    }
+    let wanted = fault.filter(|kind| done.wants_example(*kind));
+    let excerpt = wanted.filter(|_| ours.is_none()).map(|_| {
+        let name = over.status.map(status::name).unwrap_or_default();
+        let text =
+            [name.as_str(), &over.said.en()].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join(": ");
+        text.into_bytes().into_iter().take(EXCERPT_BOUND).collect()
+    });
+    let why = if fault == Some(FaultKind::Closed) { Some(over.said.clone()) } else { ours };
+    let code = over.status.map_or(0, status::counted);
+    done.push(Event::Ended(Ended { id, fault, code, payload, excerpt, follow: None, why }));
 }

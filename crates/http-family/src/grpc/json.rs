@@ -3,14 +3,17 @@
 //! A mistake is told with the line it stands in, the field and what would be right there.
 
 use prost_reflect::prost::Message as _;
-use prost_reflect::{DeserializeOptions, DynamicMessage, Kind, MessageDescriptor};
+use prost_reflect::{
+    Cardinality, DeserializeOptions, DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, ReflectMessage as _,
+    Value,
+};
 use serde_json::Deserializer;
 use serde_path_to_error::{Path, Segment};
 use wire::Complaint;
 
 use super::filled::Filled;
 use super::nearest::nearest;
-use super::{required, slots};
+use super::slots;
 use crate::marks::Marks;
 
 /// A message as it is sent.
@@ -68,7 +71,7 @@ pub fn messages(
 /// One message; the error is a line within it and a sentence.
 pub fn encode(kind: &MessageDescriptor, json: &str) -> Result<Vec<u8>, (usize, String)> {
     let message = read(kind, json)?;
-    match required::missing(&message) {
+    match missing(&message) {
         None => Ok(message.encode_to_vec()),
         Some(field) => Err((1, format!("{field} is required and missing; write it"))),
     }
@@ -154,4 +157,27 @@ fn example(kind: &MessageDescriptor) -> String {
             format!("{{\"{}\": {inner}}}", field.json_name())
         },
     )
+}
+
+/// The first field that proto2 (or an edition) requires and that is not there, with the way to it: `order.id of shop.Order`.
+fn missing(message: &DynamicMessage) -> Option<String> {
+    walk(message, "")
+}
+
+fn walk(message: &DynamicMessage, way: &str) -> Option<String> {
+    let kind = message.descriptor();
+    let needed = |field: &FieldDescriptor| field.cardinality() == Cardinality::Required;
+    if let Some(field) = kind.fields().find(|field| needed(field) && !message.has_field(field)) {
+        return Some(format!("{way}{} of {}", field.json_name(), kind.full_name()));
+    }
+    message.fields().find_map(|(field, value)| within(value, &format!("{way}{}.", field.json_name())))
+}
+
+fn within(value: &Value, way: &str) -> Option<String> {
+    match value {
+        Value::Message(message) => walk(message, way),
+        Value::List(values) => values.iter().find_map(|value| within(value, way)),
+        Value::Map(values) => values.values().find_map(|value| within(value, way)),
+        _ => None,
+    }
 }

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use measure::Nanos;
-use wire::{Asked, Complaint, OptionSpec, Takes, option};
+use wire::{Asked, Complaint, OptionSpec, many, one, switch};
 
 use super::metadata;
 use super::status::Statuses;
@@ -20,111 +20,92 @@ use values::verify::lines;
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[
-    option(
+    many(
         "proto",
-        Takes::Many("FILE"),
+        "FILE",
         "Read services from this .proto file, repeatable (default: server reflection)",
         "从该 .proto 文件读取服务定义，可重复；不给出时通过服务器反射获取",
     ),
-    option(
+    many(
         "import-path",
-        Takes::Many("DIR"),
+        "DIR",
         "Directory to search for imports of --proto files, repeatable",
         "查找 --proto 文件所导入文件的目录，可重复",
     ),
-    option(
+    many(
         "data",
-        Takes::Many("JSON"),
+        "JSON",
         "A message as JSON, repeatable: the messages of a stream, or calls to choose from",
         "JSON 格式的消息，可重复：流中的各条消息，或供选择的多个调用",
     ),
-    option(
-        "data-file",
-        Takes::One("FILE"),
-        "Read messages from FILE: one JSON object per line",
-        "从文件读取消息，每行一个 JSON 对象",
-    ),
-    OptionSpec {
-        short: Some('H'),
-        ..option(
-            "header",
-            Takes::Many("NAME: VALUE"),
-            "Send metadata; the value of a name ending in -bin is Base64; @FILE: that of FILE",
-            "发送元数据；名称以 -bin 结尾时其值为 Base64；@FILE 从文件读取",
-        )
-    },
+    one("data-file", "FILE", "Read messages from FILE: one JSON object per line", "从文件读取消息，每行一个 JSON 对象"),
+    many(
+        "header",
+        "NAME: VALUE",
+        "Send metadata; the value of a name ending in -bin is Base64; @FILE: that of FILE",
+        "发送元数据；名称以 -bin 结尾时其值为 Base64；@FILE 从文件读取",
+    )
+    .short('H'),
     identity::BEARER,
     NO_SLOTS,
-    option(
+    one(
         "deadline",
-        Takes::One("TIME"),
+        "TIME",
         "Tell the server how long a call may take (grpc-timeout): 500ms, 2s",
         "告知服务器调用的最长时间（grpc-timeout）：500ms、2s",
     ),
-    option(
+    switch(
         "lockstep",
-        Takes::Nothing,
         "In a bidirectional stream, wait for a reply before sending the next message",
         "在双向流中，收到上一条消息的应答后才发送下一条",
     ),
-    option(
+    one(
         "stream",
-        Takes::One("NAME"),
+        "NAME",
         "At a step of a flow: the stream it is on, which its first step opens and which is held open over steps",
         "流程步骤所在的流：由其首个步骤打开，并跨步骤保持",
     ),
-    option(
-        "one-way",
-        Takes::Nothing,
-        "At a step on a stream: say the message, and await none",
-        "流上的步骤：只发送消息，不等待应答",
-    ),
-    option(
+    switch("one-way", "At a step on a stream: say the message, and await none", "流上的步骤：只发送消息，不等待应答"),
+    one(
         "await",
-        Takes::One("WHAT"),
+        "WHAT",
         "At a step of a flow: the message it awaits: any, json $.type == 1, regex PATTERN or text TEXT",
         "流程步骤所等待的消息：any、json $.type == 1、regex 表达式、text 文本",
     ),
-    option(
+    switch(
         "finish",
-        Takes::Nothing,
         "At a step on a stream: half-close it, and hear all to the end, where its status is",
         "流上的步骤：半关闭该流，接收至其结束并检查状态",
     ),
-    option(
-        "compress",
-        Takes::Nothing,
-        "Compress messages with gzip (grpc-encoding)",
-        "以 gzip 压缩发送的消息（grpc-encoding）",
-    ),
-    option("streams", Takes::One("N"), "Users sharing a connection (default 1)", "共享一个连接的用户数（默认 1）"),
-    option(
+    switch("compress", "Compress messages with gzip (grpc-encoding)", "以 gzip 压缩发送的消息（grpc-encoding）"),
+    one("streams", "N", "Users sharing a connection (default 1)", "共享一个连接的用户数（默认 1）"),
+    one(
         "expect-status",
-        Takes::One("LIST"),
+        "LIST",
         "Statuses that count as success: OK,NOT_FOUND (default OK)",
         "视为成功的状态：OK,NOT_FOUND（默认 OK）",
     ),
-    option(
+    many(
         "expect-json",
-        Takes::Many("RULE"),
+        "RULE",
         "Fail a call with status OK unless each response message, as JSON, matches the rule: '$.reply.id == 7'",
         "状态为 OK 但响应消息（JSON 形式）不符合规则的调用计为失败：'$.reply.id == 7'",
     ),
-    option(
+    one(
         "expect-messages",
-        Takes::One("N"),
+        "N",
         "Fail a call with status OK unless its response has so many messages: 3, 1..5, 1..",
         "状态为 OK 但响应消息数不符的调用计为失败：3、1..5、1..",
     ),
-    option(
+    many(
         "expect-header",
-        Takes::Many("NAME: VALUE"),
+        "NAME: VALUE",
         "Fail a call unless its initial metadata has this; * in VALUE is any text, NAME alone any value",
         "初始元数据缺少该项的调用计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
     ),
-    option(
+    many(
         "expect-trailer",
-        Takes::Many("NAME: VALUE"),
+        "NAME: VALUE",
         "Fail a call unless its trailing metadata has this; * in VALUE is any text, NAME alone any value",
         "尾部元数据缺少该项的调用计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
     ),

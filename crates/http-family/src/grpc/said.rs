@@ -67,23 +67,6 @@ fn number(digits: &[u8]) -> Option<u32> {
 
 /// Undoes the percent-encoding of a status message; what is no escape stays as it is.
 fn unescaped(text: &[u8]) -> String {
-    let mut plain = Vec::with_capacity(text.len().min(EXCERPT_BOUND));
-    let mut rest = text;
-    while let Some((&first, more)) = rest.split_first() {
-        let hex = |b: u8| (b as char).to_digit(16);
-        match (first, more) {
-            (b'%', [a, b, behind @ ..]) if hex(*a).is_some() && hex(*b).is_some() => {
-                plain.push((hex(*a).unwrap_or(0) * 16 + hex(*b).unwrap_or(0)) as u8);
-                rest = behind;
-            }
-            _ => {
-                plain.push(first);
-                rest = more;
-            }
-        }
-        if plain.len() >= EXCERPT_BOUND {
-            break;
-        }
-    }
+    let plain: Vec<u8> = percent_encoding::percent_decode(text).take(EXCERPT_BOUND).collect();
     String::from_utf8_lossy(&plain).into_owned()
 }

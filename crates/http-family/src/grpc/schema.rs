@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use prost_reflect::prost::encoding::encode_varint;
 use prost_reflect::{DescriptorPool, MethodDescriptor, ServiceDescriptor};
 use protox::Compiler;
 use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
@@ -108,7 +109,7 @@ impl Schema {
             let lowered = editions::lowered(file)?;
             let file = lowered.as_deref().unwrap_or(file);
             set.push(0x0a);
-            varint(file.len() as u64, &mut set);
+            encode_varint(file.len() as u64, &mut set);
             set.extend_from_slice(file);
         }
         let pool = DescriptorPool::decode(&set[..]).map_err(|error| error.to_string())?;
@@ -190,12 +191,4 @@ fn not_compiled(file: &str, error: &protox::Error) -> Complaint {
         }
         None => Complaint::new("--proto", format!("{file}: {said}; fix the file")),
     }
-}
-
-fn varint(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }

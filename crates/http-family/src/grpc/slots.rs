@@ -3,11 +3,12 @@
 //! A slot stands in a text, or alone where a number, a bool or an enum is due (`{"id": {counter}}`), or a time (`{"at": "{time iso}"}`). Fields without slots are
 //! encoded as those of any other message.
 
+use prost_reflect::prost::encoding::encode_varint;
 use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value};
 use wire::{Complaint, Fill};
 
-use super::filled::{Filled, Node, Scalar, Values, varint};
+use super::filled::{Filled, Node, Scalar, Values};
 use super::json;
 use crate::marks::Marks;
 use values::template::room::TRIAL;
@@ -217,7 +218,7 @@ fn encoded(kind: &MessageDescriptor, fields: Map<String, Value>) -> Result<Node,
 
 fn tag(field: &FieldDescriptor, wire_type: u64) -> Box<[u8]> {
     let mut tag = Vec::new();
-    varint(u64::from(field.number()) << 3 | wire_type, &mut tag);
+    encode_varint(u64::from(field.number()) << 3 | wire_type, &mut tag);
     tag.into()
 }
 

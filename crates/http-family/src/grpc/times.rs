@@ -2,6 +2,8 @@
 //!
 //! Read for every message whose slots stand in one, so nothing is allocated.
 
+use measure::Calendar;
+
 /// Seconds of the years 1 to 9999, which a `Timestamp` may have.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 /// The most seconds of a `Duration`, either way.
@@ -24,7 +26,7 @@ pub fn timestamp(text: &str) -> Option<(i64, i32)> {
     if !(1..=days).contains(&day) || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    let seconds = days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset(zone)?;
+    let seconds = Calendar::days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset(zone)?;
     SECONDS.contains(&seconds).then_some((seconds, nanos))
 }
 
@@ -69,15 +71,6 @@ fn offset(zone: &str) -> Option<i64> {
     let (hours, minutes) = zone.strip_prefix(['+', '-'])?.split_once(':')?;
     let (hours, minutes) = (number(hours)?, number(minutes)?);
     (hours <= 23 && minutes <= 59).then_some(sign * (hours * 3600 + minutes * 60))
-}
-
-/// Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms" (2014), `days_from_civil`.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let year = year - i64::from(month <= 2);
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Complaint, Dialogue, Draft, Established, Fill, Follow, Found, Lesson, Memory, OptionSpec, Origin, Prepared,
+    About, Asked, Complaint, Dialogue, Draft, Established, Fill, Follow, Found, Lesson, Memory, Origin, Prepared,
     Protocol, Recalled, Session, Trace,
 };
 
 use super::options::{self, Version};
+use crate::http1::options::OF_ONE_URL;
 use crate::http1::{self, Http1, Http1Dialogue};
 use crate::http2::{self, Http2Session, Preparer, hpack::Lexicon};
 use crate::marks::Marks;
@@ -17,21 +18,13 @@ use crate::marks::Marks;
 pub struct Http;
 
 impl Protocol for Http {
-    fn name(&self) -> &'static str {
-        Http1.name()
+    fn about(&self) -> About<'_> {
+        About {
+            checks: crate::http1::judge::CHECKS,
+            ..About::new("http", &["http", "https"], options::OPTIONS, OF_ONE_URL)
+        }
     }
-    fn schemes(&self) -> &'static [&'static str] {
-        Http1.schemes()
-    }
-    fn options(&self) -> &'static [OptionSpec] {
-        options::OPTIONS
-    }
-    fn checks(&self, _url: &str) -> &'static [&'static str] {
-        crate::http1::judge::CHECKS
-    }
-    fn options_of_one_url(&self) -> &'static [&'static str] {
-        Http1.options_of_one_url()
-    }
+
     fn heartbeats(&self, asked: &Asked) -> Result<(), String> {
         // In clear nobody chooses a version: auto is 1.1 there.
         let tls = asked.urls.iter().any(|url| url.url.starts_with("https:"));

@@ -1,35 +1,24 @@
 //! The options about the version, in front of those about requests.
 
-use wire::{Asked, Complaint, OptionSpec, Takes, Text};
+use wire::{Asked, Complaint, OptionSpec, one, switch};
 
 use crate::http1::options::OPTIONS as OF_REQUESTS;
 
 /// The options that choose a version.
 const OF_VERSIONS: [OptionSpec; 3] = [
-    OptionSpec {
-        name: "http",
-        short: None,
-        takes: Takes::One("VERSION"),
-        help: Text {
-            en: "HTTP version: 1.1 (default), 1.0, 2, or auto: negotiated by ALPN on https, 1.1 on http",
-            zh: "HTTP 版本：1.1（默认）、1.0、2，或 auto（https 由服务器经 ALPN 选择，http 为 1.1）",
-        },
-    },
-    OptionSpec {
-        name: "http2",
-        short: None,
-        takes: Takes::Nothing,
-        help: Text { en: "Use HTTP/2 (with prior knowledge on http://): same as --http 2", zh: "等同于 --http 2" },
-    },
-    OptionSpec {
-        name: "streams",
-        short: None,
-        takes: Takes::One("N"),
-        help: Text {
-            en: "Let N users share a connection, each on its own stream (HTTP/2; default 1)",
-            zh: "N 个用户共享一个连接，各用一个流（HTTP/2；默认 1）",
-        },
-    },
+    one(
+        "http",
+        "VERSION",
+        "HTTP version: 1.1 (default), 1.0, 2, or auto: negotiated by ALPN on https, 1.1 on http",
+        "HTTP 版本：1.1（默认）、1.0、2，或 auto（https 由服务器经 ALPN 选择，http 为 1.1）",
+    ),
+    switch("http2", "Use HTTP/2 (with prior knowledge on http://): same as --http 2", "等同于 --http 2"),
+    one(
+        "streams",
+        "N",
+        "Let N users share a connection, each on its own stream (HTTP/2; default 1)",
+        "N 个用户共享一个连接，各用一个流（HTTP/2；默认 1）",
+    ),
 ];
 
 /// All of them, in the order the help shows them.

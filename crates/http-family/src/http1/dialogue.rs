@@ -6,15 +6,14 @@ use std::sync::Arc;
 use cause::{Cause, reaching};
 use url::Url;
 use wire::{
-    Asked, Complaint, Dialogue, Draft, Established, Fill, Follow, Found, Memory, Names, OptionSpec, Origin, Prepared,
+    About, Asked, Complaint, Dialogue, Draft, Established, Fill, Follow, Found, Memory, Names, Origin, Prepared,
     Protocol, Proxies, Recalled, SHOWN, Session, Trace, Weighted,
 };
 
 use super::captured::Lesson;
 use super::filled::compiled;
 use super::judge::Judge;
-use super::of_one_url::{OF_ONE_URL, OF_RESPONSE};
-use super::options::{self, Wishes};
+use super::options::{self, OF_ONE_URL, OF_RESPONSE, Wishes};
 use super::request::{Checks, Content, Encoder, HeaderWish, Recipe, Request, Rules, encode, encode_listed};
 use super::session::{EXPECTS, Http1Session, LAST, SECURE};
 use super::withheld;
@@ -35,23 +34,8 @@ thread_local! {
 pub struct Http1;
 
 impl Protocol for Http1 {
-    fn name(&self) -> &'static str {
-        "http"
-    }
-
-    fn schemes(&self) -> &'static [&'static str] {
-        &["http", "https"]
-    }
-
-    fn options(&self) -> &'static [OptionSpec] {
-        options::OPTIONS
-    }
-
-    fn checks(&self, _url: &str) -> &'static [&'static str] {
-        super::judge::CHECKS
-    }
-    fn options_of_one_url(&self) -> &'static [&'static str] {
-        OF_ONE_URL
+    fn about(&self) -> About<'_> {
+        About { checks: super::judge::CHECKS, ..About::new("http", &["http", "https"], options::OPTIONS, OF_ONE_URL) }
     }
 
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
@@ -364,17 +348,7 @@ fn too_many() -> Complaint {
 fn parse_url(written: &str, marks: &mut Marks) -> Result<Url, Complaint> {
     let text = marks.take(written, "URL", Guard::Url)?;
     let text = &*if marks.are_in(text.as_bytes()) { marks.settled(&text)?.into() } else { text };
-    let authority = text.find("://").map_or(text, |at| &text[at + 3..]);
-    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
-    if marks.are_in(authority.as_bytes()) {
-        return Err(no_url(written, "only {env NAME} is allowed before its path"));
-    }
-    let mut url = Url::parse(text).map_err(|trouble| no_url(text, &trouble.to_string()))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(no_url(text, "its scheme is neither http nor https"));
-    }
-    url.set_fragment(None);
-    Ok(url)
+    marks.url((written, text), ["http", "https"], no_url)
 }
 
 fn no_url(text: &str, trouble: &str) -> Complaint {

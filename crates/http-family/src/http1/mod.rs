@@ -8,18 +8,14 @@
 mod bodies;
 mod body;
 pub(crate) mod captured;
-mod chunks;
 pub(crate) mod codec;
 mod dialogue;
 pub(crate) mod filled;
-mod flags;
 pub(crate) mod judge;
 mod multipart;
-mod of_one_url;
 pub(crate) mod options;
 #[cfg(any(test, feature = "oracle"))]
 pub mod oracle;
-mod rare;
 pub(crate) mod redirect;
 pub(crate) mod request;
 mod server;

@@ -6,12 +6,12 @@ use base64::Engine as _;
 use measure::Nanos;
 use memchr::memmem::Finder;
 use url::Url;
-use wire::{Asked, Complaint, OptionSpec, Proxies, Takes, Text};
+use wire::{Asked, Complaint, OptionSpec, Proxies, many, one, switch};
 
-use super::bodies::content;
+use super::bodies::{self, content};
 use super::captured;
-use super::chunks;
 use super::codec::is_token;
+use super::judge;
 use super::multipart;
 use super::request::{Checks, Content, HeaderWish, Recipe, Rules};
 use super::status::Statuses;
@@ -19,7 +19,7 @@ use super::withheld;
 use crate::marks::{Marks, NO_SLOTS};
 use crate::resources::{self, PageRule};
 use crate::{cache, cookies, identity};
-use values::capture::Capture;
+use values::capture::{CAPTURE, Capture};
 use values::kept::Budget;
 use values::template::Guard;
 use values::verify::{self, Expectations};
@@ -31,61 +31,45 @@ const TARGET: &str = "--request-target";
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[
-    option(
+    many(
         "header",
-        Some('H'),
-        Takes::Many("NAME: VALUE"),
+        "NAME: VALUE",
         "Send a header; `Name;` sends it empty, `Name:` drops a default one; @FILE reads headers from FILE, @- from \
             stdin",
         "发送请求头；`Name;` 发送空值，`Name:` 去掉默认请求头；@FILE 从文件读取，@- 从标准输入读取",
-    ),
-    option(
+    )
+    .short('H'),
+    one(
         "method",
-        Some('X'),
-        Takes::One("METHOD"),
+        "METHOD",
         "Request method (default GET, or POST with a body)",
         "请求方法（默认 GET，有请求体时为 POST）",
-    ),
-    option(
+    )
+    .short('X'),
+    many(
         "data",
-        None,
-        Takes::Many("TEXT"),
+        "TEXT",
         "POST TEXT as a form body; several are joined with &; @FILE reads a file, without its line breaks",
         "以表单类型发送文本并使用 POST；多个以 & 连接；@文件 读取文件并去掉换行",
     ),
-    option(
-        "data-raw",
-        None,
-        Takes::Many("TEXT"),
-        "Like --data, but @ has no special meaning",
-        "同 --data，但不解释开头的 @",
-    ),
-    option("data-file", None, Takes::One("FILE"), "POST the bytes of FILE as they are", "原样发送文件内容并使用 POST"),
-    option(
+    many("data-raw", "TEXT", "Like --data, but @ has no special meaning", "同 --data，但不解释开头的 @"),
+    one("data-file", "FILE", "POST the bytes of FILE as they are", "原样发送文件内容并使用 POST"),
+    many(
         "json",
-        None,
-        Takes::Many("JSON"),
+        "JSON",
         "POST JSON (or @FILE) as application/json",
         "以 application/json 发送 JSON（或 @文件），使用 POST",
     ),
-    option(
+    many(
         "form",
-        None,
-        Takes::Many("NAME=VALUE"),
+        "NAME=VALUE",
         "POST a multipart form field; NAME=@FILE;type=MIME;filename=NAME sends a file, NAME=<FILE its text",
         "发送 multipart 字段并使用 POST；NAME=@文件;type=类型;filename=名称 发送文件，NAME=<文件 发送其内容",
     ),
-    option(
-        "form-string",
-        None,
-        Takes::Many("NAME=VALUE"),
-        "Like --form, but VALUE is always plain text",
-        "同 --form，但不解释值的内容",
-    ),
-    option(
+    many("form-string", "NAME=VALUE", "Like --form, but VALUE is always plain text", "同 --form，但不解释值的内容"),
+    one(
         "request-target",
-        None,
-        Takes::One("TARGET"),
+        "TARGET",
         "Use TARGET as is instead of the URL's path and query",
         "原样请求该目标，代替 URL 的路径与查询",
     ),
@@ -93,36 +77,26 @@ pub const OPTIONS: &[OptionSpec] = &[
     NO_SLOTS,
     identity::BEARER,
     identity::COOKIE,
-    option(
+    switch(
         "cookie-jar",
-        None,
-        Takes::Nothing,
         "Each user stores cookies set by responses and sends them back, like a browser",
         "每个用户保存响应设置的 Cookie，并像浏览器一样回送",
     ),
-    option("no-keepalive", None, Takes::Nothing, "Open a new connection for every request", "每个请求使用新连接"),
-    option(
+    switch("no-keepalive", "Open a new connection for every request", "每个请求使用新连接"),
+    one(
         "redirects",
-        None,
-        Takes::One("N"),
+        "N",
         "Follow up to N redirects, each counted as a request (default 0)",
         "最多跟随 N 次重定向，每次计为一个请求（默认 0）",
     ),
-    option("location", Some('L'), Takes::Nothing, "Follow up to 10 redirects: --redirects 10", "跟随最多 10 次重定向"),
-    option(
+    switch("location", "Follow up to 10 redirects: --redirects 10", "跟随最多 10 次重定向").short('L'),
+    one(
         "expect-status",
-        None,
-        Takes::One("LIST"),
+        "LIST",
         "Status codes that count as success: 200,2xx,200-299 (default 200-399)",
         "视为成功的状态码：200,2xx,200-299（默认 200-399）",
     ),
-    option(
-        "expect-body",
-        None,
-        Takes::One("TEXT"),
-        "Fail a response unless its body contains TEXT",
-        "响应体不含该文本则计为失败",
-    ),
+    one("expect-body", "TEXT", "Fail a response unless its body contains TEXT", "响应体不含该文本则计为失败"),
     verify::OPTIONS[0],
     verify::OPTIONS[1],
     verify::OPTIONS[2],
@@ -134,14 +108,43 @@ pub const OPTIONS: &[OptionSpec] = &[
     cache::OPTION,
 ];
 
-const fn option(
-    name: &'static str,
-    short: Option<char>,
-    takes: Takes,
-    en: &'static str,
-    zh: &'static str,
-) -> OptionSpec {
-    OptionSpec { name, short, takes, help: Text { en, zh } }
+/// The options that one URL of a run may have for itself: those that make its request.
+pub const OF_ONE_URL: &[&str] =
+    &joined::<24>(&[OF_REQUEST, OF_RESPONSE, &["location", resources::FROM, resources::MAY_FAIL]]);
+
+/// Of these, those that say what its response must hold and what becomes of it: a URL that has one is judged apart from the others.
+pub const OF_RESPONSE: &[&str] = &joined::<8>(&[judge::CHECKS, &["redirects", resources::RESOURCES, CAPTURE]]);
+
+/// And those that make the request.
+const OF_REQUEST: &[&str] = &[
+    "header",
+    "method",
+    "data",
+    "data-raw",
+    "data-file",
+    "json",
+    "form",
+    "form-string",
+    "request-target",
+    "user",
+    "bearer",
+    "cookie",
+    "expect-continue",
+];
+
+/// Lists one behind the other; `N`: how long they are together.
+const fn joined<const N: usize>(lists: &[&[&'static str]]) -> [&'static str; N] {
+    let (mut all, mut at, mut list) = ([""; N], 0, 0);
+    while list < lists.len() {
+        let mut next = 0;
+        while next < lists[list].len() {
+            all[at] = lists[list][next];
+            (at, next) = (at + 1, next + 1);
+        }
+        list += 1;
+    }
+    assert!(at == N, "as long as it says");
+    all
 }
 
 /// What was wished, checked.
@@ -184,7 +187,7 @@ impl Wishes {
             headers.push(header_with(text, marks)?);
         }
         content.iter_mut().for_each(|content| bound(content, &mut headers));
-        chunks::cut(asked, &headers, &mut content)?;
+        bodies::cut(asked, &headers, &mut content)?;
         check_framing(&headers, content.as_ref())?;
         let old = asked.value("http") == Some("1.0");
         let kept = headers.iter().any(|wish| wish.says("connection", "keep-alive"));

@@ -5,21 +5,16 @@
 //! that an idle connection holds a few dozen bytes. Left out: pipelining of requests; every server that allows it is
 //! faster with more connections.
 
-mod seldom;
-
 use std::sync::Arc;
 
 use wire::{Broken, Done, Ended, Established, Event, ExchangeId, FaultKind, Fill, Full, Memory, Out, Sent, Session};
 
-use super::body::Body;
+use super::body::{Body, Part};
 use super::codec::{CHUNKED, CODED, HEAD_BOUND, Head, SIZED, response_head};
 use super::filled::FilledWith;
-use super::flags::{BEGUN, CAPTURES};
-pub use super::flags::{EXPECTS, LAST, NO_BODY, SECURE, SLOTS, UPGRADES};
 use super::judge::{EXCERPT_BOUND, Judge};
-use super::rare::Rare;
 use super::redirect::Hop;
-use super::request::{Request, Rules};
+use super::request::{Recipe, Request, Rules};
 use super::withheld::Withheld;
 use crate::cookies::{self, Jar};
 use values::kept::{Kept, NO_ROOM_FOR_HEADS};
@@ -34,6 +29,44 @@ enum State {
     Body,
     /// Nothing in flight, and nothing will be.
     Over,
+}
+
+// What a session must know of a request, and of the response at hand: bits of one byte.
+
+/// No exchange after this one.
+pub const LAST: u8 = 1;
+/// The answer to this request has no body, whatever its head says.
+pub const NO_BODY: u8 = 2;
+/// The request asked for another protocol, so 101 is an answer.
+pub const UPGRADES: u8 = 4;
+/// The first byte was told.
+pub const BEGUN: u8 = 8;
+/// What comes back is kept for an example.
+pub const CAPTURES: u8 = 16;
+/// The request has slots.
+pub const SLOTS: u8 = 32;
+/// The body waits until the server asks for it.
+pub const EXPECTS: u8 = 64;
+/// The request goes over TLS.
+pub const SECURE: u8 = 128;
+
+/// What most exchanges never need.
+#[derive(Debug, Default)]
+struct Rare {
+    /// A head that is not whole yet; later the beginning of an answer that may become an example.
+    kept: Kept,
+    /// How far that head was read.
+    head: Head,
+    /// Bytes of interim answers so far.
+    interim: usize,
+    /// The recipe of a request that is not in the list (a redirect's).
+    own: Option<Arc<Recipe>>,
+    /// What a request with slots was filled from, where redirects are made from it.
+    filled: Option<FilledWith>,
+    /// The body, where it waits for the server to ask for it.
+    withheld: Withheld,
+    /// What was seen of the answer.
+    judge: Judge,
 }
 
 /// A conversation in HTTP/1.1, client side.
@@ -487,5 +520,38 @@ impl Session for Http1Session {
     #[inline]
     fn room(&self) -> usize {
         usize::from(self.state == State::Idle)
+    }
+}
+
+const UNASKED: Broken = Broken(cause::http1::unsolicited());
+
+impl Http1Session {
+    /// The same where what comes behind the body is looked into.
+    #[cold]
+    fn feed_with_trailers(&mut self, rest: &[u8], at: &mut usize) -> Result<bool, Broken> {
+        let rules = Arc::clone(&self.rules);
+        let checks = rules.checks(self.checks);
+        let (payload, body) = (&mut self.payload, &mut self.body);
+        let judge = &mut self.rare.get_or_insert_default().judge;
+        let (used, over) = body.feed_both(rest, |part| match part {
+            Part::Content(data) => {
+                *payload += data.len() as u64;
+                judge.feed((&rules, checks), data);
+            }
+            Part::Trailer(piece) => judge.trailers.piece(piece, &rules.kept),
+        })?;
+        *at += used;
+        Ok(over)
+    }
+
+    /// Bytes while nothing is asked: an answer too many, but for what a server says that gives an idle connection up
+    /// (RFC 9110 15.5.9).
+    #[cold]
+    fn unasked(&mut self, bytes: &[u8], done: &mut Done) -> Broken {
+        self.state = State::Over;
+        if !bytes.starts_with(b"HTTP/1.1 408") && !bytes.starts_with(b"HTTP/1.0 408") {
+            done.push(Event::Stray(u32::try_from(bytes.len()).unwrap_or(u32::MAX)));
+        }
+        UNASKED
     }
 }

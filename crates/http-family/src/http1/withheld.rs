@@ -7,22 +7,21 @@ use std::sync::Arc;
 
 use cause::Cause;
 use measure::Nanos;
-use wire::{Asked, Complaint, Fill, OptionSpec, Out, Takes, option};
+use wire::{Asked, Complaint, Fill, OptionSpec, Out, one, switch};
 
 use super::filled::Filled;
 use super::request::Request;
 
 /// `--expect-continue` and `--continue-wait`.
 pub const OPTIONS: [OptionSpec; 2] = [
-    option(
+    switch(
         "expect-continue",
-        Takes::Nothing,
         "Send Expect: 100-continue and wait for 100 Continue before sending the body (HTTP/1.1)",
         "发送 Expect: 100-continue，等服务器要求后再发送正文（HTTP/1.1）",
     ),
-    option(
+    one(
         "continue-wait",
-        Takes::One("TIME"),
+        "TIME",
         "Send the body without 100 Continue after TIME (default 1s)",
         "超过该时间仍没有 100 Continue 时照常发送正文（默认 1s）",
     ),

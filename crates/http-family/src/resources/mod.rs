@@ -8,7 +8,7 @@ mod tests;
 use std::sync::Arc;
 
 use url::Url;
-use wire::{Asked, Complaint, Follow, Found, OptionSpec, Origin, Page, Takes, Text};
+use wire::{Asked, Complaint, Follow, Found, OptionSpec, Origin, Page, many, one, switch};
 
 use crate::http1::request::{self, HeaderWish, Recipe, Rules};
 use values::kept::Kept;
@@ -29,34 +29,24 @@ const KEPT: usize = 1 << 20;
 
 /// The options.
 pub const OPTIONS: [OptionSpec; 3] = [
-    OptionSpec {
-        name: RESOURCES,
-        short: None,
-        takes: Takes::One("N"),
-        help: Text {
-            en: "In a flow: fetch the resources of HTML pages (images, stylesheets, scripts …) like a browser, N at \
+    one(
+        RESOURCES,
+        "N",
+        "In a flow: fetch the resources of HTML pages (images, stylesheets, scripts …) like a browser, N at \
                 once",
-            zh: "流程中：像浏览器一样获取 HTML 页面引用的资源（图片、样式、脚本等），同时 N 个",
-        },
-    },
-    OptionSpec {
-        name: FROM,
-        short: None,
-        takes: Takes::Many("HOST"),
-        help: Text {
-            en: "Also fetch resources from this host (HOST or HOST:PORT); by default only from hosts the plan targets",
-            zh: "也从该主机（HOST 或 HOST:PORT）获取资源；默认只访问计划中请求所到的地址",
-        },
-    },
-    OptionSpec {
-        name: MAY_FAIL,
-        short: None,
-        takes: Takes::Nothing,
-        help: Text {
-            en: "A failed resource counts as a failed request, but does not fail its page or the iteration",
-            zh: "资源失败只计为请求失败，不影响所属页面和迭代",
-        },
-    },
+        "流程中：像浏览器一样获取 HTML 页面引用的资源（图片、样式、脚本等），同时 N 个",
+    ),
+    many(
+        FROM,
+        "HOST",
+        "Also fetch resources from this host (HOST or HOST:PORT); by default only from hosts the plan targets",
+        "也从该主机（HOST 或 HOST:PORT）获取资源；默认只访问计划中请求所到的地址",
+    ),
+    switch(
+        MAY_FAIL,
+        "A failed resource counts as a failed request, but does not fail its page or the iteration",
+        "资源失败只计为请求失败，不影响所属页面和迭代",
+    ),
 ];
 
 /// What was wished of pages.

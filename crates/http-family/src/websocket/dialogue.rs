@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use url::{Host, Url};
+use url::Url;
 use wire::{
-    Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Memory, Names, OptionSpec, Origin, Prepared,
-    Protocol, Session, Weighted,
+    About, Asked, Belongs, ByOrder, Complaint, Dialogue, Established, Fill, Memory, Names, Origin, Prepared, Protocol,
+    Session, Weighted,
 };
 
 use super::close;
@@ -21,6 +21,7 @@ use super::transcript;
 use super::upgrade::Upgrade;
 use crate::marks::Marks;
 use values::beside::Beside;
+use values::percent::host;
 use values::template::{Guard, Template};
 
 /// WebSocket over TCP and TLS.
@@ -28,31 +29,13 @@ use values::template::{Guard, Template};
 pub struct WebSocket;
 
 impl Protocol for WebSocket {
-    fn name(&self) -> &'static str {
-        "websocket"
-    }
-
-    fn schemes(&self) -> &'static [&'static str] {
-        &["ws", "wss"]
-    }
-
-    fn fixed_connections(&self) -> bool {
-        true
-    }
-
-    fn options(&self) -> &'static [OptionSpec] {
-        options::OPTIONS
-    }
-
-    fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn checks(&self, _url: &str) -> &'static [&'static str] {
-        &["expect-body"]
-    }
-    fn options_of_one_url(&self) -> &'static [&'static str] {
-        steps::OF_ONE_URL
+    fn about(&self) -> About<'_> {
+        About {
+            checks: &["expect-body"],
+            fixed_connections: true,
+            heartbeats: true,
+            ..About::new("websocket", &["ws", "wss"], options::OPTIONS, steps::OF_ONE_URL)
+        }
     }
 
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
@@ -200,25 +183,11 @@ impl Dialogue for WebSocketDialogue {
 pub(super) fn parse_url(written: &str, marks: &mut Marks, slots: bool) -> Result<Url, Complaint> {
     let taken = marks.take(written, "URL", Guard::Url)?;
     let text = &*if slots { marks.settled(&taken)? } else { options::said_once(&taken, "URL", marks)? };
-    let authority = text.split_once("://").map_or(text, |(_, behind)| behind).split(['/', '?', '#']).next();
-    if marks.are_in(authority.unwrap_or_default().as_bytes()) {
-        return Err(no_url(written, "only {env NAME} is allowed before its path"));
-    }
-    let mut url = Url::parse(text).map_err(|trouble| no_url(text, &trouble.to_string()))?;
-    if !matches!(url.scheme(), "ws" | "wss") {
-        return Err(no_url(text, "its scheme is neither ws nor wss"));
-    }
-    url.set_fragment(None);
-    Ok(url)
+    marks.url((written, text), ["ws", "wss"], no_url)
 }
 
 pub(super) fn origin(url: &Url, bound: u32) -> Option<Origin> {
-    let host = match url.host()? {
-        Host::Domain(name) => name.to_owned(),
-        Host::Ipv4(address) => address.to_string(),
-        Host::Ipv6(address) => address.to_string(),
-    };
-    Some(Origin { bound, ..Origin::tcp(host, url.port_or_known_default()?, url.scheme() == "wss") })
+    Some(Origin { bound, ..Origin::tcp(host(url)?, url.port_or_known_default()?, url.scheme() == "wss") })
 }
 
 fn no_url(text: &str, trouble: &str) -> Complaint {

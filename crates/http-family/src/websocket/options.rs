@@ -1,6 +1,6 @@
 //! The options of WebSocket and what was wished by them, checked before anything is sent.
 
-use wire::{Asked, Complaint, OptionSpec, Takes, Text};
+use wire::{Asked, Complaint, OptionSpec, many, one, switch};
 
 use super::field::Field;
 use crate::http1::codec::is_token;
@@ -12,115 +12,57 @@ use values::beside::{ON_CONNECT, REPLY};
 
 /// The options, in the order the help shows them.
 pub const OPTIONS: &[OptionSpec] = &[
-    option(
+    many(
         "header",
-        Some('H'),
-        Takes::Many("NAME: VALUE"),
+        "NAME: VALUE",
         "Send a header with the upgrade request; @FILE reads headers from FILE",
         "升级请求附带的请求头；@FILE 从文件读取",
-    ),
+    )
+    .short('H'),
     identity::BEARER,
     identity::COOKIE,
     identity::USER,
-    option(
+    many(
         "subprotocol",
-        None,
-        Takes::Many("NAME"),
+        "NAME",
         "Offer a subprotocol; the server must choose one of those offered",
         "提供子协议；服务器必须选择其一",
     ),
     NO_SLOTS,
-    option(
+    many(
         "data",
-        None,
-        Takes::Many("TEXT"),
+        "TEXT",
         "Send TEXT; with several, one is chosen at random for each message",
         "发送文本消息；多条时随机选择",
     ),
-    option("data-file", None, Takes::One("FILE"), "Send the lines of FILE, one message per line", "文件每行为一条消息"),
-    option(
-        "data-hex",
-        None,
-        Takes::Many("HEX"),
-        "Send these bytes as a binary message",
-        "以二进制消息发送十六进制内容",
-    ),
-    option(
-        "data-base64",
-        None,
-        Takes::Many("BASE64"),
-        "Send these bytes as a binary message",
-        "以二进制消息发送 base64 内容",
-    ),
-    option(
-        "binary",
-        None,
-        Takes::Nothing,
-        "Send --data and --data-file as binary messages",
-        "以二进制消息发送 --data 与 --data-file",
-    ),
-    option(
+    one("data-file", "FILE", "Send the lines of FILE, one message per line", "文件每行为一条消息"),
+    many("data-hex", "HEX", "Send these bytes as a binary message", "以二进制消息发送十六进制内容"),
+    many("data-base64", "BASE64", "Send these bytes as a binary message", "以二进制消息发送 base64 内容"),
+    switch("binary", "Send --data and --data-file as binary messages", "以二进制消息发送 --data 与 --data-file"),
+    switch(
         "escapes",
-        None,
-        Takes::Nothing,
         "Interpret \\r \\n \\0 and \\xNN in --data, --data-file, --on-connect, --reply and --expect-body",
         "--data、--data-file、--on-connect、--reply、--expect-body 中支持 \\r \\n \\0 \\xNN 转义",
     ),
     ON_CONNECT,
     REPLY,
-    option(
+    one(
         "match-field",
-        None,
-        Takes::One("FIELD"),
+        "FIELD",
         "Match responses to messages by an equal JSON field: seq, data.id (default: by order)",
         "按 JSON 字段匹配应答与消息：seq、data.id（默认按顺序）",
     ),
-    option(
-        "one-way",
-        None,
-        Takes::Nothing,
-        "No responses: a message is complete once it is written",
-        "单向发送：写出即完成",
-    ),
-    option(
-        "push",
-        None,
-        Takes::Nothing,
-        "The server also pushes messages: count them separately",
-        "服务器会主动推送消息：单独计数",
-    ),
-    option(
-        "expect-body",
-        None,
-        Takes::One("TEXT"),
-        "Fail a response unless it contains TEXT",
-        "应答不含该文本则计为失败",
-    ),
-    option(
+    switch("one-way", "No responses: a message is complete once it is written", "单向发送：写出即完成"),
+    switch("push", "The server also pushes messages: count them separately", "服务器会主动推送消息：单独计数"),
+    one("expect-body", "TEXT", "Fail a response unless it contains TEXT", "应答不含该文本则计为失败"),
+    one(
         "await",
-        None,
-        Takes::One("WHAT"),
+        "WHAT",
         "In a step of a flow, the message to wait for: any, json $.type == 1, regex PATTERN or text TEXT",
         "流程步骤所等待的消息：any、json $.type == 1、regex 表达式、text 文本",
     ),
-    option(
-        "compress",
-        None,
-        Takes::Nothing,
-        "Offer compression (permessage-deflate)",
-        "协商压缩（permessage-deflate）",
-    ),
+    switch("compress", "Offer compression (permessage-deflate)", "协商压缩（permessage-deflate）"),
 ];
-
-const fn option(
-    name: &'static str,
-    short: Option<char>,
-    takes: Takes,
-    en: &'static str,
-    zh: &'static str,
-) -> OptionSpec {
-    OptionSpec { name, short, takes, help: Text { en, zh } }
-}
 
 /// What was wished, checked.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use wire::{
-    Asked, Belongs, Complaint, Dialogue, Draft, Established, Fill, Follow, Found, Lesson, Memory, Names, OptionSpec,
-    Options, Origin, Page, Prepared, Protocol, Recalled, Session, Takes, Trace, Weighted,
+    About, Asked, Belongs, Complaint, Dialogue, Draft, Established, Fill, Follow, Found, Lesson, Memory, Names,
+    OptionSpec, Options, Origin, Page, Prepared, Protocol, Recalled, Session, Takes, Trace, Weighted,
 };
 
 use super::parts::{Made, Request, inner, inner_code, outer, outer_code, part_of_bound};
@@ -61,23 +61,14 @@ impl Mixed {
 }
 
 impl Protocol for Mixed {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-    /// None of its own: it speaks those of the others.
-    fn schemes(&self) -> &'static [&'static str] {
-        &[]
-    }
-    fn options(&self) -> &[OptionSpec] {
-        &self.options
+    /// No scheme is its own: it speaks those of the others.
+    fn about(&self) -> About<'_> {
+        About::new(NAME, &[], &self.options, &self.of_one_url)
     }
     fn checks(&self, url: &str) -> &'static [&'static str] {
         let scheme = url.split("://").next().unwrap_or_default();
         let spoken = self.protocols.iter().find(|protocol| protocol.schemes().contains(&scheme));
         spoken.map_or(&[], |protocol| protocol.checks(url))
-    }
-    fn options_of_one_url(&self) -> &[&'static str] {
-        &self.of_one_url
     }
     fn heartbeats(&self, asked: &Asked) -> Result<(), String> {
         let mut why = Err("none of the protocols of this flow has a heartbeat; leave it out".to_owned());

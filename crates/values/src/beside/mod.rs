@@ -9,7 +9,7 @@ mod talk;
 #[cfg(test)]
 mod tests;
 
-use wire::{Asked, Complaint, OptionSpec, Takes, option};
+use wire::{Asked, Complaint, OptionSpec, many};
 
 use crate::pattern::Regex;
 use crate::template::{Scope, Template};
@@ -18,16 +18,16 @@ use captures::Captures;
 pub use talk::{Heard, Talk};
 
 /// The options, for protocols that have them.
-pub const ON_CONNECT: OptionSpec = option(
+pub const ON_CONNECT: OptionSpec = many(
     "on-connect",
-    Takes::Many("TEXT=>ANSWER"),
+    "TEXT=>ANSWER",
     "Send TEXT on every connection before its requests, then wait for a message matching the regex ANSWER, if given",
     "每个连接在请求之前先发送 TEXT，并等待匹配正则 ANSWER 的消息（若给出）",
 );
 /// See [`ON_CONNECT`].
-pub const REPLY: OptionSpec = option(
+pub const REPLY: OptionSpec = many(
     "reply",
-    Takes::Many("PATTERN=>TEXT"),
+    "PATTERN=>TEXT",
     "Reply with TEXT to each unsolicited message matching the regex PATTERN; {captured} is what its group matched",
     "对匹配正则 PATTERN 的未经请求的消息回复 TEXT；{captured} 为分组捕获的内容",
 );

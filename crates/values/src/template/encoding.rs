@@ -36,7 +36,8 @@ pub fn json(from: usize, out: &mut Vec<u8>) {
 }
 
 /// Writes bytes anew, those that take more than one by `put`.
-fn widened(from: usize, out: &mut Vec<u8>, width: impl Fn(u8) -> usize, put: impl Fn(u8, &mut [u8])) {
+#[inline]
+pub fn widened(from: usize, out: &mut Vec<u8>, width: impl Fn(u8) -> usize, put: impl Fn(u8, &mut [u8])) {
     let mut read = out.len();
     let more: usize = out[from..].iter().map(|b| width(*b) - 1).sum();
     let mut write = read + more;

@@ -38,6 +38,7 @@ use wire::{Complaint, Fill, Trace};
 
 pub use csv::Files;
 pub use emit::Captured;
+pub use encoding::widened;
 pub use feeds::{Unused, unused};
 pub use format::decimal;
 pub use loose::{Found, names, pieces, slot_at, strict};

@@ -17,7 +17,7 @@ mod tests;
 
 use cause::{Cause, Place, checks};
 use memchr::memmem::Finder;
-use wire::{Asked, Complaint, Failed, FaultKind, OptionSpec, Takes, Text};
+use wire::{Asked, Complaint, Failed, FaultKind, OptionSpec, many};
 
 use coding::{Coding, Plain};
 use header::Header;
@@ -31,33 +31,24 @@ pub const KEPT_BOUND: usize = 1024 * 1024;
 
 /// The options, for protocols that have headers and bodies.
 pub const OPTIONS: [OptionSpec; 3] = [
-    OptionSpec {
-        name: "expect-header",
-        short: None,
-        takes: Takes::Many("NAME: VALUE"),
-        help: Text {
-            en: "Fail a response unless it has this header; * in VALUE is any text, NAME alone any value",
-            zh: "响应缺少该头则计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
-        },
-    },
-    OptionSpec {
-        name: "expect-json",
-        short: None,
-        takes: Takes::Many("RULE"),
-        help: Text {
-            en: "Fail a response unless its JSON body matches the rule: '$.code == 200', '$.items[0].id'",
-            zh: "JSON 响应体不符合规则则计为失败：'$.code == 200'、'$.items[0].id'",
-        },
-    },
-    OptionSpec {
-        name: "expect-trailer",
-        short: None,
-        takes: Takes::Many("NAME: VALUE"),
-        help: Text {
-            en: "Fail a response unless it has this trailer; * in VALUE is any text, NAME alone any value",
-            zh: "响应体之后缺少该 trailer 则计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
-        },
-    },
+    many(
+        "expect-header",
+        "NAME: VALUE",
+        "Fail a response unless it has this header; * in VALUE is any text, NAME alone any value",
+        "响应缺少该头则计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
+    ),
+    many(
+        "expect-json",
+        "RULE",
+        "Fail a response unless its JSON body matches the rule: '$.code == 200', '$.items[0].id'",
+        "JSON 响应体不符合规则则计为失败：'$.code == 200'、'$.items[0].id'",
+    ),
+    many(
+        "expect-trailer",
+        "NAME: VALUE",
+        "Fail a response unless it has this trailer; * in VALUE is any text, NAME alone any value",
+        "响应体之后缺少该 trailer 则计为失败；VALUE 中 * 代表任意文本，只写 NAME 表示任意值",
+    ),
 ];
 
 /// What is expected of every answer of a run.
