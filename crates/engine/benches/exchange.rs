@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::{Resolver, Setup, simulation};
-use measure::Nanos;
-use net::sim::{FakeSecurity, FakeSettings, Peer, Say, Sim, SimSettings};
+use measure::{Clock, Nanos};
 use plan::{Arrivals, Load, NetKind, Plan, Stage, Tls, WeightedUrl};
 use protocols::http1::Http1;
 use record::RunEvent;
+use sim::{FakeSecurity, FakeSettings, Peer, Say, Sim, SimSettings};
 use wire::{Arrival, Asked, AskedUrl, Dial, Network, Origin, Out, Place};
 
 /// Runs of each sort; the best and the median are shown.
@@ -77,14 +77,9 @@ struct Cost {
 }
 
 fn measured(work: impl FnOnce() -> u64) -> Cost {
-    let (cpu, calls) = (thread_cpu(), CALLS.load(Ordering::Relaxed));
+    let (cpu, calls) = (Clock.of_this_thread(), CALLS.load(Ordering::Relaxed));
     let requests = work();
-    Cost { cpu: thread_cpu() - cpu, requests, calls: CALLS.load(Ordering::Relaxed) - calls }
-}
-
-fn thread_cpu() -> Nanos {
-    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+    Cost { cpu: Clock.of_this_thread() - cpu, requests, calls: CALLS.load(Ordering::Relaxed) - calls }
 }
 
 /// Answers at once whatever it hears.

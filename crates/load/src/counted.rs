@@ -153,7 +153,7 @@ mod tests {
             assert_eq!(so_far, 1000);
         }
     }
-    use measure::spacing::{coefficient_of_variation, distance_from_exponential, gaps};
+    use crate::spacing::{coefficient_of_variation, distance_from_exponential, gaps};
     use plan::{Arrivals, Load};
 
     fn union(rate: f64, requests: u64, of: u32, seed: u64) -> Vec<Nanos> {

@@ -9,6 +9,8 @@ mod counted;
 mod curve;
 mod numbers;
 mod scenarios;
+#[cfg(test)]
+mod spacing;
 mod users;
 
 pub use arrivals::{Schedule, arrivals};

@@ -95,7 +95,11 @@ mod tests {
     use super::*;
     use crate::Rng;
     use crate::quantile::resembling;
-    use crate::queueing::mm1_quantile;
+
+    /// Quantile of the response time of one server with exponential service: −ln(1−q)/(μ−λ) (MEASUREMENT 1.4).
+    fn mm1_quantile(service_rate: f64, arrival_rate: f64, q: f64) -> f64 {
+        -(1.0 - q).ln() / (service_rate - arrival_rate)
+    }
 
     /// Responses and the second each ended in, of a run of so many seconds.
     type Run = Vec<(usize, Nanos)>;

@@ -11,9 +11,7 @@ pub mod format;
 pub mod histogram;
 pub mod plain;
 pub mod quantile;
-pub mod queueing;
 pub mod random;
-pub mod spacing;
 pub mod steady;
 pub mod units;
 
@@ -21,7 +19,7 @@ pub use blocks::Blocks;
 pub use calendar::Calendar;
 pub use clock::Clock;
 pub use estimate::Estimate;
-pub use format::{format_bytes, format_duration, format_rate};
+pub use format::{format_bytes, format_count, format_duration, format_rate};
 pub use histogram::{Histogram, Packed, Rows};
 pub use quantile::{Quantile, QuantileValue, quantile};
 pub use random::Rng;

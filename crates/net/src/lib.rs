@@ -2,7 +2,6 @@
 //!
 //! - [`Epoll`]: works everywhere, tuned first.
 //! - [`Uring`]: io_uring, one system call a batch, where the kernel and the container allow it.
-//! - `sim`: a seeded simulation of clock and network.
 //! - `tls`: rustls as a layer without I/O.
 //! - `tunnel`: what is said to a proxy before a connection leads to the target.
 //! - `heap`: memory that goes back to the system.
@@ -12,7 +11,6 @@ mod epoll;
 pub mod heap;
 mod nagle;
 mod running;
-pub mod sim;
 mod socket;
 pub mod sources;
 mod stamps;

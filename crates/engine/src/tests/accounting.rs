@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use measure::{Nanos, Rng};
-use net::sim::{Delay, FakeFailure, Mishap, ReplyOwned, Span};
 use plan::{Arrivals, Load, Stage};
+use sim::{Delay, FakeFailure, Mishap, ReplyOwned, Span};
 use wire::{Ask, Shape};
 
 use super::harness::{MS, Played, SECOND, Scene, US, each_seed};

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use measure::Nanos;
-use net::sim::{Peer, Say};
 use plan::flow::{Flow, OnFailure, Pause, Step};
 use plan::{Arrivals, WeightedUrl};
 use protocols::http::Http;
 use protocols::redis::Redis;
+use sim::{Peer, Say};
 use wire::Protocol;
 
 use super::harness::{MS, SECOND, Scene, each_seed};

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use measure::Nanos;
-use net::sim::ReplyOwned;
 use plan::WeightedUrl;
 use plan::flow::{Flow, OnFailure, Step};
 use record::Named;
+use sim::ReplyOwned;
 use wire::Ask;
 
 use super::harness::{MS, SECOND, Scene, each_seed};

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use measure::Nanos;
-use net::sim::{ReplyOwned, ServerPeer};
 use protocols::websocket::{WebSocket, WebSocketServer};
+use sim::{ReplyOwned, ServerPeer};
 use wire::Ask;
 
 use super::fronted::Fronted;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use measure::Nanos;
-use net::sim::{Delay, FakeFailure, Peer, ReplyOwned, Say, Span, Welcome};
 use plan::{Arrivals, Load, Stage};
 use record::Part;
+use sim::{Delay, FakeFailure, Peer, ReplyOwned, Say, Span, Welcome};
 use wire::{Ask, Origin, Place, Shape};
 
 use super::harness::{Books, Fixed, MS, SECOND, Scene, US, after, never};

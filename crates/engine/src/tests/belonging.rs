@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use measure::Nanos;
-use net::sim::{Peer, Say};
 use plan::flow::{Flow, OnFailure, Pause, Step};
 use plan::{Arrivals, WeightedUrl};
 use protocols::redis::Redis;
+use sim::{Peer, Say};
 
 use super::harness::{MS, SECOND, Scene, each_seed};
 

@@ -1,8 +1,8 @@
 //! Who made a request wait: the server (or the bound of connections), or the generator.
 
 use measure::Nanos;
-use net::sim::Span;
 use plan::Arrivals;
+use sim::Span;
 
 use super::harness::{MS, Played, SECOND, Scene, after};
 

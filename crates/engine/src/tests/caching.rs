@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use measure::Nanos;
-use net::sim::{ReplyOwned, ServerPeer};
 use plan::flow::{Flow, OnFailure, Pause, Step};
 use plan::{Arrivals, WeightedUrl};
 use protocols::http::Http;
 use protocols::http2::Http2Server;
 use record::{Named, Second};
+use sim::{ReplyOwned, ServerPeer};
 use wire::Ask;
 
 use super::harness::{Books, MS, SECOND, Scene, each_seed};

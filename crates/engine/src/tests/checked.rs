@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use measure::Nanos;
-use net::sim::{Peer, ReplyOwned, Say};
 use plan::WeightedUrl;
 use plan::flow::{Flow, OnFailure, Step};
+use sim::{Peer, ReplyOwned, Say};
 use wire::Ask;
 
 use super::harness::{MS, SECOND, Scene};

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use measure::Nanos;
-use net::sim::{Peer, Say};
 use protocols::http1::Http1;
+use sim::{Peer, Say};
 
 use super::harness::{Played, SECOND, Scene};
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use measure::Nanos;
-use net::sim::{Peer, Say, SecurePeer};
 use protocols::grpc::Grpc;
 use protocols::raw::Raw;
+use sim::{Peer, Say, SecurePeer};
 
 use super::harness::{Played, SECOND, Scene};
 

@@ -1,9 +1,9 @@
 //! How runs end: the drain, and a stop at any moment.
 
 use measure::Nanos;
-use net::sim::SimSettings;
 use plan::Arrivals;
 use record::Part;
+use sim::SimSettings;
 
 use super::harness::{SECOND, Scene, US, after};
 

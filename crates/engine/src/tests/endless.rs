@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use measure::Nanos;
-use net::sim::{Peer, Say, SecurePeer};
 use protocols::http1::Http1Server;
 use protocols::http2::Http2Server;
 use protocols::mysql::MysqlServer;
 use protocols::redis::RedisServer;
 use protocols::websocket::WebSocketServer;
+use sim::{Peer, Say, SecurePeer};
 use wire::{Ask, Broken, Out, Protocol, Reply, ServerSession, Shape};
 
 use super::harness::{Played, SECOND, Scene};
@@ -304,10 +304,10 @@ fn pieces_that_are_slow_to_read_do_not_stop_the_clock_either() {
 /// An answer of many pieces that lay in its socket while we did not run.
 #[test]
 fn a_large_answer_that_lay_in_its_socket_while_we_were_stopped_did_not_time_out() {
-    use net::sim::{ReplyOwned, Span};
+    use sim::{ReplyOwned, Span};
     let scene = Scene::closed(3, SECOND).with(|p| p.timeout = ms(100));
     let from = scene.sim.starts_at + ms(50);
-    let costs = |s: &mut net::sim::SimSettings| {
+    let costs = |s: &mut sim::SimSettings| {
         s.pauses.push(Span { from, to: from + ms(300) });
         (s.read_size, s.event_cost) = (1000, Nanos::from_micros(100));
     };

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use measure::{Histogram, Nanos};
-use net::sim::ReplyOwned;
 use plan::flow::{Called, Flow, Known, List, OnFailure, Pause, Step, Way};
 use plan::{Arrivals, WeightedUrl};
 use record::Named;
+use sim::ReplyOwned;
 use wire::Ask;
 
 use super::harness::{MS, SECOND, Scene, after, each_seed};

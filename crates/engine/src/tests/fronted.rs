@@ -1,7 +1,7 @@
 //! A peer with something in front of it: who is let in, what is heard before the peer hears it, who goes.
 
 use measure::Nanos;
-use net::sim::{Peer, Say, Welcome};
+use sim::{Peer, Say, Welcome};
 use wire::Place;
 
 type Asked = Box<dyn FnMut(Nanos) -> Welcome + Send>;

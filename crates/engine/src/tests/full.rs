@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use measure::Nanos;
-use net::sim::{Peer, Say};
+use sim::{Peer, Say};
 use wire::{
     About, Asked, Broken, Complaint, Dialogue, Done, Established, ExchangeId, Fill, Full, Memory, Names, Origin, Out,
     Prepared, Protocol, Request, Sent, Session, Weighted,

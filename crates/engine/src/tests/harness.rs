@@ -9,9 +9,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use measure::Nanos;
-use net::sim::{FakeSecurity, FakeSettings, Peer, ReplyOwned, SecurePeer, ServerPeer, Sim, SimSettings};
 use plan::{Arrivals, Change, Load, NetKind, Plan, Share, Stage, Tls, WeightedUrl};
 use protocols::http1::{Http1, Http1Server};
+use sim::{FakeSecurity, FakeSettings, Peer, ReplyOwned, SecurePeer, ServerPeer, Sim, SimSettings};
 use wire::{Ask, Asked, AskedUrl, Origin, Place, Protocol};
 
 pub use super::played::Played;

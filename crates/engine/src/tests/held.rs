@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use measure::Nanos;
-use net::sim::{Delay, Mishap, Peer, ReplyOwned, Say, ServerPeer};
 use protocols::http1::Http1Server;
 use protocols::websocket::{WebSocket, WebSocketServer};
+use sim::{Delay, Mishap, Peer, ReplyOwned, Say, ServerPeer};
 use wire::Ask;
 
 use super::fronted::Fronted;
@@ -202,7 +202,7 @@ fn full_sockets_of_one_way_messages_are_not_looked_at_again() {
         p.max_connections = 100;
     });
     // A message is under way for 300 ms, and until then its socket is full; two come to each connection.
-    let full = |s: &mut net::sim::SimSettings| {
+    let full = |s: &mut sim::SimSettings| {
         (s.window, s.latency) = (Some(1), Delay::fixed(Nanos::from_millis(300)));
     };
     let played = play(&scene.on(full), MS, 0);

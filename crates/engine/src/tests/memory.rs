@@ -5,11 +5,11 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use measure::Nanos;
-use net::sim::{Peer, Say, Sim};
 use plan::flow::{Flow, OnFailure, Pause, Step, Way};
 use plan::{Arrivals, WeightedUrl};
 use protocols::http1::Http1;
 use record::RunEvent;
+use sim::{Peer, Say, Sim};
 use wire::{Asked, AskedUrl};
 
 use super::harness::{MS, Scene};
@@ -93,7 +93,7 @@ fn cost(scene: &Scene, close: bool) -> Cost {
         command: vec![],
         host: Default::default(),
         resolver: Arc::clone(&scene.resolver),
-        security: Arc::new(net::sim::FakeSecurity::new(scene.security.clone())),
+        security: Arc::new(sim::FakeSecurity::new(scene.security.clone())),
         sources: vec![],
         processes: None,
         control: Default::default(),
@@ -149,7 +149,7 @@ fn two_hours_take_the_memory_of_ten_minutes() {
 
 #[test]
 fn a_request_allocates_nothing() {
-    let latency = |us| move |s: &mut net::sim::SimSettings| s.latency = net::sim::Delay::fixed(Nanos::from_micros(us));
+    let latency = |us| move |s: &mut sim::SimSettings| s.latency = sim::Delay::fixed(Nanos::from_micros(us));
     let short = |scene: Scene| scene.option("no-keepalive", "");
     let pairs = [
         ("closed", Scene::closed(20, secs(10)).on(latency(500)), Scene::closed(20, secs(10)).on(latency(250))),
@@ -230,7 +230,7 @@ fn flowing(scene: Scene, capture: &str) -> Scene {
 
 #[test]
 fn a_flow_allocates_nothing_for_its_steps_and_little_for_what_it_takes_out_of_heads() {
-    let latency = |us| move |s: &mut net::sim::SimSettings| s.latency = net::sim::Delay::fixed(Nanos::from_micros(us));
+    let latency = |us| move |s: &mut sim::SimSettings| s.latency = sim::Delay::fixed(Nanos::from_micros(us));
     for (capture, at_most) in [("", 0), ("header Server", 4), ("status", 4)] {
         let run = |us| cost(&flowing(Scene::closed(20, secs(10)).on(latency(us)), capture), false);
         let (once, twice) = (run(500), run(250));

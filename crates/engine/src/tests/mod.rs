@@ -25,6 +25,7 @@ mod named;
 mod paging;
 mod patience;
 mod played;
+mod queueing;
 mod rate;
 mod refused;
 mod rows;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use measure::{Histogram, Nanos};
-use net::sim::ReplyOwned;
 use plan::Arrivals;
 use record::{Named, NamedCounts, Second};
+use sim::ReplyOwned;
 use wire::Ask;
 
 use super::harness::{MS, SECOND, Scene, after};

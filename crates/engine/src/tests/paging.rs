@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use measure::Nanos;
-use net::sim::{ReplyOwned, ServerPeer};
 use plan::flow::{Flow, OnFailure, Step};
 use plan::{Arrivals, WeightedUrl};
 use protocols::http::Http;
 use protocols::http2::Http2Server;
 use record::Named;
+use sim::{ReplyOwned, ServerPeer};
 use wire::Ask;
 
 use super::harness::{Books, MS, SECOND, Scene, each_seed};

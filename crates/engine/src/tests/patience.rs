@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 use measure::Nanos;
-use net::sim::{Mishap, Peer, ReplyOwned, Say, SecurePeer, ServerPeer};
 use plan::Arrivals;
 use protocols::http::Http;
 use protocols::http1::Http1Server;
 use protocols::redis::Redis;
+use sim::{Mishap, Peer, ReplyOwned, Say, SecurePeer, ServerPeer};
 use wire::Ask;
 
 use super::fronted::Fronted;

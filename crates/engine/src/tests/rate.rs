@@ -59,7 +59,7 @@ fn one_worker_and_four_make_the_same_merged_record() {
 #[test]
 fn intended_times_are_kept_while_the_server_does_not_answer() {
     // Nothing is answered for the first second: the arrivals go on.
-    let brain = |now: Nanos, _: &wire::Ask<'_>| (now.max(SECOND + SECOND), net::sim::ReplyOwned::new(200, b""));
+    let brain = |now: Nanos, _: &wire::Ask<'_>| (now.max(SECOND + SECOND), sim::ReplyOwned::new(200, b""));
     let played = Scene::open(500.0, Arrivals::Constant, SECOND).play(|| brain);
     played.check();
     let gaps = played.asks.windows(2).map(|w| w[1].0 - w[0].0);

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use measure::Nanos;
-use net::sim::{Peer, Say};
 use plan::Arrivals;
 use protocols::mysql::Mysql;
 use protocols::postgres::Postgres;
+use sim::{Peer, Say};
 
 use super::harness::{MS, Played, SECOND, Scene};
 

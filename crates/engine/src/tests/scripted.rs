@@ -4,10 +4,10 @@
 use std::sync::{Arc, Mutex};
 
 use measure::Nanos;
-use net::sim::ReplyOwned;
 use plan::WeightedUrl;
 use plan::flow::{Flow, OnFailure, Step};
 use scenario::{Act, Acts, News, Scenario, Stops, Told, UserIndex, What, Woken};
+use sim::ReplyOwned;
 use wire::{Ask, Draft, RequestId, Values};
 
 use super::harness::{MS, Played, SECOND, Scene, each_seed};

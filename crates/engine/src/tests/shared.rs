@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use measure::Nanos;
-use net::sim::{ReplyOwned, ServerPeer};
 use protocols::http::Http;
 use protocols::http2::Http2Server;
+use sim::{ReplyOwned, ServerPeer};
 use wire::Ask;
 
 use super::harness::{Books, Played, SECOND, Scene};

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use measure::{Histogram, Nanos};
-use net::sim::{ReplyOwned, SimSettings};
 use plan::flow::{Called, Flow, OnFailure, Pause, Step, Way};
 use plan::scenarios::{Scenario, together};
 use plan::{Arrivals, Load, Stage, WeightedUrl};
 use record::Named;
+use sim::{ReplyOwned, SimSettings};
 use wire::Ask;
 
 use super::harness::{MS, SECOND, Scene, after, each_seed};

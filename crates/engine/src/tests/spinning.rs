@@ -1,8 +1,8 @@
 //! Waiting exactly: requests leave when they are due although the processor wakes late, at a bounded price.
 
 use measure::Nanos;
-use net::sim::Delay;
 use plan::Arrivals;
+use sim::Delay;
 
 use super::harness::{Played, SECOND, Scene, US, after};
 use crate::connections::Spinning;

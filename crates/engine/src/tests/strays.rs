@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use measure::Nanos;
-use net::sim::{Peer, Say};
 use protocols::websocket::WebSocket;
+use sim::{Peer, Say};
 
 use super::harness::{MS, SECOND, Scene};
 use super::held::{consent, speaking};

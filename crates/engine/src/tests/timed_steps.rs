@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use measure::Nanos;
-use net::sim::ReplyOwned;
 use plan::flow::{Flow, OnFailure, Step};
 use plan::scenarios::{Scenario, together};
 use plan::{Arrivals, Load, Stage, WeightedUrl};
 use record::{Named, Second};
+use sim::ReplyOwned;
 use wire::Ask;
 
 use super::harness::{MS, Scene, each_seed};

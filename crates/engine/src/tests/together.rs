@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use measure::Nanos;
-use net::sim::{Delay, ReplyOwned, ServerPeer};
 use plan::Load;
 use protocols::websocket::{WebSocket, WebSocketServer};
+use sim::{Delay, ReplyOwned, ServerPeer};
 use wire::Ask;
 
 use super::harness::{Books, MS, SECOND, Scene, after};

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use measure::Nanos;
-use net::sim::{ReplyOwned, ServerPeer};
 use plan::flow::{Flow, OnFailure, Step};
 use plan::{Arrivals, WeightedUrl};
 use protocols::redis::{Redis, RedisServer};
 use record::Traced;
+use sim::{ReplyOwned, ServerPeer};
 use wire::Ask;
 
 use super::harness::{MS, SECOND, Scene};

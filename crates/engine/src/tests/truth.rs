@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use measure::queueing::{Stall, mm1_mean, mm1_quantile};
+use super::queueing::{Stall, mm1_mean, mm1_quantile};
 use measure::{Histogram, Nanos, QuantileValue, Rng, quantile};
-use net::sim::{Delay, ReplyOwned, SimSettings, Span, Station};
 use plan::Arrivals;
+use sim::{Delay, ReplyOwned, SimSettings, Span, Station};
 use wire::Ask;
 
 use super::harness::{MINUTE, MS, Played, SECOND, Scene, after, never};

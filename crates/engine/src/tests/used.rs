@@ -1,9 +1,9 @@
 //! The values that a failed request was made of are told with its example.
 
 use measure::Nanos;
-use net::sim::ReplyOwned;
 use plan::WeightedUrl;
 use plan::flow::{Flow, OnFailure, Step};
+use sim::ReplyOwned;
 use wire::Ask;
 
 use super::harness::{MS, SECOND, Scene};

@@ -2,10 +2,10 @@
 //! that, and no other.
 
 use measure::Nanos;
-use net::sim::Span;
 use plan::flow::{Flow, Pause, Step};
 use plan::scenarios::together;
 use plan::{Arrivals, Load, Stage, WeightedUrl};
+use sim::Span;
 
 use super::harness::{MS, SECOND, Scene, after, each_seed};
 use super::played::Played;

@@ -1,4 +1,4 @@
-use measure::spacing::{coefficient_of_variation, dispersion, distance_from_exponential, gaps};
+use crate::spacing::{coefficient_of_variation, dispersion, distance_from_exponential, gaps};
 use proptest::prelude::*;
 
 use super::*;

@@ -1,6 +1,6 @@
 //! How arrivals are spaced (MEASUREMENT 1.5): sizes of effects, because with a million gaps every test rejects.
 
-use crate::Nanos;
+use measure::Nanos;
 
 /// The gaps between ascending moments, in nanoseconds.
 pub fn gaps(moments: &[Nanos]) -> Vec<f64> {

@@ -1,16 +1,5 @@
 //! Laws of queues that figures are checked against. Rates are per second, times in seconds.
 
-/// How far two figures are apart, as a share of the larger; 0 where both are 0.
-pub fn relative_gap(a: f64, b: f64) -> f64 {
-    let larger = a.abs().max(b.abs());
-    if larger == 0.0 { 0.0 } else { (a - b).abs() / larger }
-}
-
-/// Requests in the system by Little's law, N = X·(R + Z), from throughput, response time and think time.
-pub fn littles_law(throughput: f64, response: f64, think: f64) -> f64 {
-    throughput * (response + think)
-}
-
 /// Mean response time of one server with exponential service: 1/(μ−λ); infinite where it cannot keep up.
 pub fn mm1_mean(service_rate: f64, arrival_rate: f64) -> f64 {
     mmc_mean(1, service_rate, arrival_rate)
@@ -74,22 +63,6 @@ mod tests {
 
     fn close(found: f64, expected: f64, within: f64) {
         assert!((found - expected).abs() <= within, "{found} is not {expected} ± {within}");
-    }
-
-    #[test]
-    fn gaps_are_shares_of_the_larger() {
-        assert_eq!(relative_gap(0.0, 0.0), 0.0);
-        assert_eq!(relative_gap(100.0, 90.0), 0.1);
-        assert_eq!(relative_gap(90.0, 100.0), 0.1);
-        assert_eq!(relative_gap(0.0, 5.0), 1.0);
-        assert_eq!(relative_gap(-5.0, 5.0), 2.0);
-    }
-
-    #[test]
-    fn little_finds_the_mislabelled_report_of_ab() {
-        close(littles_law(1448.86, 0.069_020, 0.0), 100.0, 0.01);
-        close(littles_law(3395.25, 0.029_453, 0.0), 100.0, 0.01);
-        close(littles_law(10.0, 0.5, 1.5), 20.0, 1e-12);
     }
 
     #[test]
