@@ -1,9 +1,10 @@
 //! MariaDB from Debian: a server of its own data directory, socket and port; its own counters judge ours.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use programs::find;
 use tempfile::TempDir;
 
 use crate::program::until;
@@ -16,13 +17,6 @@ pub struct Mariadb {
     flags: Vec<String>,
     /// Where it listens.
     pub port: u16,
-}
-
-/// Where a program of MariaDB is; none where it is not installed.
-fn find(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let places = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin"), PathBuf::from("/usr/local/sbin")]);
-    places.map(|place| place.join(name)).find(|program| program.is_file())
 }
 
 impl Mariadb {
@@ -41,12 +35,9 @@ impl Mariadb {
         let data = directory.path().join("data");
         let user = std::env::var("USER").unwrap_or_else(|_| "root".into());
         let user = if crate::is_root() { "root".to_owned() } else { user };
-        let made = Command::new(install)
+        let made = programs::mariadb_install(&install, &data, &user)
             // Two that are set up at once would take each other's temporary tables.
             .env("TMPDIR", directory.path())
-            .arg("--no-defaults")
-            .arg(format!("--datadir={}", data.display()))
-            .args([&format!("--user={user}"), "--auth-root-authentication-method=normal", "--skip-test-db"])
             .arg("--innodb-log-file-size=4M")
             .output()
             .expect("mariadb-install-db runs");

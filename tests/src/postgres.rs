@@ -18,13 +18,6 @@ pub struct Postgres {
     pub port: u16,
 }
 
-/// Where Debian puts the programs of the newest version.
-fn programs() -> Option<PathBuf> {
-    let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
-    let found = versions.filter_map(|entry| Some(entry.ok()?.path().join("bin")));
-    found.filter(|bin| bin.join("initdb").is_file()).max()
-}
-
 /// A command that the superuser gives away, because PostgreSQL refuses to run as root.
 fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
@@ -52,7 +45,7 @@ impl Postgres {
     /// # Panics
     /// Where it does not come up.
     pub fn start(method: &str, configuration: &str) -> Option<Postgres> {
-        let Some(programs) = programs() else {
+        let Some(programs) = programs::postgres() else {
             crate::skip("PostgreSQL is not installed (cargo xtask test installs it)");
             return None;
         };

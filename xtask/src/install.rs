@@ -115,9 +115,7 @@ pub fn from_registries() {
         if places::find(program).is_some() {
             continue;
         }
-        let Some(go) = places::find("go")
-            .or_else(|| Some("/usr/local/go/bin/go".into()).filter(|go: &std::path::PathBuf| go.is_file()))
-        else {
+        let Some(go) = places::find("go") else {
             eprintln!(
                 "xtask: {program} is left out: it is built with Go (apt-get install golang-go), which is not here"
             );

@@ -17,13 +17,14 @@ use record::{Calibration, Host};
 use report::{Lang, Summary, show};
 use wire::{Complaint, Protocol};
 
+use crate::demo::run_of;
 use crate::run::Outcome;
 use crate::second_process::SecondProcess;
 use crate::signals::Interrupts;
 use crate::worker::Again;
 use crate::{before, keep, messages, screen};
 use bench::Bench;
-use intent::{self, Calibrate, Defaults};
+use intent::{Calibrate, Defaults};
 
 /// The version whose cost was measured: another may cost more or less.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -48,13 +49,18 @@ pub fn calibrate(
     let second = SecondProcess::start("calibrate")?;
     let length = before::span(asked.duration).replace(' ', "");
     let users = asked.users.to_string();
+    // A measurement of the built-in target, and the workers it took.
     let measure = |users: &str, workers: Option<u32>| -> Result<(Summary, u32), Complaint> {
         let workers = workers.map(|workers| workers.to_string());
         let mut words = vec!["-c", users, "-d", &length, &second.url];
         if let Some(workers) = &workers {
             words.extend(["-w", workers]);
         }
-        measured(&words, protocols, defaults, host, interrupts)
+        let mut intent = run_of("calibrate", &words, protocols, defaults)?;
+        let protocol = &*protocols[intent.protocol];
+        let bench = Bench::prepare(&mut intent, protocol, host, Arc::new(Again))?;
+        let summary = bench.measure(&Trial::of(&intent.plan), interrupts.stop(), &mut [])?;
+        Ok((summary, intent.plan.workers))
     };
     let (full, workers) = measure(&users, asked.workers)?;
     let (alone, _) = measure("1", Some(1))?;
@@ -79,24 +85,6 @@ pub fn calibrate(
         }
     }
     Ok(screen::answer(&format!("{page}\n"), 0, lang))
-}
-
-/// A measurement of the built-in target, and the workers it took.
-fn measured(
-    words: &[&str],
-    protocols: &[Arc<dyn Protocol>],
-    defaults: &Defaults,
-    host: &Host,
-    interrupts: &Interrupts,
-) -> Result<(Summary, u32), Complaint> {
-    let line: Vec<String> = words.iter().map(ToString::to_string).collect();
-    let intent::Command::Run(mut intent) = intent::read(&line, protocols, defaults)? else {
-        return Err(Complaint::new("calibrate", "is not a run; this is a bug in brunt"));
-    };
-    let protocol = &*protocols[intent.protocol];
-    let bench = Bench::prepare(&mut intent, protocol, host, Arc::new(Again))?;
-    let summary = bench.measure(&Trial::of(&intent.plan), interrupts.stop(), &mut [])?;
-    Ok((summary, intent.plan.workers))
 }
 
 /// What both measurements say; nothing where one has no answers.

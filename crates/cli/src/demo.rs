@@ -16,7 +16,7 @@ use crate::view::View;
 use crate::worker::Again;
 use crate::{before, messages};
 use bench::Bench;
-use intent::{self, Defaults, Demo, Intent, Presentation};
+use intent::{self, Defaults, Demo, Intent};
 
 /// Arrivals of the demo, and how long the target takes for each.
 const RATE: &str = "1000/s";
@@ -42,7 +42,8 @@ pub fn demo(
     let facts = [("pid", &*pid), ("url", &*second.url), ("rate", RATE), ("length", &*length)];
     view.say(&lang.fill(messages::DEMO_BEGIN, &facts));
     let duration = length.replace(' ', "");
-    let mut intent = intent(&["-r", RATE, "-d", &duration, &url], shown, protocols, defaults)?;
+    let mut intent = run_of("demo", &["-r", RATE, "-d", &duration, &url], protocols, defaults)?;
+    intent.presentation = shown.clone();
     let protocol = &*protocols[intent.protocol];
     let mut bench = Bench::prepare(&mut intent, protocol, host, Arc::new(Again))?;
     let code = run::show(&mut bench, &intent, (interrupts, None))?;
@@ -55,19 +56,16 @@ pub fn demo(
     Ok(code)
 }
 
-/// A run of the demo, asked for in the words a user would write.
-fn intent(
+/// A run of a command, asked for in the words a user would write.
+pub fn run_of(
+    command: &str,
     words: &[&str],
-    shown: &Presentation,
     protocols: &[Arc<dyn Protocol>],
     defaults: &Defaults,
 ) -> Result<Intent, Complaint> {
     let line: Vec<String> = words.iter().map(ToString::to_string).collect();
     match intent::read(&line, protocols, defaults)? {
-        intent::Command::Run(mut intent) => {
-            intent.presentation = shown.clone();
-            Ok(*intent)
-        }
-        _ => Err(Complaint::new("demo", "is not a run; this is a bug in brunt")),
+        intent::Command::Run(intent) => Ok(*intent),
+        _ => Err(Complaint::new(command, "is not a run; this is a bug in brunt")),
     }
 }

@@ -111,24 +111,25 @@ fn obey(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::Outcome {
     signals::survive_full_quotas();
     let interrupts =
         || Interrupts::listen().map_err(|why| Complaint::new("signals", engine::no_thread(&why).to_string()));
+    let spoken = |intent: &intent::Intent| {
+        intent.redaction.over_complaints();
+        &*protocols[intent.protocol]
+    };
     match intent::read(line, protocols, &defaults)? {
         Command::Run(mut intent) => {
-            intent.redaction.over_complaints();
-            let protocol = &*protocols[intent.protocol];
+            let protocol = spoken(&intent);
             let outcome = run::run(&mut intent, protocol, &host, &interrupts()?);
             outcome.map_err(|complaint| intent.placed(complaint))
         }
         Command::Demo(demo) => demo::demo(&demo, protocols, &defaults, &host, &interrupts()?),
         Command::Calibrate(asked) => calibrate::calibrate(&asked, protocols, &defaults, &host, &interrupts()?),
         Command::Plan(mut intent, check) => {
-            intent.redaction.over_complaints();
-            let protocol = &*protocols[intent.protocol];
+            let protocol = spoken(&intent);
             planned(&mut intent, check, protocol)
         }
         Command::Doctor(None) => doctor::examine_run(None, &host),
         Command::Doctor(Some(mut intent)) => {
-            intent.redaction.over_complaints();
-            let protocol = &*protocols[intent.protocol];
+            let protocol = spoken(&intent);
             doctor::examine_run(Some((&mut intent, protocol)), &host).map_err(|complaint| intent.placed(complaint))
         }
         Command::Report(files, shown) if files.len() > 1 => compare::lay_over(&files, &shown),

@@ -1,10 +1,6 @@
 //! What the program itself says, in both languages. Tables, summaries and findings have their sentences in `report`.
 
-use report::text::Text;
-
-const fn text(en: &'static str, zh: &'static str) -> Text {
-    Text { en, zh }
-}
+use report::text::{Text, text};
 
 /// Before a closed run.
 pub const CLOSED: Text =

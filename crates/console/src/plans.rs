@@ -2,11 +2,11 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use crate::problem::Problem;
 
@@ -32,13 +32,13 @@ const AT_ONCE: usize = 16;
 #[derive(Clone)]
 pub struct Reader {
     plans: Arc<dyn Plans>,
-    reading: Arc<AtomicUsize>,
+    places: Arc<Semaphore>,
 }
 
 impl Reader {
     /// A reader that has plans read by these.
     pub fn new(plans: Arc<dyn Plans>) -> Reader {
-        Reader { plans, reading: Arc::default() }
+        Reader { plans, places: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
     /// Asks on a thread of its own.
@@ -54,13 +54,12 @@ impl Reader {
         longest: Duration,
         ask: impl FnOnce(&dyn Plans) -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        let place = Place::take(&self.reading);
-        if place.taken_before >= AT_ONCE {
-            return Err(Problem::unfit("time", "too many plans are being read; try again in a moment"));
-        }
+        let full = |_| Problem::unfit("time", "too many plans are being read; try again in a moment");
+        let place = Arc::clone(&self.places).try_acquire_owned().map_err(full)?;
         let (tell, told) = channel();
         let plans = Arc::clone(&self.plans);
         let thread = std::thread::Builder::new().name("plan".into()).spawn(move || {
+            // Given back however the reading ends.
             let _place = place;
             // Whoever asked may have gone.
             let _ = tell.send(ask(&*plans));
@@ -68,24 +67,6 @@ impl Reader {
         thread.map_err(Problem::machine)?;
         let late = "this took too long; does the plan name a file that never ends?";
         told.recv_timeout(longest).map_err(|_| Problem::unfit("time", late))
-    }
-}
-
-/// A place among those that are read, given back however the reading ends.
-struct Place {
-    reading: Arc<AtomicUsize>,
-    taken_before: usize,
-}
-
-impl Place {
-    fn take(reading: &Arc<AtomicUsize>) -> Place {
-        Place { taken_before: reading.fetch_add(1, Ordering::Relaxed), reading: Arc::clone(reading) }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.reading.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -120,7 +101,7 @@ mod tests {
         }
         assert!(reader.ask(|plans| plans.schema()).is_err(), "too many are read");
         drop(let_go);
-        while reader.reading.load(Ordering::Relaxed) > 0 {
+        while reader.places.available_permits() < AT_ONCE {
             std::thread::sleep(Duration::from_millis(1));
         }
         assert!(reader.ask(|plans| plans.schema()).is_ok());

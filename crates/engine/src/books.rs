@@ -8,7 +8,7 @@ mod checks;
 mod spans;
 mod traces;
 
-use measure::Nanos;
+use measure::{Clock, Nanos};
 use record::Latency;
 use wire::{FaultKind, Phase};
 
@@ -69,7 +69,7 @@ impl Books {
             second_to: Nanos::MAX,
             bytes_sent: 0,
             refused: 0,
-            cpu: thread_cpu(),
+            cpu: Clock.of_this_thread(),
             early: Some(EarlyFailures::set(limits.start)),
             report,
         }
@@ -397,7 +397,7 @@ impl Books {
         self.count_users(to);
         let from = self.second_from;
         let (area, before, after) = self.in_flight.roll(to);
-        let cpu = thread_cpu();
+        let cpu = Clock.of_this_thread();
         let counts = &mut self.tally.counts;
         (counts.apart.area_ns, counts.apart.before_ns, counts.apart.after_ns) = (area, before, after);
         counts.apart.service_ns += self.tally.latency.service.sum() as u64;
@@ -415,12 +415,6 @@ impl Books {
         self.second_from = to;
         self.second_to = limits.second_after(to);
     }
-}
-
-/// CPU time of this thread; zero where the system does not tell.
-fn thread_cpu() -> Nanos {
-    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
 }
 
 #[cfg(test)]

@@ -197,7 +197,7 @@ impl Tally {
 
     pub fn clear(&mut self) {
         self.counts = Counts::default();
-        self.latency.all_mut().into_iter().for_each(Histogram::clear);
+        self.latency.all_mut().for_each(Histogram::clear);
         self.codes.clear();
         self.words.clear();
         self.failures.clear();

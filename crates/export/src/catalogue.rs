@@ -94,9 +94,21 @@ fn family<'a>(kind: Kind, (name, unit): (&'static str, &'static str), help: &'st
     Family { name, help, unit, kind, points: Vec::new() }
 }
 
+fn counters<'a>(name: &'static str, help: &'static str) -> Family<'a> {
+    family(Kind::Counter, (name, ""), help)
+}
+
+fn labelled_gauges<'a>(name: &'static str, help: &'static str) -> Family<'a> {
+    family(Kind::Gauge, (name, ""), help)
+}
+
+fn histograms<'a>(name: &'static str, help: &'static str) -> Family<'a> {
+    family(Kind::Histogram, (name, "s"), help)
+}
+
 /// A family of one counter without labels.
 fn counter<'a>(name: &'static str, n: u64, help: &'static str) -> Family<'a> {
-    family(Kind::Counter, (name, ""), help).with([], Value::Count(n))
+    counters(name, help).with([], Value::Count(n))
 }
 
 fn gauge<'a>(name: &'static str, unit: &'static str, value: f64, help: &'static str) -> Family<'a> {
@@ -118,7 +130,7 @@ impl<'a> Family<'a> {
 
 /// What runs, so that panels can say it.
 fn run(sums: &Sums) -> Family<'_> {
-    let none = family(Kind::Gauge, ("run.info", ""), "What runs: always 1.");
+    let none = labelled_gauges("run.info", "What runs: always 1.");
     let Some(started) = &sums.started else { return none };
     let url = started.plan.urls.first().map_or("", |url| &url.url);
     let load = if started.plan.load.is_open() { "open" } else { "closed" };
@@ -136,7 +148,7 @@ fn part(reading: &Reading) -> Family<'_> {
         (_, Some(Part::Window)) => "window",
         (_, Some(Part::Drain)) => "drain",
     };
-    let family = family(Kind::Gauge, ("run.part", ""), "Phase of the run: 1 for the current one, 0 for the others.");
+    let family = labelled_gauges("run.part", "Phase of the run: 1 for the current one, 0 for the others.");
     ["starting", "warmup", "window", "drain", "ended"]
         .into_iter()
         .fold(family, |family, part| family.with([("part", part)], Value::Real(f64::from(u8::from(part == at)))))
@@ -162,9 +174,9 @@ fn gauges(reading: &Reading) -> Vec<Family<'_>> {
 
 fn requests(sums: &Sums) -> Vec<Family<'_>> {
     let totals = &sums.totals;
-    let outcome = family(Kind::Counter, ("requests", ""), "Requests by outcome, excluding the warm-up.");
-    let code = family(Kind::Counter, ("responses", ""), "Responses by status code.");
-    let failed = family(Kind::Counter, ("failures", ""), "Failed requests by kind, phase and errno.");
+    let outcome = counters("requests", "Requests by outcome, excluding the warm-up.");
+    let code = counters("responses", "Responses by status code.");
+    let failed = counters("failures", "Failed requests by kind, phase and errno.");
     let bytes = family(Kind::Counter, ("transferred", "By"), "Bytes on the wire, and payload of the responses.");
     vec![
         counter("requests.scheduled", totals.due, "Scheduled requests, excluding the warm-up."),
@@ -200,12 +212,7 @@ fn outcomes(succeeded: u64, failed: u64, unfinished: u64) -> [(&'static str, u64
 
 fn connections(sums: &Sums) -> Vec<Family<'_>> {
     let c = &sums.totals.connections;
-    let words = family(
-        Kind::Counter,
-        ("peer_words", ""),
-        "What peers reported about how connections and requests \
-        ended.",
-    );
+    let words = counters("peer_words", "What peers reported about how connections and requests ended.");
     vec![
         counter("connections.opened", c.opened, "Connections opened, including TLS."),
         counter("connections.failed", c.failed, "Connections that could not be opened."),
@@ -219,16 +226,13 @@ fn connections(sums: &Sums) -> Vec<Family<'_>> {
 
 fn times(sums: &Sums) -> Vec<Family<'_>> {
     let latency = &sums.totals.latency;
-    let of = |name, histogram, help| {
-        family(Kind::Histogram, (name, "s"), help).with([], Value::Times(Cow::Borrowed(histogram), FINE))
-    };
+    let of = |name, histogram, help| histograms(name, help).with([], Value::Times(Cow::Borrowed(histogram), FINE));
     let mut all = vec![
         of("service", &latency.service, "Time from the first write to the last byte of the response, of successes."),
         of(
             "service_at_least",
             &latency.service_at_least,
-            "Lower bounds of the service time of requests that did \
-            not finish.",
+            "Lower bounds of the service time of requests that did not finish.",
         ),
         of("failed", &latency.failed, "How long failed requests took to fail."),
     ];
@@ -250,7 +254,7 @@ fn times(sums: &Sums) -> Vec<Family<'_>> {
     if sums.open || latency.gen_late.count() > 0 {
         all.push(of("gen_late", &latency.gen_late, "How late the load generator itself was."));
     }
-    let phase = family(Kind::Histogram, ("phase", "s"), "Where the time of requests went, by phase.");
+    let phase = histograms("phase", "Where the time of requests went, by phase.");
     let phases = [
         ("connect", &latency.connect),
         ("tls", &latency.tls),
@@ -268,13 +272,11 @@ fn times(sums: &Sums) -> Vec<Family<'_>> {
 
 /// What requests of several names come to, the first of them each alone.
 fn by_name(sums: &Sums) -> Vec<Family<'_>> {
-    let mut counts = family(Kind::Counter, ("named.requests", ""), "Requests by name and outcome.");
-    let mut codes = family(Kind::Counter, ("named.responses", ""), "Responses by name and status code.");
-    let mut cached =
-        family(Kind::Counter, ("named.from_cache", ""), "Responses from users' caches by name: not requests.");
-    let mut times = family(
-        Kind::Histogram,
-        ("named.latency", "s"),
+    let mut counts = counters("named.requests", "Requests by name and outcome.");
+    let mut codes = counters("named.responses", "Responses by name and status code.");
+    let mut cached = counters("named.from_cache", "Responses from users' caches by name: not requests.");
+    let mut times = histograms(
+        "named.latency",
         "Latency by name: response time, or service time if closed; lower bounds of unfinished requests included.",
     );
     let rows: Vec<_> = sums.by_name().collect();
@@ -308,11 +310,7 @@ fn add_cached<'a>(family: Family<'a>, name: &'a str, c: &NamedCounts) -> Family<
 
 /// How many responses passed and failed each check, the first of them each alone.
 fn checks(sums: &Sums) -> Family<'_> {
-    let family = family(
-        Kind::Counter,
-        ("checks", ""),
-        "Responses by check and by whether they passed it; the warm-up is left out.",
-    );
+    let family = counters("checks", "Responses by check and by whether they passed it; the warm-up is left out.");
     let rows: Vec<_> = sums.checks().collect();
     let (own, rest) = rows.split_at(rows.len().min(NAMES));
     let sum = |of: fn(&report::CheckRow<'_>) -> u64| rest.iter().map(of).sum();
@@ -347,16 +345,12 @@ fn add_outcomes<'a>(family: Family<'a>, (label, name): (&'static str, &'a str), 
 /// Iterations of a flow, and its groups.
 fn spans(sums: &Sums) -> Vec<Family<'_>> {
     let mut counts = [
-        family(Kind::Counter, ("iterations", ""), "Iterations of the flow by outcome."),
-        family(Kind::Counter, ("groups", ""), "Groups of the flow by name and outcome."),
+        counters("iterations", "Iterations of the flow by outcome."),
+        counters("groups", "Groups of the flow by name and outcome."),
     ];
     let mut times = [
-        family(
-            Kind::Histogram,
-            ("iteration", "s"),
-            "Duration of iterations, pauses included; of those cut, until the cut.",
-        ),
-        family(Kind::Histogram, ("group", "s"), "Duration of groups, pauses included; of those cut, until the cut."),
+        histograms("iteration", "Duration of iterations, pauses included; of those cut, until the cut."),
+        histograms("group", "Duration of groups, pauses included; of those cut, until the cut."),
     ];
     for row in sums.spans().take(NAMES) {
         let at = usize::from(row.group.is_some());
@@ -383,13 +377,9 @@ fn judged(reading: &Reading) -> Vec<Family<'_>> {
         Grade::Warn => 1.0,
         Grade::Fail => 2.0,
     };
-    let findings = family(
-        Kind::Gauge,
-        ("finding", ""),
-        "What speaks against trusting the results so far: 1 caution, 2 not \
-            trusted.",
-    );
-    let objectives = family(Kind::Gauge, ("objective.met", ""), "Whether an objective is met so far: 1 or 0.");
+    let findings =
+        labelled_gauges("finding", "What speaks against trusting the results so far: 1 caution, 2 not trusted.");
+    let objectives = labelled_gauges("objective.met", "Whether an objective is met so far: 1 or 0.");
     let against = trust.findings.iter().filter(|finding| finding.grade != Grade::Ok);
     let mut told: Vec<(&str, Grade)> = Vec::new();
     for finding in against {

@@ -1,5 +1,7 @@
 //! The monotonic clock.
 
+use rustix::time::ClockId;
+
 use crate::Nanos;
 
 /// The monotonic clock of this host (`CLOCK_MONOTONIC`), the same in every process, so that stamps of generator and
@@ -11,7 +13,17 @@ impl Clock {
     /// Nanoseconds since boot; about 20 ns a reading (vDSO, no system call).
     #[inline]
     pub fn now(self) -> Nanos {
-        let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
+        reading(ClockId::Monotonic)
     }
+
+    /// CPU time of the calling thread, exact to the moment.
+    pub fn of_this_thread(self) -> Nanos {
+        reading(ClockId::ThreadCPUTime)
+    }
+}
+
+#[inline]
+fn reading(clock: ClockId) -> Nanos {
+    let t = rustix::time::clock_gettime(clock);
+    Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
 }

@@ -47,7 +47,15 @@ pub fn format_rate(per_second: f64) -> String {
     if per_second < 999.5 {
         return format!("{}/s", three_digits(per_second));
     }
-    let digits = format!("{per_second:.0}");
+    grouped(&format!("{per_second:.0}")) + "/s"
+}
+
+/// A count with its thousands grouped: `45,213`.
+pub fn format_count(n: u64) -> String {
+    grouped(&n.to_string())
+}
+
+fn grouped(digits: &str) -> String {
     let mut grouped = String::with_capacity(digits.len() * 4 / 3 + 2);
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
@@ -55,7 +63,7 @@ pub fn format_rate(per_second: f64) -> String {
         }
         grouped.push(digit);
     }
-    grouped + "/s"
+    grouped
 }
 
 /// A number of bytes in powers of 1000, as networks count: `512 B`, `1.50 kB`, `262 MB`.

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use measure::Nanos;
+use measure::{Clock, Nanos};
 use wire::Running;
 
 /// What is kept open, and known, of the thread that asks first.
@@ -40,7 +40,8 @@ impl Thread {
             Some((now.0.saturating_sub(*periods), now.1.saturating_sub(*throttled)))
         });
         let (periods, throttled) = enforced.max_by_key(|&(_, throttled)| throttled).unwrap_or_default();
-        Running { cpu: thread_cpu(), ready, periods, throttled }
+        // Exact to the moment: schedstat is as old as the last tick.
+        Running { cpu: Clock.of_this_thread(), ready, periods, throttled }
     }
 
     pub fn ready_time(&mut self) -> Option<Nanos> {
@@ -61,12 +62,6 @@ impl Sources {
 fn number(text: &[u8]) -> u64 {
     let digits = text.iter().take_while(|b| b.is_ascii_digit());
     digits.fold(0, |n, b| n.wrapping_mul(10).wrapping_add(u64::from(b - b'0')))
-}
-
-/// CPU time of this thread, exact to the moment (schedstat is as old as the last tick).
-fn thread_cpu() -> Nanos {
-    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
 }
 
 /// Where the quotas that a process lives under are told, given its `/proc/self/cgroup` (version 2 and version 1).
@@ -127,7 +122,7 @@ mod tests {
         let mut thread = Thread::default();
         let before = thread.running();
         let mut sum = 0u64;
-        while thread_cpu() < before.cpu + Nanos::from_millis(2) {
+        while Clock.of_this_thread() < before.cpu + Nanos::from_millis(2) {
             sum = std::hint::black_box(sum.wrapping_add(1));
         }
         let after = thread.running();

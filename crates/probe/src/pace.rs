@@ -37,12 +37,6 @@ impl Pace {
     }
 }
 
-/// Processor time of this thread.
-pub(crate) fn thread_cpu() -> Nanos {
-    let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use measure::Nanos;
+use measure::{Clock, Nanos};
 
 use crate::counters::Sink;
-use crate::pace::{Pace, thread_cpu};
+use crate::pace::Pace;
 use crate::sock_diag::{Query, Socket, State, Tcp};
 use crate::source::{Source, why};
 
@@ -89,9 +89,9 @@ impl Sampled {
         if !self.pace.is_due(now) {
             return;
         }
-        let before = thread_cpu();
+        let before = Clock.of_this_thread();
         self.look(source, now, sink);
-        self.pace.took(now, Nanos(thread_cpu().0.saturating_sub(before.0)));
+        self.pace.took(now, Clock.of_this_thread() - before);
     }
 
     fn look(&mut self, source: &Source, now: Nanos, sink: &mut Sink) {

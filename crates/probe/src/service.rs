@@ -6,13 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use measure::Nanos;
+use measure::{Clock, Nanos};
 
 use crate::Host;
 use crate::counters::Sink;
 use crate::listener::{Listener, inodes};
 use crate::owners::{family, holders};
-use crate::pace::{Pace, thread_cpu};
+use crate::pace::Pace;
 use crate::parse::network::is_local;
 use crate::parse::process::is_zombie;
 use crate::process::{Looked, Process, Units};
@@ -170,7 +170,7 @@ impl Service {
         if !search && !self.listing.is_due(now) {
             return;
         }
-        let before = thread_cpu();
+        let before = Clock.of_this_thread();
         if search {
             let found = holders(source, &self.inodes);
             self.hidden = match (found.pids.is_empty(), found.denied) {
@@ -185,7 +185,7 @@ impl Service {
         // Those that listen come first.
         let (first, then): (Vec<u32>, Vec<u32>) = family.into_iter().partition(|pid| self.holders.contains(pid));
         self.follow(first.into_iter().chain(then));
-        let took = Nanos(thread_cpu().0.saturating_sub(before.0));
+        let took = Clock.of_this_thread() - before;
         if search {
             self.searching.took(now, took);
         }
@@ -197,10 +197,10 @@ impl Service {
         if !self.asking.is_due(now) {
             return;
         }
-        let before = thread_cpu();
+        let before = Clock.of_this_thread();
         let started: Vec<u32> = self.processes.values().flat_map(|followed| followed.process.started(source)).collect();
         self.follow(started.into_iter());
-        self.asking.took(now, Nanos(thread_cpu().0.saturating_sub(before.0)));
+        self.asking.took(now, Clock.of_this_thread() - before);
     }
 
     /// From now on they are told, until they end.
@@ -274,12 +274,12 @@ impl Service {
 
     fn tell_connections(&mut self, source: &Source, now: Nanos, sink: &mut Sink) {
         let Some(listener) = self.listener.filter(|_| self.counting.is_due(now)) else { return };
-        let before = thread_cpu();
+        let before = Clock.of_this_thread();
         match listener.connections(source) {
             Ok(count) => sink.put(&["service", "connections"], count),
             Err(error) => sink.unobservable("service.connections", why(&error)),
         }
-        self.counting.took(now, Nanos(thread_cpu().0.saturating_sub(before.0)));
+        self.counting.took(now, Clock.of_this_thread() - before);
     }
 
     fn tell_transfers(&mut self, source: &Source, now: Nanos, sink: &mut Sink) {

@@ -160,7 +160,7 @@ fn counted(s: &Second) -> u128 {
 }
 
 fn times(latency: &Latency) -> u128 {
-    latency.all().into_iter().map(|(_, histogram)| u128::from(histogram.count())).sum()
+    latency.all().map(|(_, histogram)| u128::from(histogram.count())).sum()
 }
 
 /// Bytes and CPU time of a second, added up.

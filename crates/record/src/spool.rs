@@ -36,34 +36,19 @@ impl Spool {
             .or_else(|_| tempfile::tempfile())?;
         Ok(Spool { writer: Writer::over(file.try_clone()?)?, file })
     }
-
-    /// Appends an event.
-    ///
-    /// # Errors
-    /// As [`Writer::write`]: once.
-    pub fn push(&mut self, event: &RunEvent) -> io::Result<()> {
-        self.writer.write(event)
-    }
-
-    /// Everything pushed so far, from the beginning; more may be pushed afterwards.
-    ///
-    /// # Errors
-    /// One sentence where the file cannot be read or nothing was pushed.
-    pub fn rewind(&self) -> Result<Reader<'_>, ReadFault> {
-        Reader::over(From { file: &self.file, at: 0, end: self.writer.bytes() })
-    }
 }
 
+/// Everything that was seen so far, from the beginning; more may be seen afterwards.
 impl Past for Spool {
     fn replay(&self) -> Result<Reader<'_>, ReadFault> {
-        self.rewind()
+        Reader::over(From { file: &self.file, at: 0, end: self.writer.bytes() })
     }
 }
 
 /// A spool that cannot be written costs the seconds of a document, not the run.
 impl Listener for Spool {
     fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
-        self.push(event).map_err(|error| Notice::new(Subject::SecondsLost, [("error", error.to_string())]))
+        self.writer.write(event).map_err(|error| Notice::new(Subject::SecondsLost, [("error", error.to_string())]))
     }
 }
 
@@ -89,13 +74,13 @@ mod tests {
     use crate::tests::a_run;
 
     #[test]
-    fn a_spool_gives_back_what_was_pushed_as_often_as_asked() {
+    fn a_spool_gives_back_what_it_saw_as_often_as_asked() {
         let mut spool = Spool::new().unwrap();
         let events = a_run(20);
         for (n, event) in events.iter().enumerate() {
-            spool.push(event).unwrap();
+            spool.see(event).unwrap();
             if n % 7 == 0 {
-                assert_eq!(spool.rewind().unwrap().map(Result::unwrap).collect::<Vec<_>>(), events[..=n]);
+                assert_eq!(spool.replay().unwrap().map(Result::unwrap).collect::<Vec<_>>(), events[..=n]);
             }
         }
         let mut reader = spool.replay().unwrap();
@@ -105,6 +90,6 @@ mod tests {
 
     #[test]
     fn an_empty_spool_says_so() {
-        assert!(Spool::new().unwrap().rewind().is_err());
+        assert!(Spool::new().unwrap().replay().is_err());
     }
 }

@@ -9,33 +9,15 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserializer, Error, Visitor};
 
-/// A 128-bit number made from what JSON holds.
-pub(crate) trait Wide: Sized {
-    /// From a signed number; None where it does not fit.
-    fn from_i128(v: i128) -> Option<Self>;
-}
-
-impl Wide for u128 {
-    fn from_i128(v: i128) -> Option<u128> {
-        u128::try_from(v).ok()
-    }
-}
-
-impl Wide for i128 {
-    fn from_i128(v: i128) -> Option<i128> {
-        Some(v)
-    }
-}
-
 /// Reads a number of any width.
-pub(crate) fn read<'de, D: Deserializer<'de>, T: Wide>(from: D) -> Result<T, D::Error> {
+pub(crate) fn read<'de, D: Deserializer<'de>, T: TryFrom<i128>>(from: D) -> Result<T, D::Error> {
     struct Any<T>(PhantomData<T>);
-    impl<T: Wide> Any<T> {
+    impl<T: TryFrom<i128>> Any<T> {
         fn make<E: Error>(v: i128) -> Result<T, E> {
-            T::from_i128(v).ok_or_else(|| E::custom(format!("{v} is out of range")))
+            T::try_from(v).map_err(|_| E::custom(format!("{v} is out of range")))
         }
     }
-    impl<T: Wide> Visitor<'_> for Any<T> {
+    impl<T: TryFrom<i128>> Visitor<'_> for Any<T> {
         type Value = T;
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("a whole number")

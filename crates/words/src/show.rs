@@ -4,6 +4,7 @@
 //! prettier than it is would be a small lie.
 
 pub use measure::format_bytes as bytes;
+pub use measure::format_count as count;
 pub use measure::format_duration as duration;
 
 /// What stands where a figure is withheld.
@@ -12,19 +13,6 @@ pub const WITHHELD: &str = "–";
 /// A time in seconds: `12.5 ms`.
 pub fn seconds(s: f64) -> String {
     duration(measure::Nanos((s.max(0.0) * 1e9) as u64))
-}
-
-/// A count with its thousands grouped: `45,213`.
-pub fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// A moment so many milliseconds after 1970 began: `2026-09-21 14:13:20 UTC`.

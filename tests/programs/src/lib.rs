@@ -6,15 +6,30 @@ pub mod servers;
 
 use std::io;
 use std::net::TcpListener;
-use std::path::PathBuf;
-use std::process::Child;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-/// Finds a program on the path and where Debian keeps servers.
+/// Finds a program on the path, where Debian keeps servers, and where Go's own archive is unpacked.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let servers = ["/usr/sbin", "/sbin", "/usr/local/sbin"].map(PathBuf::from);
-    std::env::split_paths(&path).chain(servers).map(|folder| folder.join(program)).find(|file| file.is_file())
+    let further = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/local/go/bin"].map(PathBuf::from);
+    std::env::split_paths(&path).chain(further).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+/// Where Debian puts the programs of the newest PostgreSQL; none where it is not installed.
+pub fn postgres() -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
+    let found = versions.filter_map(|entry| Some(entry.ok()?.path().join("bin")));
+    found.filter(|bin| bin.join("initdb").is_file()).max()
+}
+
+/// The command that makes an empty MariaDB in `data`, owned by `user`, in which `root` needs no password.
+pub fn mariadb_install(program: &Path, data: &Path, user: &str) -> Command {
+    let mut command = Command::new(program);
+    command.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
+    command.arg(format!("--datadir={}", data.display())).arg(format!("--user={user}"));
+    command
 }
 
 /// A TCP port of 127.0.0.1 that nobody listens on now.

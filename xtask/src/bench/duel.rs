@@ -36,6 +36,17 @@ struct Contender {
     count: Count,
 }
 
+impl Contender {
+    /// brunt, told to do this.
+    const fn brunt(
+        name: &'static str,
+        server: fn(&Settings) -> Result<Option<Server>, String>,
+        line: &'static str,
+    ) -> Contender {
+        Contender { name, server, program: None, line, count: Count::Report }
+    }
+}
+
 /// Where a contender says how much it did.
 enum Count {
     /// brunt's report.
@@ -46,20 +57,9 @@ enum Count {
     Fixed(u64),
 }
 
-const BRUNT_H1: Contender = Contender {
-    name: "brunt http/1.1",
-    server: opponent::nginx,
-    program: None,
-    line: "http://127.0.0.1:PORT/ -c 100",
-    count: Count::Report,
-};
-const BRUNT_H2: Contender = Contender {
-    name: "brunt http/2",
-    server: opponent::nginx_h2,
-    program: None,
-    line: "http://127.0.0.1:PORT/ --http2 -c 100 --streams 10",
-    count: Count::Report,
-};
+const BRUNT_H1: Contender = Contender::brunt("brunt http/1.1", opponent::nginx, "http://127.0.0.1:PORT/ -c 100");
+const BRUNT_H2: Contender =
+    Contender::brunt("brunt http/2", opponent::nginx_h2, "http://127.0.0.1:PORT/ --http2 -c 100 --streams 10");
 /// Both on the other network.
 const BRUNT_H1_URING: Contender =
     Contender { name: "brunt http/1.1, io_uring", line: "http://127.0.0.1:PORT/ -c 100 --net uring", ..BRUNT_H1 };
@@ -79,13 +79,7 @@ const K6_WEBSOCKETS: Contender = Contender {
 };
 
 /// Each iteration logs in, keeps the cookie, takes a token out of 1 kB of JSON and sends it in a header twice.
-const BRUNT_FLOW: Contender = Contender {
-    name: "brunt flow",
-    server: opponent::nginx_json,
-    program: None,
-    line: "flow.yaml",
-    count: Count::Report,
-};
+const BRUNT_FLOW: Contender = Contender::brunt("brunt flow", opponent::nginx_json, "flow.yaml");
 
 pub(super) const ALL: [Duel; 7] = [
     Duel {
@@ -115,13 +109,11 @@ pub(super) const ALL: [Duel; 7] = [
         name: "grpc",
         what: "unary calls, 100 users on 10 connections, grpc-go",
         contenders: &[
-            Contender {
-                name: "brunt grpc",
-                server: opponent::grpc_go,
-                program: None,
-                line: "grpc://127.0.0.1:PORT/grpc.health.v1.Health/Check -c 100 --streams 10",
-                count: Count::Report,
-            },
+            Contender::brunt(
+                "brunt grpc",
+                opponent::grpc_go,
+                "grpc://127.0.0.1:PORT/grpc.health.v1.Health/Check -c 100 --streams 10",
+            ),
             BRUNT_H2,
             Contender {
                 name: "ghz",
@@ -137,13 +129,7 @@ pub(super) const ALL: [Duel; 7] = [
         name: "websocket",
         what: "echoed messages, 100 connections, the built-in target",
         contenders: &[
-            Contender {
-                name: "brunt websocket",
-                server: opponent::target,
-                program: None,
-                line: "ws://127.0.0.1:PORT/echo -c 100 --data hello",
-                count: Count::Report,
-            },
+            Contender::brunt("brunt websocket", opponent::target, "ws://127.0.0.1:PORT/echo -c 100 --data hello"),
             Contender { server: opponent::target, ..BRUNT_H1 },
             K6_WEBSOCKETS,
             Contender {
@@ -181,13 +167,7 @@ pub(super) const ALL: [Duel; 7] = [
         name: "redis",
         what: "GET, 100 connections, one at a time and 16 in a pipeline",
         contenders: &[
-            Contender {
-                name: "brunt redis",
-                server: opponent::redis,
-                program: None,
-                line: "redis://127.0.0.1:PORT --command GET:key -c 100",
-                count: Count::Report,
-            },
+            Contender::brunt("brunt redis", opponent::redis, "redis://127.0.0.1:PORT --command GET:key -c 100"),
             Contender {
                 name: "redis-benchmark",
                 server: opponent::redis,
@@ -195,13 +175,11 @@ pub(super) const ALL: [Duel; 7] = [
                 line: "-p PORT -c 100 -n 300000 -q GET key",
                 count: Count::Fixed(300_000),
             },
-            Contender {
-                name: "brunt redis, 16",
-                server: opponent::redis,
-                program: None,
-                line: "redis://127.0.0.1:PORT --command GET:key -c 100 --pipeline 16",
-                count: Count::Report,
-            },
+            Contender::brunt(
+                "brunt redis, 16",
+                opponent::redis,
+                "redis://127.0.0.1:PORT --command GET:key -c 100 --pipeline 16",
+            ),
             Contender {
                 name: "redis-benchmark, 16",
                 server: opponent::redis,
@@ -216,13 +194,11 @@ pub(super) const ALL: [Duel; 7] = [
         name: "mysql",
         what: "point selects by prepared statement, 16 connections, MariaDB",
         contenders: &[
-            Contender {
-                name: "brunt mysql",
-                server: opponent::mariadb,
-                program: None,
-                line: "mysql://bench@127.0.0.1:PORT/sbtest -c 16 --prepared --sql POINT_SELECT",
-                count: Count::Report,
-            },
+            Contender::brunt(
+                "brunt mysql",
+                opponent::mariadb,
+                "mysql://bench@127.0.0.1:PORT/sbtest -c 16 --prepared --sql POINT_SELECT",
+            ),
             Contender {
                 name: "sysbench",
                 server: opponent::mariadb,
@@ -238,13 +214,11 @@ pub(super) const ALL: [Duel; 7] = [
         name: "memcached",
         what: "a protocol that was declared: memcached's get, 100 connections",
         contenders: &[
-            Contender {
-                name: "brunt tcp",
-                server: opponent::memcached,
-                program: None,
-                line: "tcp://127.0.0.1:PORT -c 100 --send GET_KEY --until END_LINE",
-                count: Count::Report,
-            },
+            Contender::brunt(
+                "brunt tcp",
+                opponent::memcached,
+                "tcp://127.0.0.1:PORT -c 100 --send GET_KEY --until END_LINE",
+            ),
             BRUNT_H1,
         ],
         limits: &[("brunt tcp", "brunt http/1.1", 1.1)],

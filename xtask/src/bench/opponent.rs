@@ -128,10 +128,7 @@ fn say(port: u16, what: &[u8]) -> Result<(), String> {
 
 /// grpc-go, from the tests' servers.
 pub(super) fn grpc_go(_: &Settings) -> Result<Option<Server>, String> {
-    let Some(go) = places::find("go").or_else(|| Some(PathBuf::from("/usr/local/go/bin/go")).filter(|go| go.is_file()))
-    else {
-        return Ok(None);
-    };
+    let Some(go) = places::find("go") else { return Ok(None) };
     let program = places::scratch("grpc-go")?.join("grpc-go");
     if !program.is_file() {
         let source = places::root().join("tests/servers/grpc-go");
@@ -150,13 +147,10 @@ pub(super) fn mariadb(_: &Settings) -> Result<Option<Server>, String> {
     let (data, port) = (folder.join("data"), free_port()?);
     let fresh = !data.join("mysql").is_dir();
     if fresh {
-        let asked = ["--no-defaults", "--auth-root-authentication-method=normal", "--user=root", "--skip-test-db"];
-        shell::run(
-            Command::new(install).args(asked).arg(format!("--datadir={}", data.display())).stdout(Stdio::null()),
-        )?;
+        shell::run(programs::mariadb_install(&install, &data, "root").stdout(Stdio::null()))?;
     }
     let socket = Path::new("/tmp").join(format!("brunt-bench-{}.sock", std::process::id()));
-    let program = places::find("mariadbd").or_else(|| Some(PathBuf::from("/usr/sbin/mariadbd")));
+    let program = places::find("mariadbd");
     let line = format!(
         "--no-defaults --user=root --datadir={} --socket={} --port={port} --bind-address=127.0.0.1 --max-connections=200",
         data.display(),

@@ -56,11 +56,10 @@ fn mariadb(options: impl Iterator<Item = String>, port: u16, data: &Path) -> Res
     let (server, install) =
         (places::find("mariadbd").ok_or(missing)?, places::find("mariadb-install-db").ok_or(missing)?);
     let user = if install::is_root() { "root".to_owned() } else { std::env::var("USER").unwrap_or_default() };
-    let data = data.display().to_string();
-    let mut setting_up = Command::new(install);
-    setting_up.args(["--no-defaults", &format!("--datadir={data}"), &format!("--user={user}")]);
-    setting_up.args(["--auth-root-authentication-method=normal", "--skip-test-db", "--innodb-log-file-size=16M"]);
+    let mut setting_up = programs::mariadb_install(&install, data, &user);
+    setting_up.arg("--innodb-log-file-size=16M");
     quietly(setting_up)?;
+    let data = data.display();
     let fixed = [
         server.display().to_string(),
         "--no-defaults".into(),
@@ -75,7 +74,7 @@ fn mariadb(options: impl Iterator<Item = String>, port: u16, data: &Path) -> Res
 
 /// An empty PostgreSQL in which `postgres` needs no password. It refuses to run as root.
 fn postgres(settings: impl Iterator<Item = String>, port: u16, data: &Path) -> Result<Vec<String>, String> {
-    let programs = newest_postgres().ok_or("PostgreSQL is not here: apt-get install postgresql")?;
+    let programs = programs::postgres().ok_or("PostgreSQL is not here: apt-get install postgresql")?;
     let (mut under, data) = (Vec::new(), data.display().to_string());
     if install::is_root() {
         let mut handing_over = Command::new("install");
@@ -101,19 +100,12 @@ fn postgres(settings: impl Iterator<Item = String>, port: u16, data: &Path) -> R
 pub fn serves(kind: &str, port: u16) -> bool {
     let asks = || {
         Some(
-            Command::new(newest_postgres()?.join("pg_isready"))
+            Command::new(programs::postgres()?.join("pg_isready"))
                 .args(["-q", "-h", "127.0.0.1", "-p", &port.to_string()])
                 .status(),
         )
     };
     !kind.starts_with("postgres") || asks().is_some_and(|status| status.is_ok_and(|status| status.success()))
-}
-
-/// Where Debian puts the programs of the newest version.
-fn newest_postgres() -> Option<PathBuf> {
-    let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
-    let found = versions.filter_map(|entry| Some(entry.ok()?.path().join("bin")));
-    found.filter(|bin| bin.join("initdb").is_file()).max()
 }
 
 fn quietly(mut command: Command) -> Result<(), String> {

@@ -36,6 +36,11 @@ impl Pair {
         number(&self.report, &format!("latency.response.{name}_us")).map(|us| us / 1e6)
     }
 
+    /// That such a figure is what something else says it is.
+    fn near(&self, name: &str, by: &str, known: f64, within: f64, or_by: f64) -> Check {
+        Check::near(format!("{name} by {by} (s)"), self.response_s(name), known, within, or_by)
+    }
+
     /// Times in the server, in seconds, shortest first.
     fn server_times(&self) -> Vec<f64> {
         let answered = self.log.iter().filter(|arrival| arrival.answered > 0);
@@ -78,16 +83,10 @@ pub(super) fn stall(setting: &Setting) -> Result<Vec<Check>, String> {
     for (name, q) in [("p99", 0.99), ("p99_9", 0.999)] {
         // The target's μ is hundreds of λ: f = T/D but for a fraction of a percent, which the 2 % cover.
         let law = gap * (1.0 - (1.0 - q) / (gap / seconds));
-        checks.push(Check::near(format!("{name} by the law (s)"), pair.response_s(name), law, 0.02, 0.001));
-        checks.push(Check::near(
-            format!("{name} by the log (s)"),
-            pair.response_s(name),
-            quantile(&by_log, q),
-            0.01,
-            0.001,
-        ));
+        checks.push(pair.near(name, "the law", law, 0.02, 0.001));
+        checks.push(pair.near(name, "the log", quantile(&by_log, q), 0.01, 0.001));
     }
-    checks.push(Check::near("max by the log (s)", pair.response_s("max"), quantile(&by_log, 1.0), 0.01, 0.001));
+    checks.push(pair.near("max", "the log", quantile(&by_log, 1.0), 0.01, 0.001));
     checks.push(Check::between("p50 (s): outside the standstill nothing waits", pair.response_s("p50"), 0.0, 0.002));
     Ok(checks)
 }
@@ -101,18 +100,12 @@ pub(super) fn queue(setting: &Setting) -> Result<Vec<Check>, String> {
     let times = pair.server_times();
     let mean = times.iter().sum::<f64>() / times.len() as f64;
     let mut checks = pair.counts();
-    checks.push(Check::near("mean by the formula (s)", pair.response_s("mean"), 1.0 / (capacity - rate), 0.12, 0.0002));
-    checks.push(Check::near("mean by the log (s)", pair.response_s("mean"), mean, 0.02, 0.0003));
+    checks.push(pair.near("mean", "the formula", 1.0 / (capacity - rate), 0.12, 0.0002));
+    checks.push(pair.near("mean", "the log", mean, 0.02, 0.0003));
     for (name, q) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)] {
         let formula = -f64::ln(1.0 - q) / (capacity - rate);
-        checks.push(Check::near(format!("{name} by the formula (s)"), pair.response_s(name), formula, 0.20, 0.0002));
-        checks.push(Check::near(
-            format!("{name} by the log (s)"),
-            pair.response_s(name),
-            quantile(&times, q),
-            0.02,
-            0.0003,
-        ));
+        checks.push(pair.near(name, "the formula", formula, 0.20, 0.0002));
+        checks.push(pair.near(name, "the log", quantile(&times, q), 0.02, 0.0003));
     }
     Ok(checks)
 }
@@ -126,14 +119,8 @@ pub(super) fn lognormal(setting: &Setting) -> Result<Vec<Check>, String> {
     for (name, q, z) in [("p50", 0.5, 0.0), ("p90", 0.9, 1.281_552), ("p95", 0.95, 1.644_854), ("p99", 0.99, 2.326_348)]
     {
         let known = 0.010 * f64::exp(0.5 * z);
-        checks.push(Check::near(format!("{name} by the distribution (s)"), pair.response_s(name), known, 0.05, 0.0003));
-        checks.push(Check::near(
-            format!("{name} by the log (s)"),
-            pair.response_s(name),
-            quantile(&times, q),
-            0.015,
-            0.0003,
-        ));
+        checks.push(pair.near(name, "the distribution", known, 0.05, 0.0003));
+        checks.push(pair.near(name, "the log", quantile(&times, q), 0.015, 0.0003));
     }
     Ok(checks)
 }

@@ -1,6 +1,6 @@
 //! Records: downloaded, dropped in, and shown as reports.
 
-use std::io::{Read as _, Write};
+use std::io::{self, Read as _, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use futures_util::StreamExt as _;
 use record::RecordFile;
 use report::comparison::Compared;
 use report::formats::{Style, html};
-use report::{Format, Lang, Replayed};
+use report::{Format, Lang, Replayed, Summary};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -100,25 +100,15 @@ pub async fn report(
     };
     let format = report::format(name).ok_or_else(unknown)?;
     let lang = if language(wanted.lang.as_deref()) == "zh" { Lang::Zh } else { Lang::En };
-    let (download, reader) = (streamed::place(&app, role)?, app.reader().await?);
-    blocking(&app, move |app| {
-        let _reader = reader;
-        find(app, &id)?;
-        let path = app.library.record(&id);
-        let summary = figures::summary(&path).map_err(|fault| Problem::unfit("record", fault))?;
-        let past = figures::Bounded(RecordFile(path));
-        let body = streamed::written(app, download, |out| {
-            format.write(&summary, &Replayed(Some(&past)), Style { lang, ..Style::default() }, out)
-        })?;
-        let ending = format.endings().first().copied().unwrap_or("txt");
-        let mut response = attached(&format!("{id}.{ending}"), kind(format), body);
-        response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(REPORT_POLICY));
-        if wanted.show {
-            response.headers_mut().remove(CONTENT_DISPOSITION);
-        }
-        Ok(response)
-    })
-    .await
+    let style = Style { lang, ..Style::default() };
+    let body = made(app, id.clone(), role, move |_, summary, seconds, out| format.write(summary, seconds, style, out));
+    let ending = format.endings().first().copied().unwrap_or("txt");
+    let mut response = attached(&format!("{id}.{ending}"), kind(format), body.await?);
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(REPORT_POLICY));
+    if wanted.show {
+        response.headers_mut().remove(CONTENT_DISPOSITION);
+    }
+    Ok(response)
 }
 
 /// `GET /runs/{id}/lines`: what the page of a report draws, a line of JSON each.
@@ -127,6 +117,21 @@ pub async fn lines(
     Path(id): Path<String>,
     Extension(role): Extension<Option<Role>>,
 ) -> Result<Response, Problem> {
+    let draw = |name: &str, summary: &Summary, seconds: &Replayed<'_>, out: &mut dyn Write| {
+        html::lines(&Compared { name, summary, seconds }, out)
+    };
+    let mut response = Response::new(made(app, id, role, draw).await?);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
+    Ok(response)
+}
+
+/// A body that is made of a record: of what its run is called, what it came to, and its seconds.
+async fn made(
+    app: App,
+    id: String,
+    role: Option<Role>,
+    make: impl FnOnce(&str, &Summary, &Replayed<'_>, &mut dyn Write) -> io::Result<()> + Send + 'static,
+) -> Result<Body, Problem> {
     let (download, reader) = (streamed::place(&app, role)?, app.reader().await?);
     blocking(&app, move |app| {
         let _reader = reader;
@@ -134,12 +139,7 @@ pub async fn lines(
         let path = app.library.record(&id);
         let summary = figures::summary(&path).map_err(|fault| Problem::unfit("record", fault))?;
         let past = figures::Bounded(RecordFile(path));
-        let body = streamed::written(app, download, |out| {
-            html::lines(&Compared { name: &name, summary: &summary, seconds: &Replayed(Some(&past)) }, out)
-        })?;
-        let mut response = Response::new(body);
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
-        Ok(response)
+        streamed::written(app, download, |out| make(&name, &summary, &Replayed(Some(&past)), out))
     })
     .await
 }

@@ -202,7 +202,7 @@ fn frames() -> Vec<Vec<u8>> {
     tally.failure((1, UserId(0)), sort_of(libc::EPIPE));
     tally.lost(FaultKind::Closed, None, Some(&cause::said("bye")));
     tally.not_opened(sort_of(libc::ECONNREFUSED), Some(&cause::said("nobody there")));
-    let histograms = tally.latency.all_mut().into_iter().enumerate();
+    let histograms = tally.latency.all_mut().enumerate();
     histograms.for_each(|(nth, histogram)| histogram.record_n(Nanos(1000 << nth), 3));
     let named = tally.named.as_mut().expect("three names");
     named.finished(2, Nanos(900));

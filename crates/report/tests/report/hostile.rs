@@ -107,7 +107,7 @@ fn second(n: usize) -> impl Strategy<Value = RunEvent> {
                 s.unopened = s.losses.clone();
             }
             if has[1] {
-                let histograms = s.latency.all_mut().into_iter().zip(&c).zip(c.iter().rev());
+                let histograms = s.latency.all_mut().zip(&c).zip(c.iter().rev());
                 histograms.for_each(|((histogram, value), n)| histogram.record_n(Nanos(*value), *n));
             }
             if has[2] {
