@@ -45,17 +45,13 @@ pub fn is_driven() -> bool {
 /// The plan asks for files.
 pub fn take_over(intent: &mut Intent) -> Result<(), Complaint> {
     let Some(record) = record() else { return Ok(()) };
-    if intent.presentation.output.is_some() {
-        return Err(Complaint::new(
-            "--output",
-            "is for the command line, as the console keeps every report; leave it out",
-        ));
-    }
-    if intent.record.is_some() {
-        return Err(Complaint::new(
-            "--record",
-            "is for the command line, as the console keeps every record; leave it out",
-        ));
+    for (option, file, what) in
+        [("--output", &intent.presentation.output, "report"), ("--record", &intent.record, "record")]
+    {
+        if file.is_some() {
+            let trouble = format!("is for the command line, as the console keeps every {what}; leave it out");
+            return Err(Complaint::new(option, trouble));
+        }
     }
     intent.record = Some(record.into_string().map_err(|_| Complaint::new("--record", "its path is not UTF-8"))?);
     intent.run_timeout = intent.run_timeout.or(Some(LONGEST));

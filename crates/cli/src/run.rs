@@ -21,11 +21,10 @@ use crate::signals::Interrupts;
 use crate::stopping::Stopping;
 use crate::timer::Timer;
 use crate::view::View;
-use crate::waiting::Waiting;
 use crate::worker::Again;
-use crate::{before, checks, debug, document, driven, messages, screen};
+use crate::{before, checks, debug, document, driven, messages, screen, waiting};
 use bench::journal::Journal;
-use bench::{Bench, First};
+use bench::{Bench, First, NoLoad};
 use intent::Intent;
 
 /// What a command ends with: a number for the operating system, or the user's mistake.
@@ -112,17 +111,14 @@ fn probe(
     view: &mut View,
 ) -> Result<FirstAnswer, Box<(FirstAnswer, Text)>> {
     let lang = intent.lang();
-    let wait = |said| (!intent.presentation.quiet).then(|| Waiting::begin(said));
+    let wait = |said| if intent.presentation.quiet { None } else { waiting::begin(said) };
     let before = bench.shown().plan.options.contains_key("before");
     let waiting = before.then(|| wait(waiting_for(bench, messages::WAITING_BEFORE, lang))).flatten();
-    bench.before(stop).map_err(|why| {
-        let text = if why.unreachable { messages::UNREACHABLE } else { messages::BEFORE_FAILED };
-        Box::new((why.found, text))
-    })?;
-    bench.set_up(stop).map_err(|why| {
-        let text = if why.unreachable { messages::UNREACHABLE } else { messages::SETUP_FAILED };
-        Box::new((why.found, text))
-    })?;
+    let failed = |reached: Text| {
+        move |why: Box<NoLoad>| Box::new((why.found, if why.unreachable { messages::UNREACHABLE } else { reached }))
+    };
+    bench.before(stop).map_err(failed(messages::BEFORE_FAILED))?;
+    bench.set_up(stop).map_err(failed(messages::SETUP_FAILED))?;
     drop(waiting);
     if stop.requested() {
         return Ok(FirstAnswer::default());

@@ -3,13 +3,13 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use measure::Nanos;
 
-use crate::patient;
 use crate::signals::Interrupts;
+use crate::{patient, waiting};
 
 /// What is left after the run is given at least so long, so that a run that was stopped does not leave behind what it made.
 const AT_LEAST: Duration = Duration::from_secs(1);
@@ -32,14 +32,11 @@ impl Timer {
         let after = Duration::from_nanos(after.0);
         let ends = Instant::now() + after;
         patient::limit(ends);
-        let (cancel, cancelled) = channel::<()>();
         let fired = Arc::new(AtomicBool::new(false));
         let (interrupts, flag) = (interrupts.clone(), Arc::clone(&fired));
-        std::thread::Builder::new().name("timer".into()).spawn(move || {
-            if cancelled.recv_timeout(after) == Err(RecvTimeoutError::Timeout) {
-                flag.store(!interrupts.stop().requested(), Ordering::Relaxed);
-                interrupts.time_is_up(&said);
-            }
+        let cancel = waiting::after("timer", after, move || {
+            flag.store(!interrupts.stop().requested(), Ordering::Relaxed);
+            interrupts.time_is_up(&said);
         })?;
         Ok(Timer { cancel: Some(cancel), fired, ends })
     }
