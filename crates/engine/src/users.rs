@@ -146,8 +146,24 @@ impl Users {
     pub fn keep_time<N: Network>(&mut self, c: &mut Connections<N>) {
         self.change_users(c);
         self.wake_users(c);
+        self.wake_those_without_more(c);
         if c.now() >= self.source.next_end() {
             self.cut_scenarios(c);
+        }
+    }
+
+    /// Users who think although all that was asked for was sent have nothing to think for: the run does not wait for them.
+    #[inline]
+    fn wake_those_without_more<N: Network>(&mut self, c: &mut Connections<N>) {
+        for scenario in self.source.numbers() {
+            let source = self.source.get(scenario);
+            let thinks = !source.iterates() && !source.users().arrive() && source.next_awake() < Nanos::MAX;
+            while thinks
+                && self.source.get(scenario).quota_spent(c.limits(), c.now())
+                && let Some((_, user)) = self.source.get(scenario).awake(Nanos(u64::MAX - 1))
+            {
+                self.ask(c, user, c.now(), News::Awake);
+            }
         }
     }
 

@@ -23,14 +23,15 @@ impl<N: Network> Connections<N> {
         self.troubled.waits(user)
     }
 
-    /// A user's attempt came to nothing: until when it has to wait.
-    pub(crate) fn user_set_back(&mut self, user: UserId) -> Nanos {
+    /// An attempt of a user who would have paused for so long came to nothing: until when it waits. Kept out it is only beyond its pause.
+    pub(crate) fn user_set_back(&mut self, user: UserId, pause: Nanos) -> Nanos {
         let now = self.traffic.stamp;
+        let paused = now.saturating_add(pause);
         if self.own.arrives(user) {
-            return now;
+            return paused;
         }
-        let until = self.troubled.set_back(user, now, &mut self.rng);
-        self.traffic.books.counts().kept_out_ns += self.traffic.limits.in_window(now, until).0;
+        let until = self.troubled.set_back(user, now, &mut self.rng).max(paused);
+        self.traffic.books.counts().kept_out_ns += self.traffic.limits.in_window(paused, until).0;
         until
     }
 

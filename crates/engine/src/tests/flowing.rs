@@ -528,3 +528,12 @@ fn users_who_cannot_connect_keep_their_pace_and_without_one_back_off() {
     let flow = refused(vec![send(0)]);
     assert!(flow <= plain.max(100), "{flow} requests, of a plain run {plain}");
 }
+
+#[test]
+fn an_arrival_goes_on_behind_a_step_that_reached_nobody() {
+    let steps = vec![Step::Request { url: 0, on_failure: OnFailure::GoOn }, send(1), send(2)];
+    let scene = flowing(Scene::open(20.0, Arrivals::Constant, SECOND), steps).on(|sim| sim.refuse = 1.0);
+    let played = scene.play(|| after(MS));
+    assert_eq!((played.sum.due, played.sum.failed), (40, 40), "the second failed step ends the iteration");
+    assert_eq!(counts(rows(&played).get(&ITERATIONS)), [20, 0, 20, 0], "none was cut");
+}

@@ -1,8 +1,8 @@
 //! The rate is kept and intended times are right, with one worker and with several.
 
 use measure::Nanos;
-use net::sim::ReplyOwned;
 use plan::Arrivals;
+use sim::ReplyOwned;
 use wire::Ask;
 
 use super::harness::{MINUTE, MS, SECOND, Scene, US, after};
@@ -119,6 +119,21 @@ fn users_think_after_failed_requests_as_after_others() {
     let missing = || |now: Nanos, _: &Ask<'_>| (now + Nanos(1), ReplyOwned::new(404, b""));
     let sum = thinking().play(missing).sum;
     assert_eq!((sum.due, sum.failed), (9, 9), "answered with a 404");
-    let sum = thinking().on(|sim| sim.refuse = 1.0).play(|| after(MS)).sum;
-    assert_eq!((sum.due, sum.failed), (9, 9), "refused connections");
+    let refused = thinking().on(|sim| sim.refuse = 1.0).play(|| after(MS));
+    assert_eq!((refused.sum.due, refused.sum.failed), (9, 9), "refused connections");
+    let kept_out: i64 = refused.seconds.iter().map(|second| second.kept_out_ns as i64).sum();
+    assert_eq!(kept_out, 0, "nobody sent less than the plan says");
+}
+
+#[test]
+fn a_number_of_requests_is_done_with_the_last_whoever_still_thinks() {
+    for refuse in [0.0, 1.0] {
+        let mut scene = Scene::closed(5, MINUTE).with(|plan| (plan.requests, plan.duration) = (Some(7), None));
+        let plan::Load::Closed { think, .. } = &mut scene.plan.load else { unreachable!() };
+        *think = Some((SECOND, Nanos::from_secs(30)));
+        let played = scene.on(|sim| sim.refuse = refuse).play(|| after(MS));
+        assert_eq!(played.sum.due, 7);
+        let last_sent = played.seconds.iter().filter(|second| second.due > 0).map(|s| s.to_ns).max();
+        assert_eq!(played.seconds.last().map(|s| s.to_ns), last_sent, "nothing is waited for");
+    }
 }

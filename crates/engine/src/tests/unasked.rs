@@ -4,10 +4,10 @@
 use std::sync::{Arc, Mutex};
 
 use measure::Nanos;
-use net::sim::{Peer, Say};
 use protocols::raw::Raw;
 use protocols::websocket::WebSocket;
 use scenario::{Act, Acts, News, Scenario, Unasked, UserIndex, Woken};
+use sim::{Peer, Say};
 use wire::{RequestId, Values};
 
 use super::harness::{MS, Played, SECOND, Scene, each_seed};

@@ -59,7 +59,7 @@ impl Users {
         in_vain: bool,
     ) {
         if in_vain {
-            c.user_set_back(user);
+            c.user_set_back(user, Nanos::ZERO);
         }
         let Some(held) = &mut self.held else { return };
         // Who pauses finds out when it wakes.

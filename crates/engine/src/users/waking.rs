@@ -210,19 +210,20 @@ impl Users {
         Sent::Wanted
     }
 
-    /// A user could reach nobody: it is woken after a while. One whom an arrival brought leaves.
+    /// A user could reach nobody: it is woken after a while. One whom an arrival brought is not ours to hold back: it goes on as after any
+    /// request that failed.
     pub(crate) fn user_backs_off<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, news: News) {
-        let rests = Woken { rests: true, ..Woken::new(user.index(), news, c.now()) };
-        let last = self.acts(c, user, rests);
-        if last == Some(Act::Wait) {
-            return;
-        }
         if self.source.of(user).users().arrive() {
-            return self.user_ends(c, user);
+            return self.ask(c, user, c.heard(), news);
         }
+        let rests = Woken { rests: true, ..Woken::new(user.index(), news, c.now()) };
         // Failing makes nobody faster: who would have paused anyway pauses for the longer of both.
-        let pause = if let Some(Act::Pause(pause)) = last { pause } else { Nanos::ZERO };
-        let until = c.user_set_back(user).max(c.now() + pause);
+        let pause = match self.acts(c, user, rests) {
+            Some(Act::Wait) => return,
+            Some(Act::Pause(pause)) => pause,
+            _ => Nanos::ZERO,
+        };
+        let until = c.user_set_back(user, pause);
         self.source.pause(user, until);
     }
 
