@@ -1,5 +1,5 @@
 //! What is wished of one URL of a run alone, for protocols whose URLs may have options of their own
-//! ([`wire::Protocol::options_of_one_url`]).
+//! ([`wire::About::options_of_one_url`]).
 
 use wire::{Asked, Complaint};
 
