@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use crate::arguments::Arguments;
-use crate::install;
+use crate::{install, measure};
 
 /// What became of a step.
 enum Verdict {
@@ -52,6 +52,12 @@ struct Progress {
     tests_failed: u64,
 }
 
+/// What a step took, in seconds: elapsed, and of the cores by the processes that ended in it.
+struct Cost {
+    wall_s: f64,
+    cpu_s: f64,
+}
+
 /// What `test quick` runs, for work in between: all that needs neither a server nor the built program.
 const QUICK: [&str; 6] = ["format", "floors", "tidy", "links", "clippy", "unit"];
 
@@ -69,11 +75,11 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     let follows = |name: &str| chosen.iter().any(|step| step.name == name);
     let supplies = follows("tools").then(|| supplies::begin(follows("web")));
     let mut progress = Progress { quick, demo_follows: follows("demo"), supplies, ..Progress::default() };
-    let mut results: Vec<(&Step, Verdict, f64)> = Vec::new();
+    let mut results: Vec<(&Step, Verdict, Cost)> = Vec::new();
     let mut failed: BTreeSet<&str> = BTreeSet::new();
     for step in chosen {
         println!("\n== {}: {}", step.name, step.what);
-        let began = Instant::now();
+        let (began, cpu) = (Instant::now(), measure::cpu_of_ended_children());
         let verdict = match step.after.iter().find(|earlier| failed.contains(*earlier)) {
             Some(earlier) => Verdict::Skipped(format!("`{earlier}` failed")),
             None => (step.run)(&mut progress),
@@ -83,7 +89,8 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
             eprintln!("{} failed: {why}", step.name);
             failed.insert(step.name);
         }
-        results.push((step, verdict, began.elapsed().as_secs_f64()));
+        let cost = Cost { wall_s: began.elapsed().as_secs_f64(), cpu_s: measure::cpu_of_ended_children() - cpu };
+        results.push((step, verdict, cost));
     }
     if let Some(mut begun) = progress.release.take() {
         // Nothing goes on behind the summary.
@@ -114,10 +121,10 @@ fn hold_to_rules(verdict: Verdict) -> Verdict {
     }
 }
 
-fn summarise(results: &[(&Step, Verdict, f64)], progress: &Progress) -> Result<(), String> {
+fn summarise(results: &[(&Step, Verdict, Cost)], progress: &Progress) -> Result<(), String> {
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     println!("\n== summary");
-    for (step, verdict, took) in results {
+    for (step, verdict, cost) in results {
         let (word, why) = match verdict {
             Verdict::Passed => {
                 passed += 1;
@@ -132,7 +139,7 @@ fn summarise(results: &[(&Step, Verdict, f64)], progress: &Progress) -> Result<(
                 ("SKIPPED", why.as_str())
             }
         };
-        println!("{word:<8} {:<10} {took:6.1} s  {why}", step.name);
+        println!("{word:<8} {:<10} {:6.1} s {:7.1} s of CPU  {why}", step.name, cost.wall_s, cost.cpu_s);
     }
     if progress.tests_passed + progress.tests_failed > 0 {
         println!("{} tests passed, {} failed in all test programs", progress.tests_passed, progress.tests_failed);
