@@ -7,6 +7,7 @@ mod arguments;
 mod bench;
 mod floors;
 mod generate;
+mod history;
 mod install;
 mod lab;
 mod links;

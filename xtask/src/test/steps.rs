@@ -6,7 +6,7 @@
 use std::process::{Command, Stdio};
 
 use super::{Progress, Step, Verdict, readme, supplies, web};
-use crate::{floors, generate, install, links, places, shell, tidy};
+use crate::{floors, generate, history, install, links, places, shell, tidy};
 
 /// The build of the newcomer's command.
 const RELEASE: [&str; 4] = ["build", "--release", "-p", "brunt-cli"];
@@ -17,7 +17,12 @@ const UNSTEADY_MOST: usize = 4;
 pub(super) const STEPS: [Step; 14] = [
     Step { name: "format", what: "cargo fmt --check", after: &[], run: format },
     Step { name: "floors", what: "a crate uses only floors below its own", after: &[], run: |_| of(floors::check()) },
-    Step { name: "tidy", what: "nothing left behind in the sources", after: &[], run: |_| of(tidy::check()) },
+    Step {
+        name: "tidy",
+        what: "nothing left behind in sources and log",
+        after: &[],
+        run: |_| of(tidy::check().and_then(|()| history::check())),
+    },
     Step { name: "links", what: "links between the documents resolve", after: &[], run: |_| of(links::check()) },
     Step { name: "clippy", what: "no warning in any target", after: &[], run: clippy },
     Step { name: "doc", what: "documentation without warnings", after: &[], run: doc },
