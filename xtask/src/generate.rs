@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::arguments::Arguments;
-use crate::{places, reference, shell};
+use crate::{compiler, places, reference, shell};
 
 /// A generated file and the word that has the example `schema` print it.
 struct Generated {
@@ -43,7 +43,7 @@ const GENERATED: [Generated; 6] = [
 pub fn run(mut arguments: Arguments) -> Result<(), String> {
     let check = arguments.switch("--check");
     arguments.words()?;
-    shell::run(&mut shell::cargo(&BUILD))?;
+    shell::run(&mut compiler::linting(&BUILD)?)?;
     if check { compare() } else { write() }
 }
 

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod bench;
+mod compiler;
 mod floors;
 mod generate;
 mod history;
@@ -47,6 +48,9 @@ const CHORES: [Chore; 5] = [
 ];
 
 fn main() -> ExitCode {
+    if let Some(compiled) = compiler::when_asked() {
+        return compiled;
+    }
     let mut words = std::env::args().skip(1);
     let Some(name) = words.next() else {
         print_chores();

@@ -9,7 +9,6 @@ mod supplies;
 mod web;
 
 use std::collections::BTreeSet;
-use std::process::Child;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -41,10 +40,6 @@ struct Progress {
     supplies: Option<supplies::Supplies>,
     /// What the sources of the pages are checked by, while that goes on.
     pages: Option<JoinHandle<Result<(), String>>>,
-    /// The demo is among the steps, so that its build may begin early.
-    demo_follows: bool,
-    /// That build, while it goes on.
-    release: Option<Child>,
     /// Tests that failed beside others and passed by themselves.
     unsteady: Vec<String>,
     /// Tests that ran, over all test programs.
@@ -59,7 +54,7 @@ struct Cost {
 }
 
 /// What `test quick` runs, for work in between: all that needs neither a server nor the built program.
-const QUICK: [&str; 6] = ["format", "floors", "tidy", "links", "clippy", "unit"];
+const QUICK: [&str; 6] = ["format", "floors", "tidy", "links", "build", "unit"];
 
 /// `test [--list] [quick | STEP…]`.
 pub fn run(mut arguments: Arguments) -> Result<(), String> {
@@ -74,7 +69,7 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
     let chosen = if quick { choose(&QUICK.map(str::to_owned))? } else { choose(&words)? };
     let follows = |name: &str| chosen.iter().any(|step| step.name == name);
     let supplies = follows("tools").then(|| supplies::begin(follows("web")));
-    let mut progress = Progress { quick, demo_follows: follows("demo"), supplies, ..Progress::default() };
+    let mut progress = Progress { quick, supplies, ..Progress::default() };
     let mut results: Vec<(&Step, Verdict, Cost)> = Vec::new();
     let mut failed: BTreeSet<&str> = BTreeSet::new();
     for step in chosen {
@@ -91,10 +86,6 @@ pub fn run(mut arguments: Arguments) -> Result<(), String> {
         }
         let cost = Cost { wall_s: began.elapsed().as_secs_f64(), cpu_s: measure::cpu_of_ended_children() - cpu };
         results.push((step, verdict, cost));
-    }
-    if let Some(mut begun) = progress.release.take() {
-        // Nothing goes on behind the summary.
-        let _ = begun.wait();
     }
     summarise(&results, &progress)
 }

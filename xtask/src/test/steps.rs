@@ -1,20 +1,19 @@
 //! The steps of `cargo xtask test`, in their order.
 //!
-//! Clippy, build, tests and documentation share the dev profile, and the end-to-end tests use its `brunt`; only the
-//! demonstration builds with optimisation, because that is the command a newcomer types.
+//! Nothing is compiled twice: the dev profile serves all of them, and the end-to-end tests use its `brunt`.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use super::{Progress, Step, Verdict, readme, supplies, web};
-use crate::{floors, generate, history, install, links, places, shell, tidy};
+use crate::{compiler, floors, generate, history, install, links, places, shell, tidy};
 
-/// The build of the newcomer's command.
-const RELEASE: [&str; 4] = ["build", "--release", "-p", "brunt-cli"];
+/// How tests are run: those of the whole workspace, so that all share one build.
+const TEST: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
 
 /// More tests than these do not fail because others ran beside them.
 const UNSTEADY_MOST: usize = 4;
 
-pub(super) const STEPS: [Step; 14] = [
+pub(super) const STEPS: [Step; 12] = [
     Step { name: "format", what: "cargo fmt --check", after: &[], run: format },
     Step { name: "floors", what: "a crate uses only floors below its own", after: &[], run: |_| of(floors::check()) },
     Step {
@@ -24,9 +23,7 @@ pub(super) const STEPS: [Step; 14] = [
         run: |_| of(tidy::check().and_then(|()| history::check())),
     },
     Step { name: "links", what: "links between the documents resolve", after: &[], run: |_| of(links::check()) },
-    Step { name: "clippy", what: "no warning in any target", after: &[], run: clippy },
-    Step { name: "doc", what: "documentation without warnings", after: &[], run: doc },
-    Step { name: "build", what: "the program the next steps use", after: &[], run: build },
+    Step { name: "build", what: "all targets and their documentation, without a warning", after: &[], run: build },
     Step {
         name: "tools",
         what: "programs the tests use, fetched since the beginning",
@@ -43,7 +40,7 @@ pub(super) const STEPS: [Step; 14] = [
     Step { name: "e2e", what: "simulation and end-to-end tests", after: &["build"], run: end_to_end },
     Step { name: "web", what: "the pages: built as committed, true, usable", after: &["build"], run: web::check },
     Step { name: "readme", what: "every command of the documentation", after: &["build"], run: |_| readme::check() },
-    Step { name: "demo", what: "cargo run --release -- demo", after: &["build"], run: demo },
+    Step { name: "demo", what: "brunt demo", after: &["build"], run: demo },
 ];
 
 fn of(outcome: Result<(), String>) -> Verdict {
@@ -57,27 +54,9 @@ fn format(_: &mut Progress) -> Verdict {
     of(shell::run(&mut shell::cargo(&["fmt", "--all", "--check"])))
 }
 
-fn clippy(_: &mut Progress) -> Verdict {
-    of(shell::run(&mut shell::cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])))
-}
-
-/// The targets are named so that dependencies are those that clippy checked, with the same features.
-fn doc(_: &mut Progress) -> Verdict {
-    let documented = ["doc", "--workspace", "--no-deps", "--lib", "--bins", "--examples"];
-    of(shell::run(shell::cargo(&documented).env("RUSTDOCFLAGS", "-D warnings")))
-}
-
-/// What the newcomer's command needs is built beside the tests that follow, which mostly wait: with the lowest priority.
-fn build(progress: &mut Progress) -> Verdict {
-    let outcome = shell::run(&mut shell::cargo(&generate::BUILD));
-    if outcome.is_ok() && progress.demo_follows {
-        let mut nice = Command::new("nice");
-        let release = shell::cargo(&RELEASE);
-        nice.args(["-n", "19"]).arg(release.get_program()).args(release.get_args()).current_dir(places::root());
-        // Where it cannot be started, the demo builds it.
-        progress.release = nice.stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok();
-    }
-    of(outcome)
+/// The one compilation of the check: clippy and rustdoc look at each crate of the workspace on the way.
+fn build(_: &mut Progress) -> Verdict {
+    of(compiler::linting(&generate::BUILD).and_then(|mut build| shell::run(&mut build)))
 }
 
 fn unit(progress: &mut Progress) -> Verdict {
@@ -105,7 +84,10 @@ fn end_to_end(progress: &mut Progress) -> Verdict {
 
 /// Runs test programs of the whole workspace, so that all share one build, and counts their tests.
 fn tests(progress: &mut Progress, which: &[&str]) -> Verdict {
-    let mut command = shell::cargo(&["test", "--workspace", "--no-fail-fast"]);
+    let mut command = match compiler::linting(&TEST) {
+        Ok(command) => command,
+        Err(why) => return Verdict::Failed(why),
+    };
     command.args(which).env("BRUNT", places::brunt("debug"));
     if progress.quick {
         command.env("PROPTEST_CASES", "16");
@@ -129,13 +111,12 @@ fn tests(progress: &mut Progress, which: &[&str]) -> Verdict {
 /// Runs what failed once more, one test at a time and nothing beside it: what fails because a machine of two cores was full is told
 /// apart from what fails. A test that passes so is named in the summary, because it is one to be mended.
 fn alone(progress: &mut Progress, which: &[&str], fallen: &[String]) -> Verdict {
-    if let Some(mut begun) = progress.release.take() {
-        // The demo builds what this leaves out.
-        let _ = begun.wait();
-    }
     println!("\nonce more, by themselves: {}", fallen.join(", "));
     let which = which.iter().take_while(|word| **word != "--");
-    let mut command = shell::cargo(&["test", "--workspace", "--no-fail-fast"]);
+    let mut command = match compiler::linting(&TEST) {
+        Ok(command) => command,
+        Err(why) => return Verdict::Failed(why),
+    };
     command.args(which).args(["--", "--exact", "--test-threads=1"]).args(fallen).env("BRUNT", places::brunt("debug"));
     let mut passed = 0;
     let outcome = shell::watch(&mut command, |line| passed += counted(line).0);
@@ -160,18 +141,11 @@ fn counted(line: &str) -> (u64, u64) {
     (before(" passed").unwrap_or(0), before(" failed").unwrap_or(0))
 }
 
-/// The newcomer's command, shortened. It must end by itself with a summary and with 0.
-fn demo(progress: &mut Progress) -> Verdict {
-    if let Some(mut begun) = progress.release.take() {
-        // What it could not build is built again below, where its complaints are seen.
-        let _ = begun.wait();
-    }
-    let mut build = shell::cargo(&RELEASE);
+/// The newcomer's command, shortened, in the build of the other steps: a second one, optimised, would cost a fifth of the
+/// check. It must end by itself with a summary and with 0.
+fn demo(_: &mut Progress) -> Verdict {
     let mut command = Command::new("timeout");
-    command.args(["60", "cargo", "run", "--quiet", "--release", "--", "demo", "-d", "2s"]).current_dir(places::root());
-    if let Err(why) = shell::run(&mut build) {
-        return Verdict::Failed(why);
-    }
+    command.arg("60").arg(places::brunt("debug")).args(["demo", "-d", "2s"]).current_dir(places::root());
     let output = match command.output() {
         Ok(output) => output,
         Err(e) => return Verdict::Failed(format!("cannot start the demo: {e}")),

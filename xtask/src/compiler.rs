@@ -1,0 +1,134 @@
+//! The compiler of the check: clippy's and rustdoc's lints in the pass that compiles for the tests.
+//!
+//! `cargo clippy` and `cargo doc` need the metadata of every dependency once more, and read every crate once more: a fifth
+//! of the check from cold. For crates of the workspace cargo calls what `RUSTC_WORKSPACE_WRAPPER` names, with the command
+//! line of rustc behind it. `cargo clippy` hands it clippy-driver, which is rustc with more lints; here it is this program,
+//! which calls clippy-driver and then rustdoc.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::process::{Command, ExitCode};
+
+use crate::{places, shell};
+
+/// The variable that makes this program a compiler.
+const SWITCH: &str = "BRUNT_XTASK_COMPILES";
+
+/// What clippy-driver takes its own arguments from, and what stands between them.
+const CLIPPY_ARGUMENTS: (&str, &str) = ("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
+
+/// Options of rustc whose values rustdoc takes too.
+const SHARED: [&str; 9] = [
+    "--crate-name",
+    "--crate-type",
+    "--edition",
+    "--cfg",
+    "--check-cfg",
+    "--extern",
+    "-L",
+    "--cap-lints",
+    "--error-format",
+];
+
+/// A cargo command whose crates are linted while they are compiled.
+pub fn linting(arguments: &[&str]) -> Result<Command, String> {
+    let own = env::current_exe().map_err(|e| format!("cannot tell where this program is: {e}"))?;
+    let mut command = shell::cargo(arguments);
+    command.env("RUSTC_WORKSPACE_WRAPPER", own).env(SWITCH, "1").env(CLIPPY_ARGUMENTS.0, CLIPPY_ARGUMENTS.1);
+    Ok(command)
+}
+
+/// Compiles, where cargo called this program for that.
+pub fn when_asked() -> Option<ExitCode> {
+    env::var_os(SWITCH)?;
+    let words: Vec<OsString> = env::args_os().skip(1).collect();
+    Some(match compile(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(complaint) => {
+            if !complaint.is_empty() {
+                eprintln!("xtask: {complaint}");
+            }
+            ExitCode::FAILURE
+        }
+    })
+}
+
+/// Runs clippy-driver, and rustdoc where the crate has a page.
+fn compile(words: &[OsString]) -> Result<(), String> {
+    run(Command::new("clippy-driver").args(words))?;
+    let Some(shared) = documented(words) else { return Ok(()) };
+    let mut rustdoc = Command::new("rustdoc");
+    rustdoc.args(shared).args(["-D", "warnings", "--json", "diagnostic-rendered-ansi", "-o"]);
+    run(rustdoc.arg(places::target_dir().join("doc")))
+}
+
+/// Runs to the end; cargo has already shown what a compiler complained of.
+fn run(command: &mut Command) -> Result<(), String> {
+    // A compiler that cargo starts must not take itself for this program.
+    let status =
+        command.env_remove(SWITCH).status().map_err(|e| format!("cannot start {}: {e}", shell::shown(command)))?;
+    if status.success() { Ok(()) } else { Err(String::new()) }
+}
+
+/// What rustdoc is called with: the source and the options it shares with rustc. Tests, build scripts and questions
+/// (`-vV`, `--print`) have no page.
+fn documented(words: &[OsString]) -> Option<Vec<&OsStr>> {
+    let word = |at: usize| words.get(at).and_then(|word| word.to_str()).unwrap_or_default();
+    let name = (0..words.len()).find(|at| word(*at) == "--crate-name").map(|at| word(at + 1))?;
+    let asked = |flag: &str| words.iter().any(|word| word.to_string_lossy().starts_with(flag));
+    if asked("--test") || asked("--print") || name.starts_with("build_script") || name == "___" {
+        return None;
+    }
+    let mut shared = Vec::new();
+    let mut at = 1;
+    while at < words.len() {
+        let (option, joined) = word(at).split_once('=').map_or((word(at), false), |(option, _)| (option, true));
+        if SHARED.contains(&option) {
+            let parts = if joined { 1 } else { 2 };
+            shared.extend(words[at..].iter().take(parts).map(OsString::as_os_str));
+            at += parts;
+        } else {
+            if option.ends_with(".rs") && !option.starts_with('-') {
+                shared.push(words[at].as_os_str());
+            }
+            at += 1;
+        }
+    }
+    Some(shared)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn rustdoc_gets_what_it_shares_with_rustc() {
+        let line = words(
+            "rustc --crate-name brunt_plan --edition=2024 crates/plan/src/lib.rs --error-format=json --json=artifacts \
+             --crate-type lib --emit=dep-info,metadata,link -C opt-level=1 --cfg feature=\"x\" --check-cfg cfg(docsrs) \
+             --out-dir /t -L dependency=/t/deps --extern serde=/t/deps/libserde.rmeta --warn=clippy::todo",
+        );
+        let shared: Vec<_> = documented(&line).unwrap().into_iter().map(|word| word.to_str().unwrap()).collect();
+        assert_eq!(
+            shared.join(" "),
+            "--crate-name brunt_plan --edition=2024 crates/plan/src/lib.rs --error-format=json --crate-type lib \
+             --cfg feature=\"x\" --check-cfg cfg(docsrs) -L dependency=/t/deps --extern serde=/t/deps/libserde.rmeta"
+        );
+    }
+
+    #[test]
+    fn tests_build_scripts_and_questions_have_no_page() {
+        for line in [
+            "rustc -vV",
+            "rustc - --crate-name ___ --print=file-names --crate-type bin",
+            "rustc --crate-name brunt_plan --edition=2024 crates/plan/src/lib.rs --test",
+            "rustc --crate-name build_script_build crates/web/build.rs --crate-type bin",
+        ] {
+            assert_eq!(documented(&words(line)), None, "{line}");
+        }
+    }
+}
