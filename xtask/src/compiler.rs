@@ -5,9 +5,11 @@
 //! line of rustc behind it. `cargo clippy` hands it clippy-driver, which is rustc with more lints; here it is this program,
 //! which calls clippy-driver and then rustdoc.
 
-use std::env;
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::sync::OnceLock;
+use std::{env, fs};
 
 use crate::{places, shell};
 
@@ -32,10 +34,27 @@ const SHARED: [&str; 9] = [
 
 /// A cargo command whose crates are linted while they are compiled.
 pub fn linting(arguments: &[&str]) -> Result<Command, String> {
-    let own = env::current_exe().map_err(|e| format!("cannot tell where this program is: {e}"))?;
     let mut command = shell::cargo(arguments);
-    command.env("RUSTC_WORKSPACE_WRAPPER", own).env(SWITCH, "1").env(CLIPPY_ARGUMENTS.0, CLIPPY_ARGUMENTS.1);
+    command
+        .env("RUSTC_WORKSPACE_WRAPPER", copy_of_this_program()?)
+        .env(SWITCH, "1")
+        .env(CLIPPY_ARGUMENTS.0, CLIPPY_ARGUMENTS.1);
     Ok(command)
+}
+
+/// Copies this program to where cargo, which builds it anew on the way, leaves it alone. The same path for every build:
+/// another one would be another compiler, and everything would be compiled again.
+fn copy_of_this_program() -> Result<PathBuf, String> {
+    static COPIED: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    COPIED
+        .get_or_init(|| {
+            let copy = places::scratch("compiler")?.join("xtask");
+            let fresh = copy.with_extension(std::process::id().to_string());
+            let copied =
+                env::current_exe().and_then(|own| fs::copy(own, &fresh)).and_then(|_| fs::rename(&fresh, &copy));
+            copied.map(|()| copy).map_err(|e| format!("cannot copy this program to {}: {e}", fresh.display()))
+        })
+        .clone()
 }
 
 /// Compiles, where cargo called this program for that.
