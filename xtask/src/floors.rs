@@ -3,9 +3,11 @@
 //! Read from the manifests through `cargo metadata`, so that a new crate or a new edge is judged without anybody
 //! remembering to. Development dependencies are exempt: a test may use what it likes.
 
+use std::fs;
+
 use serde_json::Value;
 
-use crate::shell;
+use crate::{places, shell};
 
 /// The crates of each floor, lowest first. A crate that is not here may not exist.
 const FLOORS: [&[&str]; 10] = [
@@ -63,9 +65,11 @@ pub fn check() -> Result<(), String> {
     if packages.is_empty() {
         return Err("cargo metadata names no crate of brunt".into());
     }
-    let wrong = judge(&packages);
+    let drawing = places::root().join("ARCHITECTURE.md");
+    let drawing = fs::read_to_string(&drawing).map_err(|e| format!("cannot read {}: {e}", drawing.display()))?;
+    let wrong = [judge(&packages), judge_drawing(&drawing, &packages)].concat();
     if wrong.is_empty() {
-        println!("{} crates, every edge goes down", packages.len());
+        println!("{} crates, every edge goes down, and they stand where they are drawn", packages.len());
         return Ok(());
     }
     Err(wrong.join("\n  "))
@@ -122,12 +126,52 @@ fn judge(packages: &[Package]) -> Vec<String> {
     wrong
 }
 
+/// Holds the rows of the map (`| floor | `crate` | …`) to the crates there are.
+fn judge_drawing(map: &str, packages: &[Package]) -> Vec<String> {
+    let drawn: Vec<(&str, &str)> = map.lines().filter_map(drawn).collect();
+    let mut wrong = Vec::new();
+    for Package { name, .. } in packages {
+        let floor = floor_of(name).map(|floor| floor.to_string()).unwrap_or_default();
+        match drawn.iter().find(|(_, krate)| krate == name) {
+            Some((shown, _)) if *shown == floor => {}
+            Some((shown, _)) => wrong.push(format!("ARCHITECTURE.md draws {name} on floor {shown}; it is on {floor}")),
+            None => wrong.push(format!("ARCHITECTURE.md does not draw {name} (floor {floor})")),
+        }
+    }
+    let gone = drawn.iter().filter(|(_, krate)| packages.iter().all(|package| package.name != *krate));
+    wrong.extend(gone.map(|(_, krate)| format!("ARCHITECTURE.md draws {krate}, which is not there")));
+    wrong
+}
+
+/// Floor and crate of a row of the map.
+fn drawn(line: &str) -> Option<(&str, &str)> {
+    let (floor, rest) = line.strip_prefix("| ")?.split_once(" | `")?;
+    let (krate, _) = rest.split_once("` |")?;
+    floor.parse::<usize>().is_ok().then_some((floor, krate))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn package(name: &str, uses: &[&str]) -> Package {
         Package { name: name.into(), uses: uses.iter().map(|u| (*u).to_owned()).collect() }
+    }
+
+    #[test]
+    fn holds_the_drawing_to_the_crates() {
+        let packages = [package("plan", &[]), package("measure", &[])];
+        let right = "| floor | crate |\n| 1 | `plan` | a |\n| 0 | `measure` | b |\n";
+        assert_eq!(judge_drawing(right, &packages), Vec::<String>::new());
+        let wrong = judge_drawing("| 2 | `plan` | a |\n| 0 | `gone` | b |\n", &packages);
+        assert_eq!(
+            wrong,
+            [
+                "ARCHITECTURE.md draws plan on floor 2; it is on 1",
+                "ARCHITECTURE.md does not draw measure (floor 0)",
+                "ARCHITECTURE.md draws gone, which is not there",
+            ]
+        );
     }
 
     #[test]

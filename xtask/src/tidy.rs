@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::places;
+use crate::{names, places};
 
 /// A word that may not stand in a source file.
 struct Ban {
@@ -48,11 +48,15 @@ pub fn check() -> Result<(), String> {
         texts.push((file.strip_prefix(&root).unwrap_or(file).to_owned(), text));
     }
     let test_modules: Vec<PathBuf> = texts.iter().flat_map(|(path, text)| test_modules(path, text)).collect();
-    let mut wrong = Vec::new();
+    let (mut wrong, mut types) = (Vec::new(), Vec::new());
     for (path, text) in &texts {
         let for_tests = test_modules.iter().any(|module| path.with_extension("").starts_with(module));
-        wrong.extend(complaints(&path.display().to_string(), text, for_tests));
+        let name = path.display().to_string();
+        wrong.extend(complaints(&name, text, for_tests));
+        let own = code(&name, text, for_tests).filter(|line| !line.in_tests && name.starts_with("crates/"));
+        types.extend(own.filter_map(|line| Some((path.as_path(), names::declared_type(line.text)?))));
     }
+    wrong.extend(names::complaints(types.into_iter()));
     if wrong.is_empty() {
         println!("{} files are tidy", files.len());
         return Ok(());
@@ -95,21 +99,34 @@ fn complaints(name: &str, text: &str, for_tests: bool) -> Vec<String> {
     if !text.starts_with("//!") && !text.starts_with("#!") && !name.ends_with("/tests.rs") {
         wrong.push(format!("{name}:1: begin with a `//!` header that says what the file is for"));
     }
-    let mut in_tests = for_tests || is_for_tests(name);
-    let mut lines = text.lines().map(str::trim_start).enumerate().peekable();
-    while let Some((number, line)) = lines.next() {
-        // What follows is for tests; a mere declaration of a module is over with its line.
-        in_tests |= line.starts_with("#[cfg(test)]") && lines.peek().is_some_and(|(_, next)| declared(next).is_none());
-        if line.starts_with("//") {
-            continue;
-        }
-        for ban in BANS.iter().filter(|ban| ban.in_tests || !in_tests) {
-            if line.contains(ban.pattern) {
-                wrong.push(format!("{name}:{}: `{}`: {}", number + 1, ban.pattern, ban.instead));
+    for line in code(name, text, for_tests) {
+        for ban in BANS.iter().filter(|ban| ban.in_tests || !line.in_tests) {
+            if line.text.contains(ban.pattern) {
+                wrong.push(format!("{name}:{}: `{}`: {}", line.number, ban.pattern, ban.instead));
             }
         }
     }
     wrong
+}
+
+/// A line of a file that is no comment.
+struct Line<'a> {
+    number: usize,
+    text: &'a str,
+    in_tests: bool,
+}
+
+/// The lines of a file that are no comments, without their indentation.
+fn code<'a>(name: &str, text: &'a str, for_tests: bool) -> impl Iterator<Item = Line<'a>> {
+    let mut in_tests = for_tests || is_for_tests(name);
+    let mut lines = text.lines().map(str::trim_start).enumerate().peekable();
+    std::iter::from_fn(move || {
+        let (number, text) = lines.next()?;
+        // What follows is for tests; a mere declaration of a module is over with its line.
+        in_tests |= text.starts_with("#[cfg(test)]") && lines.peek().is_some_and(|(_, next)| declared(next).is_none());
+        Some(Line { number: number + 1, text, in_tests })
+    })
+    .filter(|line| !line.text.starts_with("//"))
 }
 
 /// Whether a file holds nothing but tests.

@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use super::{Progress, Step, Verdict, readme, supplies, web};
-use crate::{compiler, floors, generate, history, install, links, places, shell, tidy};
+use crate::{compiler, floors, generate, history, install, links, map, places, shell, tidy};
 
 /// How tests are run: those of the whole workspace, so that all share one build.
 const TEST: [&str; 3] = ["test", "--workspace", "--no-fail-fast"];
@@ -22,7 +22,12 @@ pub(super) const STEPS: [Step; 12] = [
         after: &[],
         run: |_| of(tidy::check().and_then(|()| history::check())),
     },
-    Step { name: "links", what: "links between the documents resolve", after: &[], run: |_| of(links::check()) },
+    Step {
+        name: "links",
+        what: "links of the documents, and the map",
+        after: &[],
+        run: |_| of(links::check().and_then(|()| map::check())),
+    },
     Step { name: "build", what: "all targets and their documentation, without a warning", after: &[], run: build },
     Step {
         name: "tools",

@@ -1,0 +1,97 @@
+//! The map of the house, ARCHITECTURE.md: each file and each type it names is there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::places;
+
+/// Reads the map and looks for what it names.
+pub fn check() -> Result<(), String> {
+    let root = places::root();
+    let read = |path: &Path| fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()));
+    let map = read(&root.join("ARCHITECTURE.md"))?;
+    let mut files = Vec::new();
+    for folder in ["crates", "examples", "tests", "xtask", "web/src", "fuzz", "docs"] {
+        collect(&root.join(folder), &mut files);
+    }
+    let mut sources = String::new();
+    for file in files.iter().filter(|file| file.extension().is_some_and(|e| e == "rs")) {
+        sources.push_str(&read(file)?);
+    }
+    let wrong = missing(&map, &files, &sources);
+    if wrong.is_empty() {
+        println!("the map names nothing that is not there");
+        return Ok(());
+    }
+    Err(wrong.join("\n  "))
+}
+
+/// All files and folders below a folder, build output left out.
+fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
+    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        if path.is_dir() && !path.ends_with("node_modules") && !path.ends_with("target") {
+            collect(&path, into);
+        }
+        into.push(path);
+    }
+}
+
+/// What stands in backticks and is not there: paths by how they end, types by their last name.
+fn missing(map: &str, files: &[PathBuf], sources: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (number, line) in map.lines().enumerate() {
+        for word in line.split('`').skip(1).step_by(2) {
+            let there = match kind(word) {
+                Kind::Path => files.iter().any(|file| file.ends_with(word)),
+                Kind::Type(name) => contains_word(sources, name),
+                Kind::Other => true,
+            };
+            if !there {
+                wrong.push(format!("ARCHITECTURE.md:{}: `{word}` is not there", number + 1));
+            }
+        }
+    }
+    wrong
+}
+
+/// What a word in backticks names.
+enum Kind<'a> {
+    Path,
+    Type(&'a str),
+    Other,
+}
+
+fn kind(word: &str) -> Kind<'_> {
+    let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '/' | '.' | ':'));
+    let name = word.rsplit("::").next().unwrap_or(word);
+    if !plain || word.starts_with(['/', '-']) {
+        Kind::Other
+    } else if word.ends_with(".rs") || word.trim_end_matches('/').contains('/') {
+        Kind::Path
+    } else if name.starts_with(|c: char| c.is_ascii_uppercase()) && name.contains(|c: char| c.is_ascii_lowercase()) {
+        Kind::Type(name)
+    } else {
+        Kind::Other
+    }
+}
+
+fn contains_word(text: &str, word: &str) -> bool {
+    let inside = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word)
+        .any(|(at, _)| !text[..at].ends_with(inside) && !text[at + word.len()..].starts_with(inside))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_what_is_not_there() {
+        let files = [PathBuf::from("/r/crates/engine/src/users.rs"), PathBuf::from("/r/crates/report/src/rules")];
+        let map = "`engine/src/users.rs` `users.rs` `src/rules/` `sers.rs`\n`Users` `contract::Sess` `/proc` `--hold` `p99<50ms`\n";
+        assert_eq!(
+            missing(map, &files, "struct Users; trait Session;"),
+            ["ARCHITECTURE.md:1: `sers.rs` is not there", "ARCHITECTURE.md:2: `contract::Sess` is not there"]
+        );
+    }
+}
