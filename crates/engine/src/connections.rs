@@ -1,7 +1,8 @@
-//! How wanted requests get there: pools, links, handshakes, patience, time and what is counted of it.
+//! Connection handling of a worker: pools, links, handshakes, backoff, timeouts, and the requests carried.
 //!
-//! A request that is wanted finds a connection ([`Connections::place`]), is submitted and leaves; a response arrives and the request is
-//! over. What came of it is an [`Outcome`] for the part of the worker that knows users; nothing here knows what they do.
+//! A request that is due is placed on a connection ([`Connections::place`]), submitted and written; a response arrives
+//! and the request is over. The result is an [`Outcome`] for the part of the worker that knows users; nothing here
+//! knows what users do.
 
 mod anew;
 mod answers;
@@ -51,43 +52,43 @@ pub(crate) use self::held::Fixed;
 pub(crate) use self::losing::fail_cut;
 pub(crate) use self::spin::Spinning;
 
-/// The connections of a worker, and the requests on their way.
+/// The connections of a worker, and the requests in flight on them.
 pub(crate) struct Connections<N: Network> {
     traffic: Traffic,
     links: Links<N>,
     pools: Pools,
     lookups: Lookups,
-    /// Looking into a response may take so long.
+    /// Set if parsing a response can take long enough that the clock is read again afterwards.
     reads_closely: bool,
-    /// Sessions number what is said on a connection.
+    /// Set if sessions number the messages of a connection.
     counts_messages: bool,
-    /// What the turns of the loop say about what has come.
+    /// The current turn of the loop: how far the sockets have been read.
     turn: Turn,
-    /// Where the number of connections is part of the plan.
+    /// Set if the number of connections is part of the plan.
     fixed: Option<Fixed>,
     heartbeats: Option<Heartbeats>,
     one_way: OneWay,
     withheld: Withheld,
-    /// Users of a closed load that have a connection of their own.
+    /// Connections owned by users of a closed load.
     own: OwnConnections,
-    /// Where users of a flow have connections of their own.
+    /// Connections owned by users of a flow.
     belongings: Option<Belongings>,
     own_of_one: Vec<ConnId>,
     anew: Option<Anew>,
     /// Users whose last connection was of no use.
     troubled: Troubled,
-    /// Draws what is random of pauses after attempts in vain.
+    /// Source of the jitter of backoff pauses.
     rng: Rng,
     batching: Batching,
     health: Health,
     spin: Spin,
-    /// The run waits for its common start: nothing of it has begun.
+    /// Set while the run waits for its common start: no figure has begun.
     before_start: bool,
-    /// No more requests are started.
+    /// Set once no more requests are started.
     closing: bool,
 }
 
-/// What connections are made of.
+/// The parts from which [`Connections`] is built.
 pub(crate) struct Parts<N: Network> {
     pub traffic: traffic::Parts,
     pub links: Links<N>,
@@ -96,17 +97,17 @@ pub(crate) struct Parts<N: Network> {
     pub fixed: Option<Fixed>,
     pub heartbeats: Option<Heartbeats>,
     pub spinning: Spinning,
-    /// By scenario: arrivals bring its users, who own nothing.
+    /// Set for a scenario if arrivals bring its users, who then own no connection.
     pub arrive: Vec<bool>,
-    /// What users of a flow have of their own.
+    /// Connections owned by users of a flow.
     pub belongings: Option<Belongings>,
     pub anew: Option<Anew>,
-    /// Draws what is random of pauses after attempts in vain.
+    /// Source of the jitter of backoff pauses.
     pub rng: Rng,
 }
 
 impl<N: Network> Connections<N> {
-    /// None yet.
+    /// Creates a set without connections.
     pub fn new(parts: Parts<N>) -> Connections<N> {
         let Parts { traffic, links, pools, lookups, .. } = parts;
         let now = traffic.now;
@@ -136,19 +137,19 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// The requests that these connections carry.
+    /// Returns the requests that these connections carry.
     #[inline]
     pub fn traffic(&mut self) -> &mut Traffic {
         &mut self.traffic
     }
 
-    /// The latest reading of the clock.
+    /// Returns the latest reading of the clock.
     #[inline]
     pub fn now(&self) -> Nanos {
         self.traffic.stamp
     }
 
-    /// When what is dealt with now came to be known.
+    /// Returns the time at which the event now being processed was read.
     #[inline]
     pub fn heard(&self) -> Nanos {
         self.traffic.heard
@@ -159,8 +160,8 @@ impl<N: Network> Connections<N> {
         &self.traffic.limits
     }
 
-    /// A turn is over, and the next wait begins. A turn that is left for a look at the time goes on: the sockets are not asked again
-    /// before its end.
+    /// Ends a turn before the next wait. A turn cut short to look at the clock goes on: the sockets are not polled
+    /// again before its end.
     #[inline]
     pub fn before_wait(&mut self) {
         self.mark();
@@ -170,7 +171,8 @@ impl<N: Network> Connections<N> {
         self.spin.turn_is_over(self.traffic.stamp);
     }
 
-    /// Waits for what comes, `until` at the latest, with the next arrival of the schedule at `arrival`: when the wait began.
+    /// Waits for events until `until` at the latest, where the next arrival of the schedule is due at `arrival`;
+    /// returns when the wait began.
     #[inline]
     pub fn wait_for_news(&mut self, until: Nanos, arrival: Nanos) -> Nanos {
         let began = self.traffic.stamp;
@@ -182,7 +184,7 @@ impl<N: Network> Connections<N> {
                 until
             }
             Wait::Poll => {
-                // Whoever waits for this core has it first.
+                // A thread that waits for this core runs first.
                 std::thread::yield_now();
                 began
             }
@@ -197,7 +199,7 @@ impl<N: Network> Connections<N> {
         began
     }
 
-    /// The next thing that happened in this turn.
+    /// Returns the next event of this turn.
     #[inline]
     pub fn next(&mut self) -> Option<Arrived> {
         let arrived = self.links.next()?;
@@ -205,54 +207,54 @@ impl<N: Network> Connections<N> {
         Some(arrived)
     }
 
-    /// All that came in this turn was heard, or as much as a turn takes.
+    /// Records that everything that came in this turn was read, or as much as a turn takes.
     #[inline]
     pub fn turn_over(&mut self) {
         self.turn.over(self.links.rest(), self.links.count(), self.traffic.stamp);
     }
 
-    /// All that came was heard.
+    /// Records that everything that came was read.
     #[inline]
     pub fn all_was_heard(&mut self) {
         self.traffic.heard = self.traffic.stamp;
     }
 
-    /// True where requests are on their way.
+    /// Returns `true` if requests are in flight.
     pub fn has_requests(&self) -> bool {
         self.traffic.flights.alive() > 0
     }
 
-    /// True where no further arrival may wait for a connection.
+    /// Returns `true` if no further arrival may wait for a connection.
     #[inline]
     pub fn queue_is_full(&self) -> bool {
         self.traffic.queue_is_full()
     }
 
-    /// How many names requests have in figures.
+    /// Returns the number of names that requests have in figures.
     pub fn names(&self) -> usize {
         self.traffic.names().list().len()
     }
 
-    /// What was appended leaves.
+    /// Writes what was appended.
     #[inline]
     pub fn flush(&mut self) {
         self.links.flush();
     }
 
-    /// True where this turn has taken long: the clock's affairs are not to wait for its end.
+    /// Returns `true` if this turn has taken so long that timers must not wait for its end.
     #[inline]
     pub fn is_turn_long(&self) -> bool {
         self.turn.is_long(self.traffic.stamp)
     }
 
-    /// A request that was due has left.
+    /// Records that a request that was due has been sent.
     #[inline]
     pub fn sent_what_was_due(&mut self) {
         self.spin.sent(self.traffic.stamp);
         self.mark();
     }
 
-    /// What happened on a connection; outcomes wait to be heard.
+    /// Processes an event of a connection; the resulting outcomes are queued.
     #[inline]
     pub fn hear(&mut self, arrived: Arrived) {
         match arrived {
@@ -264,7 +266,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Takes on a request that a user wants: it finds a connection, opens one or waits.
+    /// Takes on a request that a user wants: it is placed on a connection, has one opened, or waits.
     #[inline]
     pub fn want(&mut self, want: Want) {
         let Want { user, due, request, on_failure, held_back } = want;
@@ -281,14 +283,15 @@ impl<N: Network> Connections<N> {
             let x = self.traffic.flights.get(id);
             on_failure.into_iter().for_each(|on_failure| x.follows(on_failure));
             if held_back {
-                // Taken up when it was due; what it waited since is the bound's fault.
+                // Taken up when it was due; the time waited since is due to the batch's concurrency limit.
                 (x.written, x.marks) = (due, x.marks | HELD_BACK);
             }
         }
         self.place(id, pool);
     }
 
-    /// The same of a request that is composed now. One that cannot be is due, and has failed.
+    /// Like [`Connections::want`], for a request that is composed now. One that cannot be composed counts as due and
+    /// failed.
     pub fn want_composed(&mut self, user: UserId, due: Nanos, draft: &Draft) {
         let like = draft.like;
         let (name, within) = (self.traffic.dialogue.names().of(like.at()), self.traffic.flights.timeout_of(like));
@@ -304,7 +307,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// An exchange of a request that a response asked for, and the pool it goes by.
+    /// Creates the exchange of a request derived from a response, and returns it with its pool.
     fn take_made(&mut self, user: UserId, due: Nanos, made: Made) -> (ExchangeId, PoolId) {
         let pool = self.pools.number_of(user.scenario(), &made.follow.origin);
         let id = self.traffic.add(due, RequestId::NONE, made.name, user, made.hops);
@@ -314,7 +317,7 @@ impl<N: Network> Connections<N> {
         (id, pool)
     }
 
-    /// 4. A connection with room, or one opened for it, or the queue.
+    /// Step 4: finds a connection with room, opens one, or queues the exchange.
     #[inline]
     fn place(&mut self, id: ExchangeId, pool_id: PoolId) {
         if (self.belongings.is_some() || self.anew.is_some()) && self.place_apart(id, pool_id) {
@@ -337,7 +340,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// 5. The session appends its bytes; a connection was permitted at `ready`.
+    /// Step 5: the session appends the request's bytes; `ready` is when a connection became available.
     #[inline]
     fn submit(&mut self, id: ExchangeId, conn: ConnId, ready: Nanos) {
         let x = self.traffic.flights.get(id);
@@ -393,7 +396,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// 7. Bytes arrived, and the session has read them.
+    /// Step 7: bytes arrived, and the session has parsed them.
     #[inline]
     fn received(&mut self, conn: ConnId, count: usize, read: Result<(), Broken>) {
         self.mark_read();
@@ -402,7 +405,7 @@ impl<N: Network> Connections<N> {
         self.take_in(conn, read);
     }
 
-    /// The same through TLS.
+    /// Like [`Connections::received`], through TLS.
     fn received_sealed(&mut self, conn: ConnId, count: usize, fed: Result<Fed, cause::Cause>) {
         self.mark();
         self.traffic.books.counts().bytes.received += count as u64;
@@ -412,17 +415,17 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// What the session found is counted, and the connection goes on.
+    /// Counts what the session parsed, and lets the connection go on.
     #[inline]
     fn take_in(&mut self, conn: ConnId, read: Result<(), Broken>) {
         let before = (self.traffic.books.counts().failed, self.traffic.books.counts().strays);
         self.settle(conn, read.as_ref().err().map(|broken| broken.0));
         if self.reads_closely {
-            // What follows is late by what that took; the response was not.
+            // Later events are late by the time that parsing took; the response was not.
             self.look_at_clock();
         }
         if let Err(Broken(what)) = read {
-            // Bytes that belong to no request fail none, but do not go unseen.
+            // Bytes that belong to no request fail none, but are still counted.
             let unseen = (self.traffic.books.counts().failed, self.traffic.books.counts().strays) == before;
             let c = self.links.conn(conn);
             let nobodys = c.in_flight() == 0 && c.stage == Stage::Open && unseen;
@@ -437,7 +440,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Room on a connection: for those who wait, else kept; a connection that is over is closed.
+    /// Offers a connection with room to the waiting exchanges, else keeps it idle; closes one that is over.
     #[inline]
     fn offer(&mut self, conn: ConnId) {
         let c = self.links.conn(conn);

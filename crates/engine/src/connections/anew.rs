@@ -1,9 +1,9 @@
-//! Users who go away and come back (`close` in a flow): what they had is closed, and their next request to each server goes out on a
-//! connection that is opened for it.
+//! Users who disconnect and come back (`close` in a flow): their connections are closed, and their next request to each
+//! server is sent on a connection opened for it.
 //!
-//! Where connections are a user's own, that is all. Where they are nobody's, the user is marked instead: the connection that it would have used
-//! next, which is the one used last, is closed, and its next request takes none that others left. So each `close` costs a
-//! connect, as it does those who come back in reality, and the pool stays as large as it was.
+//! With connections owned by users, that is all. With shared ones, the user is marked instead: the connection that it
+//! would have used next (the one used last) is closed, and its next request takes none left by others. So each `close`
+//! costs a connect, as it does for users who come back in reality, and the size of the pool stays the same.
 
 use plan::Plan;
 use plan::flow::server_of;
@@ -15,14 +15,14 @@ use crate::api::CHECKED;
 use crate::ids::{ConnId, ExchangeId, OriginId, PoolId, UserId};
 use crate::pool::SERVED;
 
-/// Who is to open connections anew.
+/// The users whose next request is to open a connection.
 #[derive(Debug)]
 pub(crate) struct Anew {
-    /// By scenario, by `close` of its flow: which origins it is about; None: all.
+    /// The origins concerned, by scenario and by `close` of its flow; `None` for all.
     closes: Vec<Vec<Option<Vec<OriginId>>>>,
-    /// By pool, by user: how the two stand.
+    /// The state of each user towards each pool, by pool and user.
     stands: Vec<Vec<Stand>>,
-    /// The pools of one `close`; memory that is used again.
+    /// Buffer for the pools of one `close`, reused.
     pools: Vec<PoolId>,
 }
 
@@ -30,13 +30,13 @@ pub(crate) struct Anew {
 enum Stand {
     #[default]
     Nothing,
-    /// It sent something there.
+    /// The user has sent requests there.
     Uses,
-    /// Its next request there is to open a connection.
+    /// The user's next request there is to open a connection.
     ComesAnew,
 }
 
-/// Which origins of a run a `close` is about, by the servers it names; None: all of them.
+/// Returns the origins of a run that a `close` concerns, by the servers it names; `None` for all of them.
 pub(crate) fn origins_of(servers: &[String], plan: &Plan, dialogue: &dyn Dialogue) -> Option<Vec<OriginId>> {
     let meant = |url: &str| servers.iter().any(|server| server_of(server) == server_of(url));
     let urls = plan.urls.iter().zip(dialogue.requests().iter());
@@ -48,7 +48,7 @@ pub(crate) fn origins_of(servers: &[String], plan: &Plan, dialogue: &dyn Dialogu
 }
 
 impl Anew {
-    /// Of the flows of a plan; None where none of them closes anything.
+    /// Creates the state for the flows of a plan; `None` if none of them closes connections.
     pub fn of(plan: &Plan, dialogue: &dyn Dialogue) -> Option<Anew> {
         let of_flow = |(_, flow)| {
             let program = Program::of(flow).expect(CHECKED);
@@ -73,7 +73,8 @@ impl Anew {
 }
 
 impl<N: Network> Connections<N> {
-    /// A user goes away from the servers that a `close` of its flow is about; `ending`: all requests of the run were started.
+    /// Disconnects a user from the servers named by a `close` of its flow. `ending` is set once all requests of the run
+    /// were started.
     #[cold]
     pub(crate) fn goes_away(&mut self, user: UserId, which: usize, ending: bool) {
         let Some(anew) = &mut self.anew else { return };
@@ -109,13 +110,15 @@ impl<N: Network> Connections<N> {
         self.let_go(conn);
     }
 
-    /// Finds the connection for a request where users of a flow have some of their own, or open them anew. False: it takes one that is free.
+    /// Places a request where users of a flow own connections or reconnect. Returns `false` if the request takes a free
+    /// connection.
     #[cold]
     pub(crate) fn place_apart(&mut self, id: ExchangeId, pool: PoolId) -> bool {
         self.anew.is_some() && self.opens_anew(id, pool) || self.belongings.is_some() && self.place_on_own(id, pool)
     }
 
-    /// A request of a user who went away before opens a connection. False: it takes one as any other does.
+    /// Opens a connection for a request of a user who had disconnected. Returns `false` if the request takes a
+    /// connection like any other.
     #[cold]
     fn opens_anew(&mut self, id: ExchangeId, pool: PoolId) -> bool {
         let x = *self.traffic.flights.get(id);
@@ -130,7 +133,7 @@ impl<N: Network> Connections<N> {
         }
         let full = |pools: &crate::pool::Pools| pools.group(pool).open && pools.group(pool).is_full();
         if full(&self.pools) {
-            // One goes for the one that comes.
+            // One connection is closed to make room for the new one.
             let idle = self.pools.get(pool).idle.last().copied().filter(|conn| self.links.conn(*conn).in_flight() == 0);
             if let Some(conn) = idle.or_else(|| self.pools.spare(pool)) {
                 self.say_goodbye(conn);
@@ -150,8 +153,9 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// A request that waited is to have a connection which others used, and its user went away before: that one is closed, and another opened
-    /// in its place. False: it has it.
+    /// Checks a waiting request that is about to get a connection used by others although its user had disconnected:
+    /// that connection is closed, and another is opened in its place. Returns `false` if the request may have the
+    /// connection.
     #[cold]
     pub(crate) fn takes_none_of_others(&mut self, id: ExchangeId, conn: ConnId) -> bool {
         let (user, c) = (self.traffic.flights.get(id).user, self.links.conn(conn));
@@ -167,7 +171,7 @@ impl<N: Network> Connections<N> {
         true
     }
 
-    /// Somebody else may have the number of a user next.
+    /// Clears the state of a user that has left: its number may be assigned to another user.
     #[cold]
     pub(crate) fn comes_no_more(&mut self, user: UserId) {
         let Some(anew) = &mut self.anew else { return };

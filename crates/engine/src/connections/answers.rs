@@ -1,4 +1,4 @@
-//! What sessions say came of exchanges: first bytes, messages, ends, requests turned away. Each is counted once.
+//! Events of sessions: first bytes, messages, ends, refused requests. Each is counted once.
 
 use cause::Plain;
 use measure::Nanos;
@@ -10,11 +10,11 @@ use super::Connections;
 use crate::failing::Cause;
 use crate::pool::PROVED;
 
-/// A request that the peer turns away is sent again so often.
+/// Maximum number of times a request refused by the peer is sent again.
 const RESENT_AT_MOST: u8 = 8;
 
 impl<N: Network> Connections<N> {
-    /// What the session said is done; `broken` is what it found wrong with the conversation, if anything.
+    /// Processes the events of a session; `broken` is the protocol error that it found, if any.
     #[inline]
     pub(crate) fn settle(&mut self, conn: ConnId, broken: Option<Plain>) {
         let mut events = std::mem::take(&mut self.links.done().events);
@@ -41,20 +41,20 @@ impl<N: Network> Connections<N> {
         self.traffic.examples.tell_enough(done);
     }
 
-    /// A message came that nobody asked for: the user of its connection hears it, where users do.
+    /// Counts an unsolicited message and passes it to the user of the connection, where users receive such messages.
     fn unasked(&mut self, conn: ConnId, message: Option<Box<[u8]>>) {
         self.traffic.books.counts().unsolicited += 1;
         let user = self.links.conn(conn).user;
         self.traffic.messages.extend(message.filter(|_| user != UserId::NONE).map(|message| (user, message)));
     }
 
-    /// The peer said what is to be replied to.
+    /// Writes the replies due to the peer.
     fn reply(&mut self, conn: ConnId) {
         let replies = self.links.pay(conn, self.traffic.stamp);
         self.traffic.books.counts().replies += u64::from(replies);
     }
 
-    /// A response has begun: whatever becomes of it, its connection was of use.
+    /// Records the first byte of a response: whatever becomes of it, the connection was of use.
     fn first_byte(&mut self, conn: ConnId, id: ExchangeId) {
         self.traffic.flights.get(id).first_byte = self.traffic.stamp;
         if !self.links.conn(conn).is(PROVED) {
@@ -62,7 +62,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// The peer did not touch it: it waits for a connection again, and its time goes on.
+    /// Requeues a request that the peer did not process: it waits for a connection again, and its time runs on.
     fn untouched(&mut self, conn: ConnId, id: ExchangeId) {
         let c = self.links.conn_mut(conn);
         c.ends();
@@ -79,7 +79,7 @@ impl<N: Network> Connections<N> {
         self.pools.get_mut(pool_id).waiting.push_front(id);
     }
 
-    /// An exchange is over: counted, and its user goes on after this arrival.
+    /// Ends an exchange: it is counted, and its user goes on after this arrival.
     #[inline]
     fn ended(&mut self, conn: ConnId, mut ended: Ended, broken: Option<Plain>) {
         let x = self.traffic.flights.take(ended.id);
@@ -90,28 +90,29 @@ impl<N: Network> Connections<N> {
         let c = self.links.conn_mut(conn);
         c.ends();
         c.free_since = self.traffic.stamp;
-        // Only what was closed may have had no response at all; a wrong one is a response.
+        // Only a request that failed with `Closed` may have had no response at all; a wrong response is a response.
         if !c.is(PROVED) && ended.fault != Some(FaultKind::Closed) {
             self.proved(conn);
         }
         self.traffic.ended(&x, ended, (late, broken), self.links.done());
     }
 
-    /// What a user has of the answer to a prepared request, where it need not ask for it; what follows is late by what looking took.
+    /// Returns what a user's cache holds of the answer to a prepared request, if the request need not be sent; later
+    /// events are late by the time of the lookup.
     pub fn recalled_prepared(&mut self, user: UserId, request: RequestId, due: Nanos) -> Option<Option<Found>> {
         let found = self.traffic.recalled_prepared(user, request, due)?;
         self.look_at_clock();
         Some(found)
     }
 
-    /// The same of a request that an answer asked for.
+    /// Like [`Connections::recalled_prepared`], for a request derived from an answer.
     pub fn recalled_made(&mut self, of: (UserId, u16), due: Nanos, request: &Request) -> Option<Option<Found>> {
         let found = self.traffic.recalled_made(of, due, request)?;
         self.look_at_clock();
         Some(found)
     }
 
-    /// What the peer did not touch of a user's own connection that still has room.
+    /// Resubmits a request that the peer did not process on its user's own connection, if that still has room.
     pub(crate) fn submit_again(&mut self, conn: ConnId, user: UserId, pool_id: PoolId) {
         let waiting = &mut self.pools.get_mut(pool_id).waiting;
         let Some(at) = waiting.iter().position(|id| self.traffic.flights.get(*id).user == user) else { return };
@@ -120,7 +121,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// A connection takes no more: those who were turned away on it need another.
+    /// Grows the pool of a connection that takes no more: requests refused on it need another.
     pub(crate) fn grow_for_untouched(&mut self, pool_id: PoolId) {
         if !self.pools.get(pool_id).waiting.is_empty() {
             self.grow(pool_id);

@@ -1,56 +1,58 @@
-//! How many answers may be waited for before they are read together.
+//! The number of answers that may be waited for before they are read together.
 //!
-//! Waking for each answer costs more than reading it, so a network that can wait for several is asked to, within a bound:
-//! by the density of arrivals, waiting must not add more than 2 % to the service times, not even to the shortest. The
-//! beginning of every second is listened to without waiting, because a density that our own waiting made says nothing.
-//! Where fewer are in flight than were then, nobody is waited for.
+//! A wakeup for each answer costs more than reading it, so a network that can wait for several is asked to, within a
+//! bound: by the density of arrivals, waiting must not add more than 2 % to the service times, not even to the
+//! shortest. The beginning of every second is measured without waiting, because a density caused by our own waiting
+//! proves nothing. When fewer are in flight than were then, arrivals are not waited for.
 
 use measure::Nanos;
 use wire::Network;
 
 use crate::books::Books;
 
-/// So long each second begins without waiting.
+/// Time at the beginning of each second without waiting.
 const LISTENING: Nanos = Nanos::from_millis(20);
-/// Fewer answers than this report nothing of the shortest.
+/// Minimum number of answers from which a short service time can be estimated.
 const ENOUGH: u64 = 200;
-/// The first of those read together waits for this part of a short service time, 4 %; on average they wait half of it.
+/// Divisor of a short service time that the first of those read together may wait: 4 %; on average they wait half of
+/// it.
 const PART: u64 = 25;
-/// A service time is short if one of so many is no longer.
+/// Divisor of the rank of a short service time: one in 20 is no longer.
 const SHORT: u64 = 20;
-/// More together save nothing more.
+/// Maximum number read together: more save nothing.
 const MOST: u32 = 16;
-/// One arrival may be waited for from so many connections: the others may have nothing to say.
+/// Number of connections per arrival that may be waited for: the others may be silent.
 const CONNECTIONS: u32 = 2;
 
-/// What was heard since the second began, and what came of it.
+/// Arrivals counted since the second began, and the decision made from them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Batching {
     from: Nanos,
-    /// When what was heard is judged; never, once it was.
+    /// Time at which the count is evaluated; `MAX` once it was.
     until: Nanos,
     /// Reads that brought something.
     reads: u64,
-    /// In flight, at the least, for arrivals to be waited for together; none are where it is zero.
+    /// Minimum number of requests in flight for arrivals to be waited for together; 0 if they are not.
     in_flight: u64,
 }
 
 impl Batching {
     pub const NONE: Batching = Batching { from: Nanos::ZERO, until: Nanos::MAX, reads: 0, in_flight: 0 };
 
-    /// A read brought something.
+    /// Counts a read that brought bytes.
     #[inline]
     pub fn heard(&mut self) {
         self.reads += 1;
     }
 
-    /// A second begins: nothing is waited for until its arrivals were heard.
+    /// Begins a second: waits for single arrivals until enough were counted.
     pub fn listen(&mut self, now: Nanos, net: &mut impl Network) {
         net.wait_for_at_least(1);
         *self = Batching { from: now, until: now + LISTENING, ..Batching::NONE };
     }
 
-    /// Once enough was heard, as many arrivals as come close enough are waited for together, while as many are in flight.
+    /// Evaluates the count when it is due: arrivals that come close enough are waited for together, while enough
+    /// requests are in flight.
     #[inline]
     pub fn keep_time(&mut self, now: Nanos, net: &mut impl Network, books: &mut Books, connections: u32) {
         if now >= self.until {
@@ -71,16 +73,16 @@ impl Batching {
         let Batching { from, reads, .. } = std::mem::replace(self, Batching::NONE);
         let arrivals = arrivals_together(reads, now - from, short, connections);
         if arrivals > 1 {
-            // An eighth has been answered and is not asked again yet.
+            // An eighth has been answered and has not been sent again yet.
             self.in_flight = books.in_flight() - books.in_flight() / 8;
             net.wait_for_at_least(arrivals);
         }
     }
 }
 
-/// Arrivals to wait for together, where `reads` came within `span`.
+/// Returns the number of arrivals to wait for together, where `reads` came within `span`.
 fn arrivals_together(reads: u64, span: Nanos, short: Nanos, connections: u32) -> u32 {
-    // Those that come in the allowed part of a short service time, beside the one that is waited for anyway.
+    // Those that come in the allowed part of a short service time, in addition to the one that is waited for anyway.
     let part = u128::from(span.0.max(1)) * u128::from(PART);
     let more = (u128::from(reads) * u128::from(short.0) + part / 2) / part;
     (1 + more).min(u128::from((connections / CONNECTIONS).clamp(1, MOST))) as u32
@@ -98,11 +100,11 @@ mod tests {
             (2_000, 20, Nanos(1_000_000), 100, 5),
             // Ten of them.
             (200, 20, Nanos(1_000_000), 10, 1),
-            // Slow ones beside fast ones: by the fast ones.
+            // Slow ones among fast ones: the fast ones decide.
             (220, 20, Nanos(1_000_000), 100, 1),
             // Ten thousand users.
             (2_000, 20, Nanos(100_000_000), 10_000, 16),
-            // Two connections: the other one may have nothing to say.
+            // Two connections: the other one may be silent.
             (2_000, 20, Nanos(1_000_000), 2, 1),
             (2_000, 20, Nanos(1_000_000), 6, 3),
             (0, 0, Nanos(0), 0, 1),

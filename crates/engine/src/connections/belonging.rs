@@ -1,8 +1,8 @@
-//! Connections that are a user's while it goes through its flow: what is said on them may depend on what was said before (a
-//! transaction), or they were opened with what only this user knows (a WebSocket).
+//! Connections owned by a user during its flow: requests on them may depend on earlier ones (a transaction), or they
+//! were opened with values that only this user has (a WebSocket).
 //!
-//! A user has at most one to each origin, from its first request there to the end of its iteration. What is lost with such a
-//! connection is not made good in silence: the next request on it fails, and the one after that opens another.
+//! A user owns at most one connection to each origin, from its first request there to the end of its iteration. The
+//! loss of such a connection is not hidden: the next request on it fails, and the one after that opens another.
 
 use cause::Plain;
 use measure::Nanos;
@@ -16,31 +16,31 @@ use crate::failing::Cause;
 const LOST: Plain = cause::response::step_lost();
 const BUSY: Plain = cause::response::step_busy();
 
-/// What users have of their own, by user and origin.
+/// The connections owned by users, by user and origin.
 #[derive(Debug)]
 pub(crate) struct Belongings {
-    /// By origin; those that redirects found are nobody's.
+    /// The owner of connections, by origin; connections to origins found by redirects are owned by no user.
     belongs: Vec<Belongs>,
-    /// Where an origin's connections stand among those of a user; None: they are nobody's.
+    /// The index of each origin among the owned connections of a user; `None` if its connections are shared.
     places: Vec<Option<u32>>,
-    /// So many origins have such connections.
+    /// Number of origins whose connections are owned.
     each: usize,
-    /// Of each scenario.
+    /// The entries of each scenario: `each` per user.
     conns: Vec<Vec<Own>>,
 }
 
-/// One user's connection to one origin.
+/// The connection of one user to one origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Own {
     #[default]
     None,
     Is(ConnId),
-    /// It was lost while nothing was under way on it.
+    /// The connection was lost while no request was in flight on it.
     Lost,
 }
 
 impl Belongings {
-    /// Of a dialogue with these origins; None where nothing is anybody's own.
+    /// Creates the state for the origins of a dialogue; `None` if no connection is owned by a user.
     pub fn of(dialogue: &dyn Dialogue, scenarios: usize) -> Option<Belongings> {
         let belongs: Vec<Belongs> = dialogue.origins().iter().map(|origin| dialogue.belongs(origin)).collect();
         let mut each = 0;
@@ -59,13 +59,14 @@ impl Belongings {
         self.known(pool_id).map_or(Belongs::default(), |at| self.belongs[at])
     }
 
-    /// The origin that a pool leads to, where it was known before the run: each scenario has pools of its own.
+    /// Returns the index of the origin that a pool leads to, if it was known before the run: each scenario has its own
+    /// pools.
     fn known(&self, pool: PoolId) -> Option<usize> {
         let (pool, origins) = (pool.at(), self.belongs.len());
         (pool < origins * self.conns.len()).then(|| pool % origins)
     }
 
-    /// What a user has to an origin whose connections are somebody's.
+    /// Returns a user's entry for an origin whose connections are owned.
     fn own(&mut self, user: UserId, pool_id: PoolId) -> Option<&mut Own> {
         let place = self.known(pool_id).and_then(|at| self.places[at]).filter(|_| user != UserId::NONE)?;
         let conns = self.conns.get_mut(user.scenario().at())?;
@@ -77,7 +78,7 @@ impl Belongings {
         conns.get_mut(at)
     }
 
-    /// The connection that a user has to an origin.
+    /// Returns the connection that a user owns to an origin.
     pub fn has(&mut self, user: UserId, pool_id: PoolId) -> Option<ConnId> {
         match self.own(user, pool_id) {
             Some(Own::Is(conn)) => Some(*conn),
@@ -85,14 +86,14 @@ impl Belongings {
         }
     }
 
-    /// A user has nothing to an origin any more, nor has it lost anything.
+    /// Clears a user's entry for an origin: it owns no connection there and has lost none.
     pub fn leaves(&mut self, user: UserId, pool_id: PoolId) {
         if let Some(own) = self.own(user, pool_id) {
             *own = Own::None;
         }
     }
 
-    /// All that a user has, which is its own no longer.
+    /// Takes all connections that a user owns; they are no longer owned.
     fn take(&mut self, user: UserId, all: &mut Vec<ConnId>) {
         let from = user.index().at() * self.each;
         let conns = self.conns.get_mut(user.scenario().at());
@@ -105,21 +106,22 @@ impl Belongings {
 }
 
 impl<N: Network> Connections<N> {
-    /// Whose connections to this origin are.
+    /// Returns who owns the connections to this origin.
     #[inline]
     pub(crate) fn belongs(&self, pool_id: PoolId) -> Belongs {
         self.belongings.as_ref().map_or(Belongs::ToNobody, |belongings| belongings.belongs(pool_id))
     }
 
-    /// When a request could have left on a connection that is its user's own: when it was due, unless that was busy then.
+    /// Returns when a request could have been sent on its user's own connection: when it was due, or when the
+    /// connection became free if it was busy then.
     #[inline]
     pub(crate) fn free_for(&mut self, id: ExchangeId, conn: ConnId) -> Nanos {
         let x = self.traffic.flights.get(id);
         if x.is_held_back() { self.traffic.stamp } else { x.intended.max(self.links.conn(conn).free_since) }
     }
 
-    /// Finds the connection for a request to an origin where its user has one of its own, or opens that. False: it takes one that is
-    /// free, which is then its own.
+    /// Places a request to an origin where its user owns a connection, or opens that. Returns `false` if the request
+    /// takes a free one, which the user then owns.
     #[cold]
     pub(crate) fn place_on_own(&mut self, id: ExchangeId, pool_id: PoolId) -> bool {
         let x = *self.traffic.flights.get(id);
@@ -135,7 +137,7 @@ impl<N: Network> Connections<N> {
                         let ready = self.free_for(id, conn);
                         self.submit(id, conn, ready);
                     }
-                    // Several at once: the others take what is free, which is nobody's afterwards.
+                    // Several at once: the others take free connections, which are shared afterwards.
                     Belongs::ForIteration if busy => return false,
                     _ => {
                         let why = if busy { BUSY } else { LOST };
@@ -163,7 +165,7 @@ impl<N: Network> Connections<N> {
         true
     }
 
-    /// A request is submitted on a connection that is its user's from now on, where connections to that origin are anybody's.
+    /// Makes the connection on which a request is submitted its user's own, where connections to that origin are owned.
     #[cold]
     pub(crate) fn takes_for_own(&mut self, user: UserId, conn: ConnId) {
         let pool_id = self.links.conn(conn).pool;
@@ -176,7 +178,7 @@ impl<N: Network> Connections<N> {
         self.pools.get_mut(pool_id).unmake_idle(self.links.conns_mut(), conn);
     }
 
-    /// A connection is gone. True where it was somebody's own, as connections to its origin are.
+    /// Records the loss of a connection. Returns `true` if connections to its origin are owned by users.
     pub(crate) fn own_is_gone(&mut self, conn: ConnId) -> bool {
         let c = self.links.conn(conn);
         let (user, pool_id, busy) = (c.user, c.pool, c.in_flight() > 0);
@@ -184,14 +186,14 @@ impl<N: Network> Connections<N> {
             return false;
         };
         if *own == Own::Is(conn) {
-            // What was under way on it has failed, which is enough.
+            // The request in flight on it has failed, which is enough.
             *own = if busy { Own::None } else { Own::Lost };
         }
         true
     }
 
-    /// A user's iteration is over: what it opened for itself is closed, and so is, where the iteration failed, what it had of others,
-    /// for nobody knows what was left open on it. The rest goes to whoever comes.
+    /// Ends a user's iteration: connections it opened for itself are closed. Shared ones it owned are closed if the
+    /// iteration failed, because their state is unknown; otherwise they return to the pool.
     pub(crate) fn lets_go_of_own(&mut self, user: UserId, passed: bool) {
         let Some(belongings) = &mut self.belongings else { return };
         let mut all = std::mem::take(&mut self.own_of_one);
@@ -209,14 +211,14 @@ impl<N: Network> Connections<N> {
         self.own_of_one = all;
     }
 
-    /// What ends a request came before it was sent: it is over now.
+    /// Ends a request whose end came before it was sent.
     #[cold]
     pub(crate) fn was_there(&mut self, conn: ConnId) {
         self.links.tell(conn);
         self.settle(conn, None);
     }
 
-    /// Messages that nobody awaited are pushes, now that nobody can any more.
+    /// Counts messages that were never awaited as pushes, now that no request can await them any more.
     pub(crate) fn count_unheard(&mut self, conn: ConnId) {
         let unheard = self.links.session(conn).map_or(0, |session| session.unheard());
         self.traffic.books.counts().unsolicited += u64::from(unheard);

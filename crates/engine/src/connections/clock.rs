@@ -1,4 +1,4 @@
-//! The clock of a worker, and what time brings about for its connections: seconds that end, exchanges and openings that time out.
+//! The clock of a worker, and what is due by time: ends of seconds, timeouts of exchanges and of openings.
 
 use measure::Nanos;
 use wire::{FaultKind, Network};
@@ -11,24 +11,25 @@ use crate::pool::Stage;
 use super::{Connections, Heartbeats};
 use crate::message::Message;
 
-/// A stop asked for from outside is seen at least so often.
+/// Maximum interval at which a stop requested from outside is checked.
 pub(crate) const ATTENTION: Nanos = Nanos::from_millis(50);
 
 impl<N: Network> Connections<N> {
-    /// The run begins.
+    /// Begins the run.
     pub fn begin(&mut self) {
         self.traffic.stamp = self.links.net().now();
         self.traffic.heard = self.traffic.stamp;
         self.begin_second(self.traffic.limits.start);
     }
 
-    /// Nothing of the run begins before its common start.
+    /// Holds the figures back until the common start.
     pub fn wait_for_start(&mut self) {
         self.traffic.books.hold();
         self.before_start = true;
     }
 
-    /// The common start: the run takes place so much later. It is told with the first second what was opened before, and how long that took.
+    /// Starts the run at the common start: it is shifted by `by`. The first second reports how many connections were
+    /// opened before, and how long that took.
     pub fn start_together(&mut self, by: Nanos, took: Nanos) {
         self.traffic.limits.shift(by);
         let counts = self.traffic.books.counts();
@@ -37,23 +38,23 @@ impl<N: Network> Connections<N> {
         self.begin_second(self.traffic.limits.start);
     }
 
-    /// True where it is looked often whether what is awaited has come.
+    /// Returns `true` if the loop has to check often for something that no event announces.
     pub fn is_impatient(&self) -> bool {
         self.before_start || self.lookups.pending()
     }
 
-    /// True where no more requests are started.
+    /// Returns `true` if no more requests are started.
     #[inline]
     pub fn is_closing(&self) -> bool {
         self.closing
     }
 
-    /// No more requests are started.
+    /// Stops starting requests.
     pub fn close(&mut self) {
         self.closing = true;
     }
 
-    /// When time brings something about by itself.
+    /// Returns the next time at which something is due.
     pub fn next_moment(&mut self) -> Nanos {
         let (slots, now) = (self.links.slots(), self.traffic.stamp);
         let beats = |beats: &Heartbeats| beats.next(slots, now);
@@ -68,7 +69,7 @@ impl<N: Network> Connections<N> {
             .min(self.next_end())
     }
 
-    /// What time brings about by itself.
+    /// Does what is due by time.
     #[inline]
     pub fn keep_time(&mut self) {
         if self.one_way.is_due() {
@@ -79,7 +80,7 @@ impl<N: Network> Connections<N> {
         }
         self.traffic.report_early(false);
         if self.traffic.stamp >= self.pools.retry_at() {
-            // Pools whose pause is over try again, where somebody waits.
+            // Pools whose pause is over try again, if requests wait.
             for pool_id in self.pools.ready_again(self.traffic.stamp) {
                 self.grow(pool_id);
             }
@@ -92,26 +93,27 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// True where users have something to hear, or bytes are to leave.
+    /// Returns `true` if outcomes are queued for users, or bytes are to be written.
     #[inline]
     pub fn has_news(&self) -> bool {
         self.traffic.has_outcomes() || self.links.has_unsent()
     }
 
-    /// The first second of a run (or of its common start) begins.
+    /// Begins the first second of a run (or of its common start).
     fn begin_second(&mut self, at: Nanos) {
         self.traffic.books.begin(&self.traffic.limits, at, self.traffic.stamp);
         self.health.begin(self.links.net().running(), self.traffic.stamp);
         self.batching.listen(self.traffic.stamp, self.links.net());
     }
 
-    /// True where nothing new is started any more.
+    /// Returns `true` if nothing new is started any more.
     #[inline]
     pub(crate) fn window_over(&self) -> bool {
         self.closing || self.traffic.stamp >= self.next_end()
     }
 
-    /// What ends next: the window, then its drain; never where the quota ends the run, or before a common start.
+    /// Returns the next end: that of the window, then that of the drain; `MAX` if the quota ends the run, or before a
+    /// common start.
     pub(crate) fn next_end(&self) -> Nanos {
         match self.traffic.limits.end {
             Some(end) if self.closing => end.saturating_add(self.traffic.limits.drain),
@@ -120,15 +122,15 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// True where an exchange that is over now had no time left when its end came. How late we were to read that end is not
-    /// held against it.
+    /// Returns `true` if an exchange that is over now had timed out before its end came. Our own delay in reading that
+    /// end is not counted against it.
     #[inline]
     pub(crate) fn too_late(&self, id: ExchangeId, x: &Exchange) -> bool {
         self.traffic.flights.is_late((id, x), self.turn.news_since)
     }
 
-    /// Those time out whose time was over when we had last caught up: a response that lies in its socket because we were late
-    /// did not time out.
+    /// Times out exchanges whose time was over when the sockets were last read to the end: a response that lies in its
+    /// socket because we were late has not timed out.
     pub fn time_out(&mut self) {
         let caught_up = self.turn.caught_up;
         if self.traffic.flights.next_timeout() <= caught_up {
@@ -152,7 +154,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// What was withheld long enough is sent, asked for or not.
+    /// Sends bodies that were held back long enough, whether the peer asked for them or not.
     #[cold]
     fn release(&mut self) {
         for id in self.withheld.came_up(self.turn.caught_up) {
@@ -163,13 +165,13 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Reads the clock after something that took long: what follows is late by that, and was heard before.
+    /// Reads the clock after a long operation: later events are late by that, though they were read before.
     pub(super) fn look_at_clock(&mut self) {
         let now = self.links.net().now();
         self.is_now(now);
     }
 
-    /// Reads the clock; what is stamped from now on belongs to the second it lies in.
+    /// Reads the clock; later stamps belong to the second it lies in.
     #[inline]
     pub(crate) fn mark(&mut self) {
         let now = self.links.net().now();
@@ -177,7 +179,8 @@ impl<N: Network> Connections<N> {
         self.traffic.heard = now;
     }
 
-    /// The same of what was just read: it is heard when it was read, whatever looking into it takes.
+    /// Like [`Connections::mark`], for bytes just read: their stamp is the time of the read, however long parsing
+    /// takes.
     #[inline]
     pub(crate) fn mark_read(&mut self) {
         let read = self.links.net().read_at();
@@ -185,7 +188,7 @@ impl<N: Network> Connections<N> {
         self.traffic.heard = read;
     }
 
-    /// What is stamped from now on belongs to the second this lies in.
+    /// Sets the current time; later stamps belong to the second it lies in.
     #[inline]
     pub(crate) fn is_now(&mut self, now: Nanos) {
         self.traffic.stamp = now;
@@ -194,7 +197,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Hands the finished seconds on.
+    /// Passes on the finished seconds.
     fn roll_seconds(&mut self) {
         while self.traffic.stamp >= self.traffic.books.second_ends() {
             let to = self.traffic.books.second_ends();
@@ -202,7 +205,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// What a second is told of beside what was counted in it.
+    /// Returns the gauges of a second: values that are not counted in it.
     fn gauges(&mut self) -> Gauges {
         let (bytes_sent, refused) = self.links.sent_and_refused();
         let (waiting, connections) = (self.pools.waiting(), u64::from(self.links.count()));
@@ -223,11 +226,11 @@ impl<N: Network> Connections<N> {
         self.batching.listen(self.traffic.stamp, self.links.net());
     }
 
-    /// The end of the run, at `now`: all that was counted is handed over, and nothing is open any more.
+    /// Ends the run at `now`: all that was counted is passed on, and all connections are closed.
     pub fn finish(&mut self, now: Nanos, interrupted: bool) {
         self.roll_seconds();
         if self.fixed.is_some() && now > self.traffic.books.second_began() {
-            // The last second tells what stood in it: whom we say goodbye to now did stand.
+            // The gauges of the last second include the connections that are closed now.
             self.roll(now);
         }
         self.say_goodbye_to_all();
@@ -241,7 +244,7 @@ impl<N: Network> Connections<N> {
         self.links.close_all();
     }
 
-    /// Connections that are part of the plan end in order; sockets of datagrams were kept for the final read.
+    /// Closes connections that are part of the plan in order; sockets of datagrams were kept for the final read.
     fn say_goodbye_to_all(&mut self) {
         for conn in (0..self.links.slots()).map(ConnId::of) {
             let c = self.links.conn(conn);

@@ -1,7 +1,8 @@
-//! What lies in the sockets when a run ends: a run that stops reading with its last answer would never see it.
+//! The final read: what lies in the sockets when a run ends would be missed by a run that stops reading with its last
+//! answer.
 //!
-//! Refusals of datagrams that nobody answers, and answers beyond those that were asked for: where answers belong to requests
-//! by order alone, such a rest says that some were taken for another's.
+//! It finds refusals of unanswered datagrams, and surplus answers: where answers are matched to requests by order
+//! alone, such a rest means that some answers were matched to the wrong request.
 
 use measure::Nanos;
 use wire::{Broken, Event, Network};
@@ -14,23 +15,24 @@ use crate::pool::Stage;
 use super::Connections;
 use super::clock::ATTENTION;
 
-/// A socket may hold many datagrams, each of which takes a turn; a peer that never stops is not listened to for ever.
+/// Maximum number of rounds: a socket may hold many datagrams, each of which takes a turn, and a peer may never stop.
 const ROUNDS: u32 = 64;
-/// What a refusal from afar may take; an answer too many may take as long as the longest answer of the last second, too.
+/// Time allowed for a refusal from a remote host; a surplus answer may also take as long as the longest answer of the
+/// last second.
 const GRACE: Nanos = Nanos::from_millis(50);
 
 impl<N: Network> Connections<N> {
-    /// True where the run ends (`ending`: all its requests were started) and this connection is to be looked at once more before it
-    /// is closed.
+    /// Returns `true` if the run ends (`ending`: all its requests were started) and this connection is to be read once
+    /// more before it is closed.
     pub(crate) fn is_kept_for_final_read(&self, conn: ConnId, ending: bool) -> bool {
         let ending = ending || self.closing;
         let pool_id = self.links.conn(conn).pool;
         ending && (self.pools.get(pool_id).origin.datagrams || self.traffic.dialogue.prepared().by_order.is_some())
     }
 
-    /// Reads what is there; requests are over, and nothing goes on. A refusal, or a response too many, is given a moment to come,
-    /// unless there was one already: one that was doubled shifts all that come after it, so that the rest is on its way still.
-    /// Whoever interrupts a run is not kept waiting for slow responses.
+    /// Reads what is left; requests are over, and no user goes on. A refusal or a surplus response is given a moment to
+    /// come, unless there was one already: a duplicated response shifts all later ones, so the rest is still on its
+    /// way. An interrupted run does not wait for slow responses.
     pub(crate) fn read_finally(&mut self, stop: &Stop) {
         let refusals = self.one_way.were_any() && self.pools.all().iter().any(|pool| pool.origin.datagrams);
         if !refusals && self.traffic.dialogue.prepared().by_order.is_none() {
@@ -59,7 +61,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// What has arrived; false where nothing has.
+    /// Reads what has arrived; returns `false` if nothing has.
     fn read_the_rest(&mut self) -> bool {
         let mut heard = false;
         while let Some(arrived) = self.links.next() {
@@ -80,20 +82,20 @@ impl<N: Network> Connections<N> {
                 }
                 Arrived::Connected(_) | Arrived::Sent(_) => {}
             }
-            // What came for requests that are unfinished may be their response.
+            // Bytes that came for unfinished requests may be their response.
             self.links.done().events.clear();
             self.links.flush();
         }
         heard
     }
 
-    /// True of a connection on which nothing is in flight.
+    /// Returns `true` if a connection has nothing in flight.
     fn expects_nothing(&self, conn: ConnId) -> bool {
         let c = self.links.conn(conn);
         c.stage == Stage::Open && c.in_flight() == 0
     }
 
-    /// Nothing was in flight: each whole response is one too many, and so is what no session reads.
+    /// Counts surplus responses (nothing was in flight), and bytes that no session can parse.
     fn strays(&mut self, count: usize, read: Result<(), Broken>) {
         let counts = self.traffic.books.counts();
         counts.bytes.received += count as u64;

@@ -1,12 +1,12 @@
-//! The generator watches itself: whether a worker was there when something happened.
+//! Self-monitoring of the generator: whether a worker was running when something happened.
 //!
-//! Answers are stamped when they are read, so a worker that is busy, waits for a core or is stopped makes the server look
-//! slow. Three things are counted for the verdict:
+//! Answers are stamped when they are read, so a worker that is busy, waits for a core or is stopped makes the server
+//! look slow. Three things are measured for the verdict:
 //!
-//! - `loop_gap`: stretches in which the loop did not look at its sockets: the length of a turn, and how much later than
-//!   asked for a wait ended.
-//! - `wake_delay`: how long the thread waited for a core when a wait was over, as the scheduler tells it, for a sample of
-//!   the waits.
+//! - `loop_gap`: stretches in which the loop did not poll its sockets: the length of a turn, and the delay with which a
+//!   wait ended.
+//! - `wake_delay`: how long the thread waited for a core when a wait was over, as reported by the scheduler, for a
+//!   sample of the waits.
 //! - how the thread ran in each second: time on a core, time ready without one, its CPU quota enforced.
 
 use measure::Nanos;
@@ -15,45 +15,45 @@ use wire::{Network, Running};
 
 use crate::tally::Apart;
 
-/// Shorter gaps are not kept: a turn of a few requests is that long.
+/// Minimum length of a gap to be recorded: a turn of a few requests takes that long.
 const NOTABLE: Nanos = Nanos::from_micros(20);
-/// A wait is sampled at most so often: 200 times a second cost under 0.1 % of a core.
+/// Minimum interval between samples: 200 a second cost under 0.1 % of a core.
 const SAMPLE_EVERY: Nanos = Nanos::from_millis(5);
 
-/// What a worker knows of itself since the last second was handed on.
+/// A worker's observations of itself since the last second was passed on.
 #[derive(Debug, Default)]
 pub(super) struct Health {
-    /// When the sockets were last asked, or began to be waited for.
+    /// Time when the sockets were last polled, or a wait for them began.
     looked: Nanos,
-    /// Until when the wait at hand is to last; zero while there is none.
+    /// Time when the current wait is to end; zero if there is none.
     asleep: Nanos,
     next_sample: Nanos,
-    /// The scheduler's account before a sampled wait.
+    /// The scheduler's reading before a sampled wait.
     sampled: Option<Nanos>,
-    /// How the thread had run when the second began.
+    /// The thread's running times when the second began.
     since: Running,
 }
 
 impl Health {
-    /// The run begins: what came before it is in no figure.
+    /// Begins the run: the time before is in no figure.
     pub fn begin(&mut self, running: Running, now: Nanos) {
         (self.since, self.looked) = (running, now);
     }
 
-    /// A wait begins that is to end at `until`.
+    /// Records that a wait begins that is to end at `until`.
     #[inline]
     pub fn waits(&mut self, until: Nanos) {
         self.asleep = until;
     }
 
-    /// How much of the thread's time since this was counted last can have been polled away: no more than it ran, where that is
-    /// known.
+    /// Returns how much of the thread's time since the last count can have been spent polling: no more than it ran,
+    /// where that is known.
     pub fn polled(&self, now: Running, spun: Nanos) -> Nanos {
         if now.cpu == Nanos::ZERO { spun } else { spun.min(now.cpu - self.since.cpu) }
     }
 
-    /// How the thread ran in the second that ends at `to`, in which requests were in flight without a break since `busy`. What
-    /// of its time was polled away was free for work.
+    /// Records how the thread ran in the second that ends at `to`, in which requests were in flight without a break
+    /// since `busy`. Time spent polling was available for work.
     pub fn count(&mut self, now: Running, polled: Nanos, busy: Option<Nanos>, to: Nanos, apart: &mut Apart) {
         let since = std::mem::replace(&mut self.since, now);
         apart.busiest_cpu_ns = (now.cpu - since.cpu - polled).0;
@@ -65,7 +65,7 @@ impl Health {
         }
     }
 
-    /// The sockets are asked next; how late that is, and whether the wait for them is sampled.
+    /// Records that the sockets are polled next: how late that is, and the start of a sample where one is due.
     #[inline]
     pub fn looks(&mut self, now: Nanos, net: &mut impl Network, times: &mut Latency) {
         note(now - self.looked, times);
@@ -76,7 +76,7 @@ impl Health {
         }
     }
 
-    /// A wait that was to end at `until` is over.
+    /// Records the end of a wait that was to end at `until`.
     #[inline]
     pub fn woke(&mut self, until: Nanos, now: Nanos, net: &mut impl Network, times: &mut Latency) {
         note(now - until.max(self.looked), times);
@@ -88,7 +88,8 @@ impl Health {
         }
     }
 
-    /// The warm-up or the window ends at `to`, and is told that we are not there; what follows is told of the rest.
+    /// Splits a gap at the end of the warm-up or window `to`: the part before is recorded now, the rest counts from
+    /// there.
     pub fn gap_ends(&mut self, to: Nanos, times: &mut Latency) {
         note(to - self.looked.max(self.asleep), times);
         self.looked = self.looked.max(to);

@@ -1,8 +1,9 @@
-//! Heartbeats (`--ping`): a sign of life on every standing connection, apart from the requests.
+//! Heartbeats (`--ping`): keep-alive probes on every open connection, apart from the requests.
 //!
-//! No connection has a timer of its own: the worker walks over its connections, a few each turn, so that a million of them
-//! cost no memory and no peak. It visits each several times an interval, and greets those whose interval is over by the next
-//! visit. One that has not answered by its next heartbeat is dead, and is treated so.
+//! No connection has a timer of its own: the worker iterates over its connections, a few each turn, so that a million
+//! of them cost no memory and no peak. It visits each several times an interval, and sends a heartbeat to those whose
+//! interval is over by the next visit. A connection that has not answered by its next heartbeat is dead, and is treated
+//! as such.
 
 use measure::Nanos;
 use wire::{FaultKind, Network};
@@ -11,18 +12,19 @@ use super::Connections;
 use crate::ids::ConnId;
 use crate::pool::{BEATING, PROVED, Stage};
 
-/// Rounds an interval.
+/// Rounds per interval.
 const ROUNDS: u64 = 8;
-/// The walk goes on no sooner than this: a few connections more at a time cost less than a turn for each.
+/// Minimum time between two steps of a round: visiting a few more connections at a time costs less than a turn for
+/// each.
 const STEP: Nanos = Nanos::from_millis(1);
 
-/// The walk over the connections.
+/// The iteration over the connections.
 #[derive(Debug)]
 pub(crate) struct Heartbeats {
     interval: Nanos,
     /// The next connection to visit.
     cursor: usize,
-    /// When this round began.
+    /// Time when this round began.
     since: Nanos,
 }
 
@@ -35,33 +37,34 @@ impl Heartbeats {
         Nanos((self.interval.0 / ROUNDS).max(1))
     }
 
-    /// Up to which of `connections` visits are due at `now`; the round is over where that is all of them. Whatever number
-    /// comes meanwhile, a round takes no longer.
+    /// Returns the index up to which visits to `connections` are due at `now`; the round is over where that is all of
+    /// them. A round takes no longer however many are added meanwhile.
     fn reaches(&self, connections: usize, now: Nanos) -> usize {
         let part = u128::from((now - self.since).0) * connections as u128 / u128::from(self.round().0);
         part.min(connections as u128) as usize
     }
 
-    /// When the next visit is due.
+    /// Returns when the next visit is due.
     pub fn next(&self, connections: usize, now: Nanos) -> Nanos {
         let each = self.round().0 / connections.max(1) as u64;
         (now + STEP).max(self.since + Nanos(each * (self.cursor as u64 + 1)))
     }
 
-    /// How long the connection in this slot waits for its first heartbeat, less than an interval: they are spread over the
-    /// rounds, so that those that were opened together are not greeted together for ever.
+    /// Returns how much of an interval counts as elapsed when the connection in this slot opens: first heartbeats are
+    /// spread over the rounds, so that connections opened together do not send together for ever.
     pub(super) fn ahead(&self, conn: ConnId) -> Nanos {
         Nanos(self.interval.0 / (2 * ROUNDS) + self.round().0 * (u64::from(conn.0) % ROUNDS))
     }
 
-    /// A heartbeat is due so long after the one before: half a round is for the walk not being exact.
+    /// Returns the time after which the next heartbeat is due: an interval less half a round, because visits are not
+    /// exact.
     fn due_after(&self) -> Nanos {
         Nanos(self.interval.0 - self.interval.0 / (2 * ROUNDS))
     }
 }
 
 impl<N: Network> Connections<N> {
-    /// Visits the connections whose turn has come.
+    /// Visits the connections that are due.
     pub(crate) fn send_heartbeats(&mut self) {
         let Some(mut beat) = self.heartbeats.take() else { return };
         let reaches = beat.reaches(self.links.slots(), self.traffic.stamp);
@@ -70,7 +73,7 @@ impl<N: Network> Connections<N> {
             beat.cursor += 1;
         }
         if self.traffic.stamp >= beat.since + beat.round() {
-            // A thread that did not run for long does not walk several rounds at once.
+            // A thread that did not run for a while does not make several rounds at once.
             beat.since = self.traffic.stamp.min(beat.since + beat.round()).max(self.traffic.stamp - beat.round());
             beat.cursor = 0;
         }
@@ -92,14 +95,14 @@ impl<N: Network> Connections<N> {
             let c = self.links.conn_mut(conn);
             c.mark(BEATING, true);
             c.since = self.traffic.stamp;
-            // The warm-up's heartbeats are in no figure, and neither are those before a common start.
+            // Heartbeats of the warm-up are in no figure, and neither are those before a common start.
             let counts = self.traffic.stamp >= self.traffic.limits.window && !self.before_start;
             self.traffic.books.counts().heartbeats.sent += u64::from(counts);
             self.mark();
         }
     }
 
-    /// The peer answered.
+    /// Records an answered heartbeat.
     pub(crate) fn heartbeat_answered(&mut self, conn: ConnId) {
         if !self.links.conn(conn).is(PROVED) {
             self.proved(conn);
@@ -110,8 +113,8 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Nobody answers a connection's heartbeat any more: how many it was (one, or none that counts). All that is known of
-    /// its time is that it took at least so long.
+    /// Ends a heartbeat that can no longer be answered; returns 1 if it counts, else 0. Its time so far is recorded as
+    /// a lower bound.
     pub(crate) fn heartbeat_unanswered(&mut self, conn: ConnId) -> u64 {
         let counts = self.take_heartbeat(conn);
         if counts {
@@ -121,7 +124,7 @@ impl<N: Network> Connections<N> {
         u64::from(counts)
     }
 
-    /// A connection's heartbeat is over, however it ended: true where there was one and it counts.
+    /// Clears a connection's heartbeat, however it ended; returns `true` if there was one and it counts.
     fn take_heartbeat(&mut self, conn: ConnId) -> bool {
         let c = self.links.conn_mut(conn);
         c.mark(BEATING, false) && c.since >= self.traffic.limits.window && !self.before_start

@@ -1,4 +1,4 @@
-//! Connections that are part of the plan (WebSocket, `--hold`): how many are on their way, and whose they are.
+//! Connections that are part of the plan (WebSocket, `--hold`): the number being opened, and their users.
 
 use wire::Network;
 
@@ -7,39 +7,40 @@ use crate::failing::Cause;
 use crate::ids::{ConnId, OriginId, ScenarioId, UserId};
 use crate::pool::SPARE;
 
-/// Connections that one run has on their way at a time: what a usual listen queue takes (net.core.somaxconn is 4096).
+/// Maximum number of connections of a run being opened at a time: a usual listen backlog (net.core.somaxconn is 4096).
 const COMING: u32 = 1024;
-/// The fewest a worker has on their way.
+/// Minimum of that number for a worker.
 const COMING_AT_LEAST: u32 = 8;
 
-/// The number of connections is part of the plan.
+/// A plan with a fixed number of connections.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fixed {
-    /// Connections are kept once everything was said on them.
+    /// Set if connections are held once all requests on them are over.
     holds: bool,
-    /// Most connections on their way.
+    /// Maximum number of connections being opened.
     most_coming: u32,
 }
 
 impl Fixed {
-    /// Of a worker among `of`.
+    /// Creates the state of one of `of` workers.
     pub fn new(holds: bool, of: u32) -> Fixed {
         Fixed { holds, most_coming: (COMING / of).max(COMING_AT_LEAST) }
     }
 }
 
 impl<N: Network> Connections<N> {
-    /// True where another connection may be begun now.
+    /// Returns `true` if another connection may be opened now.
     pub(crate) fn may_come(&self) -> bool {
         self.fixed.is_none_or(|fixed| self.pools.opening() < fixed.most_coming)
     }
 
-    /// Connections on their way that are nobody's, or of who opens one of its own.
+    /// Returns the number of connections being opened for no particular request, including those of users who open
+    /// their own.
     pub fn opening(&self) -> u32 {
         self.pools.opening()
     }
 
-    /// True where one may be opened there in the place of one that was lost.
+    /// Returns `true` if a lost connection to this origin may be replaced now.
     pub fn may_replace(&self, origin: OriginId) -> bool {
         let pool_id = self.pools.of(ScenarioId(0), origin);
         let pool = self.pools.get(pool_id);
@@ -47,13 +48,13 @@ impl<N: Network> Connections<N> {
         !self.pools.group(pool_id).is_full() && !pauses && self.may_come()
     }
 
-    /// True where the number of connections is part of the plan.
+    /// Returns `true` if the number of connections is part of the plan.
     #[inline]
     pub fn are_fixed(&self) -> bool {
         self.fixed.is_some()
     }
 
-    /// A user takes a connection that was opened ahead, for a common start; false: there is none.
+    /// Assigns a connection opened ahead of a common start to a user; returns `false` if there is none.
     pub fn takes_one_opened_ahead(&mut self, user: UserId) -> bool {
         let Some(conn) = self.pools.all().iter().find_map(|pool| pool.idle.last().copied()) else { return false };
         let pool_id = self.links.conn(conn).pool;
@@ -62,10 +63,10 @@ impl<N: Network> Connections<N> {
         true
     }
 
-    /// Opens the connection of a user who says something on its own.
+    /// Opens the connection of a user who sends requests on its own connection.
     ///
     /// # Errors
-    /// Why it cannot even be begun.
+    /// The cause, if connecting cannot even begin.
     pub fn connect_for(&mut self, user: UserId, origin: OriginId) -> Result<(), Cause<'static>> {
         self.mark();
         let pool_id = self.pools.of(user.scenario(), origin);
@@ -84,24 +85,27 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// A connection is a user's own from now on.
+    /// Makes a connection a user's own.
     fn own(&mut self, user: UserId, conn: ConnId) {
         self.links.conn_mut(conn).user = user;
         self.own.set(user, conn);
     }
 
-    /// True of a connection that is part of the plan. Nobody needs that of a user who is done: it is kept for a final read.
+    /// Returns `true` if a connection is part of the plan. The connection of a user who is done is not: it is kept for
+    /// a final read.
     pub(crate) fn is_wanted(&self, conn: ConnId) -> bool {
         self.fixed.is_some() && !self.links.conn(conn).is(SPARE)
     }
 
-    /// A connection that is part of the plan is lost: counted by what ended it. The peer's own words say more than ours.
+    /// Counts the loss of a connection that is part of the plan by its cause. The peer's own message is preferred to
+    /// ours.
     pub(crate) fn count_loss(&mut self, conn: ConnId, cause: &Cause<'_>) {
         let words = self.links.session(conn).and_then(|session| session.farewell());
         self.traffic.books.connection_lost(cause.sort.kind, cause.sort.errno, words.as_ref().or(cause.why));
     }
 
-    /// True where a user opens its connection to say something, again and again: then what it could not say is a request.
+    /// Returns `true` if users open their own connection to send requests again and again: a failed opening then counts
+    /// as a failed request.
     pub(crate) fn users_speak(&self) -> bool {
         self.fixed.is_some_and(|fixed| !fixed.holds)
             && !self.traffic.limits.open

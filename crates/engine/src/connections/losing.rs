@@ -1,4 +1,4 @@
-//! Losing connections and letting them go: what is on them fails, and whoever needs another gets one.
+//! Lost and closed connections: requests on them fail, and those that need another connection get one.
 
 use wire::{Belongs, Ended, Errno, Event, FaultKind, Network, Phase};
 
@@ -11,7 +11,8 @@ use crate::outcome::{Outcome, Unspoken};
 use super::Connections;
 use crate::failing::{Cause, kind_of};
 
-/// Answers that would end well with their connection do not where it was cut off (RFC 8446 6.1, RFC 9112 9.8).
+/// Fails answers that would have ended well with the end of a connection that was truncated (RFC 8446 6.1, RFC 9112
+/// 9.8).
 pub(crate) fn fail_cut(events: &mut [Event], came: Box<[u8]>) {
     for event in events {
         if let Event::Ended(ended @ Ended { fault: None, .. }) = event {
@@ -23,7 +24,7 @@ pub(crate) fn fail_cut(events: &mut [Event], came: Box<[u8]>) {
 }
 
 impl<N: Network> Connections<N> {
-    /// A request is unfinished; nothing more can be said on a connection that others do not share.
+    /// Abandons a request as unfinished; a connection that cannot cancel it is dropped.
     pub fn cut_request(&mut self, id: ExchangeId) {
         let x = self.traffic.flights.take(id);
         self.traffic.books.unfinished(&x, &self.traffic.limits, self.traffic.stamp);
@@ -38,14 +39,14 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// The peer closed, or the connection never stood.
+    /// Handles a connection that the peer closed, or that failed to open.
     pub(crate) fn lost(&mut self, conn: ConnId, why: Option<Errno>) {
-        // Where TLS is spoken its own word for the end comes first: without it anybody on the way may have cut the rest.
+        // With TLS, a close_notify must come first: without it, the rest may have been truncated by anyone on the path.
         let cut = self.links.conn(conn).secure.is_some();
         self.ended_by_peer(conn, why, cut);
     }
 
-    /// As [`Connections::lost`]; `cut`: what ends with the connection may not be whole.
+    /// Like [`Connections::lost`]; `cut` is set if what ends with the connection may be truncated.
     pub(crate) fn ended_by_peer(&mut self, conn: ConnId, why: Option<Errno>, cut: bool) {
         self.mark();
         self.see_refusal(conn, why);
@@ -63,7 +64,7 @@ impl<N: Network> Connections<N> {
         self.break_off(conn, kind, why, goodbye.as_ref());
     }
 
-    /// The connection is of no more use: what is on it fails.
+    /// Drops a connection: the requests on it fail.
     pub(crate) fn break_off(
         &mut self,
         conn: ConnId,
@@ -107,13 +108,13 @@ impl<N: Network> Connections<N> {
         self.grow_others(pool_id);
     }
 
-    /// A connection did not come to stand. True where that has been the end of what its user wanted to say.
+    /// Handles a connection that failed to open. Returns `true` if its user counts that as a failed request.
     fn not_opened(&mut self, conn: ConnId, cause: &Cause<'_>) -> bool {
         let c = self.links.conn(conn);
         let (owner, pool_id, user, greeting) = (c.last, c.pool, c.user, c.stage == Stage::Greeting);
         self.traffic.books.counts().connections.failed += 1;
         if greeting {
-            // What a peer said that turned us away.
+            // The bytes of a peer that refused us.
             let came = Some(self.links.begun(conn)).filter(|came| !came.is_empty());
             self.traffic.keep_example(&cause.with_code(0), None, came.as_deref());
         }
@@ -130,8 +131,8 @@ impl<N: Network> Connections<N> {
         false
     }
 
-    /// A session refuses what it was thought to have room for: nothing leaves, and nothing counts as sent. Without room and
-    /// without anything in flight its connection is over.
+    /// Handles a session that refuses a request it was thought to have room for: nothing is sent, and nothing counts as
+    /// sent. Without room and without a request in flight the connection is over.
     #[cold]
     pub(crate) fn not_taken(&mut self, id: ExchangeId, conn: ConnId) {
         self.traffic.flights.get(id).state = Standing::Connecting;
@@ -147,18 +148,18 @@ impl<N: Network> Connections<N> {
         self.nobody_answers(pool_id, &cause.in_phase(Phase::Wait));
     }
 
-    /// Lets go of a connection that stood: what is on it fails.
+    /// Drops a connection that was open: the requests on it fail.
     fn fail_what_is_on(&mut self, conn: ConnId, cause: &Cause<'_>, in_vain: bool) {
         let c = self.links.conn(conn);
         let on_it = match (c.in_flight(), c.last) {
             (0, _) => Vec::new(),
-            // Of several that shared the connection, the last one submitted need not be the one left.
+            // Where several shared the connection, the last one submitted need not be the one left.
             (1, last) if self.traffic.flights.get(last).is_on(conn) => vec![last],
             _ => self.traffic.flights.on(conn),
         };
         let kind = cause.sort.kind;
         let came = if self.links.done().wants_example(kind) { self.links.begun(conn) } else { Vec::new() };
-        // Elsewhere connections come and go: a keep-alive that the peer ends is no loss.
+        // Otherwise connections come and go: a keep-alive connection closed by the peer is no loss.
         let wanted = self.is_wanted(conn);
         if wanted {
             self.count_loss(conn, cause);
@@ -166,7 +167,7 @@ impl<N: Network> Connections<N> {
         if on_it.is_empty() && wanted {
             self.traffic.keep_example(&cause.in_phase(Phase::Hold), None, Some(&came));
         }
-        // What the peer closed in order is closed in order; the rest of a broken conversation is cut off.
+        // A connection that the peer closed in order is closed in order; a broken one is aborted.
         self.discard(conn, kind != FaultKind::Closed);
         let came = Some(&came[..]).filter(|came| !came.is_empty());
         for id in on_it {
@@ -176,8 +177,8 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// A connection nobody owned did not come to stand: those who wait go on waiting where others live; else the oldest
-    /// fails. With the last attempt that was under way all of them do: nobody is left whom they could wait for.
+    /// Handles a failed opening that no exchange owned. Waiting exchanges go on waiting while other connections live;
+    /// else the oldest fails. With the last attempt all of them fail: no connection is left to wait for.
     pub(crate) fn growth_failed(&mut self, pool_id: PoolId, cause: &Cause<'_>) {
         self.pool_set_back(pool_id);
         let pool = self.pools.get_mut(pool_id);
@@ -189,7 +190,7 @@ impl<N: Network> Connections<N> {
         self.nobody_answers(pool_id, cause);
     }
 
-    /// Where no connection lives and none is on its way, those who wait for one fail as the last one did.
+    /// Fails the waiting exchanges with the cause of the last failure, if no connection is open or being opened.
     pub(crate) fn nobody_answers(&mut self, pool_id: PoolId, cause: &Cause<'_>) {
         let pooled = self.pools.are_shared(pool_id);
         let pool = self.pools.get_mut(pool_id);
@@ -200,7 +201,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// The peer takes nothing more on a connection that is idle now. One that is part of the plan is lost with it.
+    /// Closes an idle connection on which the peer takes nothing more. One that is part of the plan counts as lost.
     pub(crate) fn retire(&mut self, conn: ConnId) {
         let c = self.links.conn(conn);
         let (user, pool_id) = (c.user, c.pool);
@@ -223,7 +224,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Closes in order: the session says goodbye first.
+    /// Closes a connection in order: the session writes its closing message first.
     pub(crate) fn let_go(&mut self, conn: ConnId) {
         let pool_id = self.links.conn(conn).pool;
         self.say_goodbye(conn);
@@ -238,7 +239,7 @@ impl<N: Network> Connections<N> {
         self.discard(conn, false);
     }
 
-    /// The connection is no more: not its user's, not its pool's.
+    /// Removes a connection from its user and its pool.
     fn discard(&mut self, conn: ConnId, abort: bool) {
         self.traffic.books.counts().heartbeats.open += self.heartbeat_unanswered(conn);
         let c = self.links.conn(conn);
@@ -263,10 +264,11 @@ impl<N: Network> Connections<N> {
         self.links.discard(conn, abort);
     }
 
-    /// The peer did not touch it, and no other connection came; or its time passed while it waited for one.
+    /// Fails the exchanges whose time passed while they waited for a connection, including those that a peer did not
+    /// process.
     pub(crate) fn give_up_waiting(&mut self) {
         for pool_id in self.pools.numbers() {
-            // Those who wait stand in the order they were due in: the ones whose time passed are in front.
+            // Waiting exchanges are in the order in which they were due: those that timed out are in front.
             while let Some(&id) = self.pools.get(pool_id).waiting.front() {
                 if !self.traffic.flights.waited_too_long(id, self.turn.caught_up) {
                     break;
@@ -277,19 +279,19 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// It is not among those who wait for a connection any more.
+    /// Removes an exchange from the queues of those that wait for a connection.
     pub(crate) fn wait_no_more(&mut self, id: ExchangeId) {
         self.pools.all_mut().iter_mut().for_each(|pool| pool.waiting.retain(|waiting| *waiting != id));
     }
 
-    /// What was on a connection is over without an end: nothing more can be said on it.
+    /// Aborts a connection whose request was abandoned: nothing more can be sent on it.
     pub(crate) fn abandon(&mut self, conn: ConnId) {
         if self.links.conn(conn).stage != Stage::Vacant {
             self.discard(conn, true);
         }
     }
 
-    /// The time of an exchange passed.
+    /// Times out an exchange.
     pub(crate) fn give_up(&mut self, id: ExchangeId) {
         let x = *self.traffic.flights.get(id);
         match x.state {

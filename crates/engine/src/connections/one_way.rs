@@ -1,7 +1,7 @@
-//! Requests nobody answers: over once their bytes are written, without a latency.
+//! Requests without a response: over once their bytes are written, without a latency.
 //!
-//! Each is looked at once, in the turn it was sent in. Where its socket took no more, it waits for the network to say that
-//! it did: a thousand full sockets cost a turn nothing.
+//! Each is checked once, in the turn it was sent in. If its socket took no more, it waits until the network reports
+//! that it did: a thousand full sockets cost a turn nothing.
 
 use std::collections::BTreeMap;
 
@@ -20,9 +20,9 @@ use crate::pool::Stage;
 pub(crate) struct OneWay {
     /// Sent in this turn.
     fresh: Vec<ExchangeId>,
-    /// By connection: those whose bytes its socket did not take at once.
+    /// Requests whose bytes the socket did not take at once, by connection.
     unwritten: BTreeMap<ConnId, Vec<ExchangeId>>,
-    /// There were some in this run.
+    /// Set if there were any in this run.
     any: bool,
 }
 
@@ -33,18 +33,18 @@ impl OneWay {
         self.fresh.push(id);
     }
 
-    /// True where there were any in this run.
+    /// Returns `true` if there were any in this run.
     pub fn were_any(&self) -> bool {
         self.any
     }
 
-    /// True where some are to be looked at.
+    /// Returns `true` if requests are to be checked.
     #[inline]
     pub fn is_due(&self) -> bool {
         !self.fresh.is_empty()
     }
 
-    /// A connection is no more: what became of its requests is told elsewhere.
+    /// Forgets a connection that is gone: its requests are ended elsewhere.
     #[inline]
     pub fn forget(&mut self, conn: ConnId) {
         if !self.unwritten.is_empty() {
@@ -53,7 +53,7 @@ impl OneWay {
     }
 }
 
-/// ECONNREFUSED: the peer's system said that nobody listens at that port.
+/// ECONNREFUSED: the peer's system reported that the port is closed.
 const REFUSED: Errno = Errno(111);
 
 impl<N: Network> Connections<N> {
@@ -72,16 +72,16 @@ impl<N: Network> Connections<N> {
                 self.written(id, x.conn);
             }
         }
-        // What was sent meanwhile is looked at in the next turn.
+        // Requests sent meanwhile are checked in the next turn.
         fresh.append(&mut self.one_way.fresh);
         self.one_way.fresh = fresh;
     }
 
-    /// The socket has taken everything: what waited for that is over.
+    /// Ends the requests that waited until the socket had taken all bytes.
     pub(crate) fn all_sent(&mut self, conn: ConnId) {
         self.mark();
         let mut all = self.one_way.unwritten.remove(&conn).unwrap_or_default();
-        // One that timed out may have a successor of the same name.
+        // A request that timed out may have a successor with the same id.
         all.sort_unstable();
         all.dedup();
         for id in all {
@@ -92,8 +92,8 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// A socket of datagrams is lost while nothing is in flight on it: the peer's system refused what was written before
-    /// (ICMP). No request fails by it, since all of them are over, but it does not go unseen.
+    /// Counts the loss of a datagram socket with nothing in flight: the peer's system refused what was written before
+    /// (ICMP). No request fails by it, since all of them are over, but it is counted.
     pub(crate) fn see_refusal(&mut self, conn: ConnId, why: Option<Errno>) {
         let c = self.links.conn(conn);
         let refused = why == Some(REFUSED);
@@ -115,7 +115,7 @@ impl<N: Network> Connections<N> {
             false => self.traffic.books.written(&x, self.traffic.stamp),
         }
         self.offer(conn);
-        // What its user sends next is looked at in the next turn, so that what arrives is read in between.
+        // The user's next request is checked in the next turn, so that arrivals are read in between.
         let fault = late.then_some(FaultKind::Timeout);
         let news = News::Ended { code: 0, fault, on_failure: x.on_failure() };
         self.traffic.outcomes.push(Outcome::Over(Over { name: x.name, ..Over::of(x.user, news) }));

@@ -1,5 +1,5 @@
-//! Opening connections: for one request, for whoever comes first, or ahead; and from a connection that is connected to one
-//! that takes exchanges. TLS and the protocol's own handshake are phases of their own; the connect timeout covers each.
+//! Opening of connections: for one request, for any waiting request, or ahead; from connected to accepting exchanges.
+//! TLS and the protocol's own handshake are phases of their own; the connect timeout covers each.
 
 use measure::Nanos;
 use wire::{Belongs, Broken, Errno, FaultKind, Fed, Fill, Network, Phase, Values};
@@ -14,10 +14,10 @@ use crate::pool::{Pools, Stage};
 use super::Connections;
 use crate::failing::{Cause, kind_of};
 
-/// Addresses are looked up again at most so often.
+/// Minimum time between two lookups of the addresses of an origin.
 const LOOKUP_PAUSE: Nanos = Nanos::from_secs(1);
 
-/// Where a connection to this origin leads, for this user.
+/// Returns the destination of a connection to this origin for this user.
 fn led<'a>(
     pools: &'a Pools,
     memories: Option<&'a Memories>,
@@ -28,8 +28,8 @@ fn led<'a>(
 }
 
 impl<N: Network> Connections<N> {
-    /// No idle connection: open one for this exchange (closed load, one exchange a connection), or wait for the first to
-    /// become free while the pool grows (open load).
+    /// Handles an exchange without an idle connection: opens one for it (closed load, one exchange per connection), or
+    /// queues it while the pool grows (open load).
     pub(crate) fn open_for(&mut self, id: ExchangeId, pool_id: PoolId) {
         let at_limit = self.pools.group(pool_id).open && self.pools.group(pool_id).is_full();
         let x = *self.traffic.flights.get(id);
@@ -42,10 +42,10 @@ impl<N: Network> Connections<N> {
         self.dial_for(id, pool_id, if x.is_held_back() { self.traffic.stamp } else { x.intended });
     }
 
-    /// Opens a connection that belongs to one exchange: its start is now, and service includes the opening.
-    /// `ready` is when a connection was permitted: what came before is the bound's fault, what comes after ours.
+    /// Opens a connection owned by one exchange: its start is now, and its service time includes the opening. `ready`
+    /// is when a connection became available: the time before is due to the limit, the time after to us.
     pub(crate) fn dial_for(&mut self, id: ExchangeId, pool_id: PoolId, ready: Nanos) {
-        // What was done since the last reading (closing the connection before this one) is no part of this request.
+        // Work done since the last reading (closing the previous connection) is no part of this request.
         self.mark();
         let now = self.traffic.stamp;
         let x = self.traffic.flights.get(id);
@@ -67,7 +67,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Begins to connect. The caller has just read the clock: the call itself may take longer than what is left after it.
+    /// Begins to connect. The caller has just read the clock, because the call itself may take longer than the rest.
     pub(crate) fn dial(&mut self, pool_id: PoolId) -> Result<ConnId, Errno> {
         let to = self.pools.get_mut(pool_id).place().ok_or(Errno(libc::EADDRNOTAVAIL))?;
         let conn = self.links.dial(pool_id, to, self.traffic.stamp)?;
@@ -75,7 +75,7 @@ impl<N: Network> Connections<N> {
         Ok(conn)
     }
 
-    /// Opens what those who wait may use.
+    /// Opens connections for waiting exchanges.
     pub(crate) fn grow(&mut self, pool_id: PoolId) {
         if self.pools.get(pool_id).places.is_empty() {
             return self.look_up(pool_id);
@@ -88,7 +88,7 @@ impl<N: Network> Connections<N> {
         let shared = self.traffic.limits.shared as usize;
         while (self.pools.get(pool_id).opening as usize * shared) < self.pools.get(pool_id).waiting.len() {
             if self.pools.group(pool_id).is_full() {
-                // An idle one to another origin makes room.
+                // An idle connection to another origin is closed to make room.
                 let Some(spare) = self.pools.spare(pool_id) else { return };
                 self.say_goodbye(spare);
             }
@@ -108,7 +108,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Each of those who wait has a connection opened for it.
+    /// Opens a connection for each waiting exchange.
     fn open_for_each(&mut self, pool_id: PoolId) {
         while !self.pools.group(pool_id).is_full() {
             let Some(id) = self.pools.get_mut(pool_id).waiting.pop_front() else { return };
@@ -117,7 +117,8 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Near the bound of connections, what one origin has no use for serves those who wait for another.
+    /// Near the connection limit, grows the other pools: a connection that one origin does not need serves those who
+    /// wait for another.
     pub(crate) fn grow_others(&mut self, pool_id: PoolId) {
         let group = self.pools.group(pool_id);
         let near = group.open && group.count + 1 >= group.most;
@@ -132,7 +133,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Opens a connection that belongs to nobody yet.
+    /// Opens a connection ahead, owned by no user.
     pub(crate) fn open_ahead(&mut self, origin: OriginId) {
         let pool_id = self.pools.of(ScenarioId(0), origin);
         self.mark();
@@ -158,7 +159,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Nobody knows the way: those who wait for it fail.
+    /// Fails the waiting exchanges, if the address is unknown.
     fn fail_unknown(&mut self, pool_id: PoolId) {
         let pool = self.pools.get_mut(pool_id);
         let why = pool.unknown.clone();
@@ -167,7 +168,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Answers of look-ups.
+    /// Processes the results of lookups.
     pub(crate) fn looked_up(&mut self) {
         while let Some((pool_id, found)) = self.lookups.found() {
             let pool = self.pools.get_mut(pool_id);
@@ -186,14 +187,14 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// When connections fail, addresses are looked up again, at most once a second.
+    /// Looks addresses up again after failed connections, at most once a second.
     pub(crate) fn consider_lookup(&mut self, pool_id: PoolId) {
         if self.traffic.stamp >= self.pools.get(pool_id).looked_up + LOOKUP_PAUSE {
             self.look_up(pool_id);
         }
     }
 
-    /// It is connected, perhaps to a proxy only.
+    /// Handles an established TCP connection, possibly to a proxy only.
     pub(crate) fn connected(&mut self, conn: ConnId) {
         self.mark();
         let c = self.links.conn(conn);
@@ -205,15 +206,15 @@ impl<N: Network> Connections<N> {
         self.step(conn, step);
     }
 
-    /// Connecting is over once the target is reached.
+    /// Records the connect time once the target is reached.
     fn has_reached(&mut self, since: Nanos, step: &Result<Step, Cut>) {
         if !matches!(step, Ok(Step::Tunnelling) | Err(Cut { kind: FaultKind::Proxy, .. })) {
             self.traffic.books.times().connect.record(self.traffic.stamp - since);
         }
     }
 
-    /// The user whom a connection is opened for: its owner, or the one whose request waits for it; [`UserId::NONE`] where that may be
-    /// anybody. And what the opening is filled with of a connection that will be that user's.
+    /// Returns the user for whom a connection is opened: its owner, or the user of the request that waits for it, or
+    /// [`UserId::NONE`] if it is shared; and the slot values of the opening, if that user will own the connection.
     fn opened_with(&mut self, conn: ConnId) -> (UserId, Option<Fill<'static>>) {
         let c = self.links.conn(conn);
         let (pool_id, owner) = (c.pool, c.last);
@@ -226,7 +227,7 @@ impl<N: Network> Connections<N> {
         (user, owned.then(|| self.traffic.flights.fill(owner, self.traffic.stamp)))
     }
 
-    /// An opening has come so far.
+    /// Acts on the step that an opening has reached.
     fn step(&mut self, conn: ConnId, step: Result<Step, Cut>) {
         match step {
             Ok(Step::Stands) => self.stands(conn),
@@ -235,8 +236,8 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// Bytes went through TLS, or came from a proxy: what the session made of the plaintext; None where there was none, or the
-    /// connection is gone.
+    /// Processes bytes that went through TLS or came from a proxy; returns how the session parsed the plaintext, or
+    /// `None` if there was none or the connection is gone.
     pub(crate) fn unsealed(&mut self, conn: ConnId, fed: Result<Fed, cause::Cause>) -> Option<Result<(), Broken>> {
         let in_tunnel = self.links.in_tunnel(conn);
         match fed {
@@ -257,7 +258,7 @@ impl<N: Network> Connections<N> {
         matches!(self.links.conn(conn).stage, Stage::Open | Stage::Greeting).then_some(read)
     }
 
-    /// The proxy leads to the target from now on.
+    /// Handles a proxy tunnel that has been established.
     fn led_through(&mut self, conn: ConnId) {
         let c = self.links.conn(conn);
         let (pool_id, since) = (c.pool, c.since);
@@ -282,20 +283,20 @@ impl<N: Network> Connections<N> {
         self.step(conn, Ok(step));
     }
 
-    /// Bytes of the protocol's own handshake were read.
+    /// Handles bytes of the protocol's own handshake.
     pub(crate) fn greet_on(&mut self, conn: ConnId) {
         self.links.flush();
         let c = self.links.conn(conn);
         let (pool_id, since) = (c.pool, c.since);
         let step = self.links.greeted(conn, &self.pools.get(pool_id).origin, self.traffic.stamp);
-        // It is over where the connection stands now, or where TLS goes on from here.
+        // The handshake is over if the connection is open now, or if TLS goes on from here.
         if step.is_ok() && self.links.conn(conn).stage != Stage::Greeting {
             self.traffic.books.times().greeting.record(self.traffic.stamp - since);
         }
         self.step(conn, step);
     }
 
-    /// The session takes exchanges from now on.
+    /// Handles a connection whose session now takes exchanges.
     fn stands(&mut self, conn: ConnId) {
         let c = self.links.conn(conn);
         let (owner, pool_id, user) = (c.last, c.pool, c.user);

@@ -1,4 +1,4 @@
-//! Connections that users of a closed load have of their own.
+//! Connections owned by users of a closed load.
 
 use wire::{Belongs, Network};
 
@@ -7,33 +7,33 @@ use crate::ids::{ConnId, OriginId, PoolId, UserId};
 use super::Connections;
 use crate::pool::SPARE;
 
-/// By user: the connection that is its own.
+/// The connection that each user owns.
 #[derive(Debug, Default)]
 pub(super) struct OwnConnections {
-    /// By scenario: arrivals bring its users, who own nothing.
+    /// Set for a scenario if arrivals bring its users, who then own no connection.
     arrive: Vec<bool>,
     conns: Vec<Vec<ConnId>>,
 }
 
 impl OwnConnections {
-    /// Of scenarios whose users come with arrivals, or own connections.
+    /// Creates the state for scenarios whose users come with arrivals (`true`) or own connections.
     pub fn of(arrive: Vec<bool>) -> OwnConnections {
         OwnConnections { conns: vec![Vec::new(); arrive.len()], arrive }
     }
 
-    /// True of a user whom an arrival brings.
+    /// Returns `true` if a user was brought by an arrival.
     #[inline]
     pub fn arrives(&self, user: UserId) -> bool {
         self.arrive[user.scenario().at()]
     }
 
-    /// The connection of a user; [`ConnId::NONE`]: it has none.
+    /// Returns the connection of a user, or [`ConnId::NONE`].
     #[inline]
     pub fn conn(&self, user: UserId) -> ConnId {
         self.conns[user.scenario().at()].get(user.index().at()).copied().unwrap_or(ConnId::NONE)
     }
 
-    /// Gives a connection to a user; the one it had.
+    /// Assigns a connection to a user; returns the one it had.
     #[inline]
     pub fn set(&mut self, user: UserId, conn: ConnId) -> ConnId {
         let (conns, at) = (&mut self.conns[user.scenario().at()], user.index().at());
@@ -43,7 +43,7 @@ impl OwnConnections {
         std::mem::replace(&mut conns[at], conn)
     }
 
-    /// A user has none any more.
+    /// Clears the connection of a user.
     pub fn lose(&mut self, user: UserId) {
         if let Some(conn) = self.conns[user.scenario().at()].get_mut(user.index().at()) {
             *conn = ConnId::NONE;
@@ -52,14 +52,14 @@ impl OwnConnections {
 }
 
 impl<N: Network> Connections<N> {
-    /// Where the connection leads that is a user's own; None: it has none.
+    /// Returns the origin of a user's own connection, if it has one.
     #[inline]
     pub fn own_leads_to(&self, user: UserId) -> Option<OriginId> {
         let conn = self.own.conn(user);
         if conn == ConnId::NONE { None } else { Some(self.pools.leads_to(self.links.conn(conn).pool)) }
     }
 
-    /// A user does nothing more: what was its own is closed; `ending`: all requests of the run were started.
+    /// Closes what a user that leaves owns; `ending` is set once all requests of the run were started.
     #[inline]
     pub fn user_leaves(&mut self, user: UserId, ending: bool) {
         if let Some(memories) = &mut self.traffic.memories {
@@ -79,7 +79,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// The user's own connection, where it leads to this origin and has room.
+    /// Returns the user's own connection, if it leads to this origin and has room.
     #[inline]
     pub(crate) fn own_connection(&mut self, user: UserId, pool_id: PoolId) -> Option<ConnId> {
         let conn = self.own.conn(user);
@@ -91,7 +91,7 @@ impl<N: Network> Connections<N> {
         (c.pool == pool_id && room > 0).then_some(conn)
     }
 
-    /// Gives a connection to a user; the one it had goes to whoever comes.
+    /// Assigns a connection to a user; the one it had returns to the pool.
     pub(crate) fn give_connection(&mut self, user: UserId, conn: ConnId) {
         let belongs = self.belongs(self.links.conn(conn).pool);
         if self.traffic.limits.shared > 1 || self.own.arrives(user) || belongs != Belongs::ToNobody {

@@ -1,5 +1,5 @@
-//! Servers that refuse connections, or drop them before they served anything, are left alone for a while
-//! (`crate::patience` says for how long).
+//! Backoff from servers that refuse connections, or drop them before they served anything (`crate::patience` has the
+//! arithmetic).
 
 use measure::Nanos;
 use wire::{FaultKind, Network};
@@ -11,19 +11,20 @@ use super::Connections;
 use crate::ids::{ConnId, PoolId, UserId};
 
 impl<N: Network> Connections<N> {
-    /// True of a connection that ends, by the peer's doing, before it was of any use.
+    /// Returns `true` if a connection was ended by the peer before it was of any use.
     pub(crate) fn is_in_vain(&self, conn: ConnId, kind: FaultKind) -> bool {
         let c = self.links.conn(conn);
         kind != FaultKind::Timeout && !c.is(PROVED) && self.traffic.stamp < c.free_since + LONGEST
     }
 
-    /// Until when a user has to wait before it may open a connection; zero where it may now.
+    /// Returns when a user may open its next connection; zero if it may now.
     #[inline]
     pub fn waits(&self, user: UserId) -> Nanos {
         self.troubled.waits(user)
     }
 
-    /// An attempt of a user who would have paused for so long came to nothing: until when it waits. Kept out it is only beyond its pause.
+    /// Records a failed attempt of a user that would have paused for `pause` anyway, and returns the end of its wait.
+    /// Only the time beyond that pause counts as kept out.
     pub(crate) fn user_set_back(&mut self, user: UserId, pause: Nanos) -> Nanos {
         let now = self.traffic.stamp;
         let paused = now.saturating_add(pause);
@@ -35,14 +36,14 @@ impl<N: Network> Connections<N> {
         until
     }
 
-    /// A pool's attempt came to nothing.
+    /// Records a failed attempt of a pool.
     pub(crate) fn pool_set_back(&mut self, pool_id: PoolId) {
         if self.pools.are_shared(pool_id) {
             self.pools.set_back(pool_id, self.traffic.stamp, &mut self.rng);
         }
     }
 
-    /// A connection was of use: who opened it is not held back any more.
+    /// Records that a connection was of use: its pool and user are no longer held back.
     pub(crate) fn proved(&mut self, conn: ConnId) {
         let c = self.links.conn_mut(conn);
         c.mark(PROVED, true);

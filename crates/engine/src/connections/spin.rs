@@ -1,54 +1,57 @@
-//! Waiting exactly: a worker sleeps until a little before a request is due, and polls the rest of the way.
+//! Exact waiting: a worker sleeps until shortly before a request is due, and polls for the rest.
 //!
-//! An idle core is not there at once: on a virtual machine a timer wakes a thread 50 to 120 µs late, as late as a fast
-//! server takes to answer, and so does a response. Polling needs no wake. It costs CPU that nobody else has then, so that
-//! it is bounded ([`Spinning`]), counted (`spun_ns`), and given up where it does not help or takes the core of others.
+//! An idle core is not available at once: on a virtual machine a timer wakes a thread 50 to 120 µs late, as late as a
+//! fast server takes to answer, and so does a response. Polling needs no wakeup. It costs CPU time that other threads
+//! cannot use, so it is bounded ([`Spinning`]), counted (`spun_ns`), and given up where it does not help or takes the
+//! core from others.
 //!
-//! - How long before a moment the worker wakes is learned from how late it woke: so that 1 wake in 250 misses its moment.
+//! - How long before a moment the worker wakes is learned from how late it woke, so that 1 wakeup in 250 misses its
+//!   moment.
 //! - After a request it polls for the response for as long as most of them take, where that is short.
-//! - A poll that takes long tells that the core was given to another thread. Where that is often, polling rests.
-//! - A budget that does not last until the moments come is of no use, and is kept.
+//! - A poll that takes long means that the core was given to another thread. If that is frequent, polling rests.
+//! - A budget that does not last until the requests are due is of no use, and is not spent.
 
 use measure::Nanos;
 use plan::Plan;
 
-/// Of one core, for a whole run where nothing else is said: a quarter (a figure of ours, told in the guide).
+/// Part of one core for a whole run by default: a quarter (our choice, stated in the guide).
 const PART: f64 = 0.25;
-/// So much of the budget may be saved for what comes.
+/// Maximum time of the budget that may be saved up.
 const SAVED: Nanos = Nanos::from_millis(200);
-/// Of the wakes that are too late for their moment, so many are meant to be.
+/// Intended share of wakeups that are too late for their moment.
 const MISSES: f64 = 0.004;
-/// What a miss adds to how early the next wake is, and what it is kept between.
+/// Change of the wake-up lead after a miss, and the bounds of the lead, in nanoseconds.
 const STEP: f64 = 8_000.0;
 const EARLY: (f64, f64) = (10_000.0, 400_000.0);
 const EARLY_AT_FIRST: f64 = 100_000.0;
-/// Responses are polled for so long after a request at first, and where most take longer than this, they are not.
+/// Time in nanoseconds for which responses are polled for after a request at first; if most take longer than the
+/// second, they are not polled for.
 const WATCH_AT_FIRST: f64 = 400_000.0;
 const WATCH_AT_MOST: f64 = 1_000_000.0;
-/// A poll that takes longer was disturbed: a poll of our own takes 1 to 2 µs.
+/// Minimum length of a disturbed poll: an undisturbed one takes 1 to 2 µs.
 const DISTURBED: Nanos = Nanos::from_micros(30);
-/// Polling rests when disturbances took so much, and a quarter of all the time polled.
+/// Disturbance after which polling rests, if it is also a quarter of all time polled.
 const TAKEN: Nanos = Nanos::from_millis(1);
 const REST: Nanos = Nanos::from_millis(500);
-/// Each rest is twice as long as the one before, up to this, unless polling went well for as long in between.
+/// Maximum rest: each is twice as long as the one before, unless polling went well for as long in between.
 const REST_AT_MOST: Nanos = Nanos::from_secs(16);
-/// So many moments are looked at to see whether the budget lasts, and so long it is kept where it does not.
+/// Number of moments after which it is decided whether the budget lasts, and the pause if it does not.
 const MOMENTS: u32 = 100;
 const PAUSE: Nanos = Nanos::from_secs(5);
 
-/// How much CPU a worker may poll away.
+/// The amount of CPU time a worker may spend polling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Spinning {
-    /// None.
+    /// No polling.
     Never,
-    /// At most this part of a core.
+    /// Polling for at most this part of a core.
     Part(f64),
     /// All of its time.
     Always,
 }
 
 impl Spinning {
-    /// What each of so many workers may: nothing where no moment is given by the plan, or some slack is.
+    /// Returns the amount for each of `workers`: none if the plan sets no times, or allows slack.
     pub fn of(plan: &Plan, workers: u32) -> Spinning {
         match plan.load.is_open() && plan.slack == Nanos::ZERO {
             _ if plan.precise => Spinning::Always,
@@ -58,39 +61,39 @@ impl Spinning {
     }
 }
 
-/// How the next stretch of time is waited for.
+/// The way in which the next stretch of time is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Asleep until then; the second is the moment it is to be early for, if it is.
+    /// Sleep until then; the second is the moment for which the wakeup is to be early, if any.
     Asleep(Nanos, Option<Nanos>),
-    /// A look at the sockets, and no sleep.
+    /// Poll the sockets without sleeping.
     Poll,
 }
 
-/// What a worker knows of its waits.
+/// A worker's statistics of its waits.
 #[derive(Debug)]
 pub(super) struct Spin {
     spinning: Spinning,
-    /// Time that may be polled away now, and when it was last added to.
+    /// Time that may be polled now, and when it was last added to.
     purse: i64,
     filled: Nanos,
     /// Nanoseconds before a moment at which sleep ends.
     early: f64,
-    /// Most responses come within so many nanoseconds after their request.
+    /// Nanoseconds within which most responses come after their request.
     watch: f64,
-    /// When the last request left whose response is looked for.
+    /// Time when the last request was sent whose response is polled for.
     sent: Option<Nanos>,
-    /// The turn that runs began with a poll, then.
+    /// Set if the current turn began with a poll: when.
     polled_at: Option<Nanos>,
     /// The moment that is polled for, and whether the budget lasted.
     coming: Option<(Nanos, bool)>,
     met: u32,
     missed: u32,
-    /// Time polled, and time that was taken from it.
+    /// Time polled, and time taken from it by others.
     polled: Nanos,
     taken: Nanos,
     rests_until: Nanos,
-    /// How long the last rest for disturbances was.
+    /// Length of the last rest due to disturbances.
     rest: Nanos,
     spun: Nanos,
 }
@@ -129,7 +132,7 @@ impl Spin {
     fn fill(&mut self, now: Nanos) {
         if let Spinning::Part(part) = self.spinning {
             let more = (part * (now - self.filled).0 as f64) as i64;
-            // Left for later where it is less than can be counted.
+            // Left for later if it is less than can be counted.
             if more > 0 {
                 self.purse = (self.purse + more).min(self.most_saved());
                 self.filled = now;
@@ -138,14 +141,14 @@ impl Spin {
     }
 
     fn spend(&mut self, time: Nanos) {
-        // What a disturbance took was the CPU time of somebody else.
+        // Time taken by a disturbance was CPU time of another thread.
         self.spun += time.min(DISTURBED);
         if let Spinning::Part(_) = self.spinning {
             self.purse -= time.0 as i64;
         }
     }
 
-    /// How to wait at `now` for what comes by itself at `until` at the latest; a request is due at `due`.
+    /// Decides how to wait at `now` for events until `until` at the latest; a request is due at `due`.
     #[inline]
     pub fn wait(&mut self, now: Nanos, until: Nanos, due: Nanos) -> Wait {
         if until <= now || now < self.rests_until {
@@ -162,7 +165,7 @@ impl Spin {
         }
     }
 
-    /// A moment is near: it is polled for while the budget lasts.
+    /// Polls for a moment that is near, while the budget lasts.
     fn come_near(&mut self, due: Nanos) -> Wait {
         let lasted = self.purse > 0;
         match &mut self.coming {
@@ -172,13 +175,13 @@ impl Spin {
         if lasted { Wait::Poll } else { Wait::Asleep(due, None) }
     }
 
-    /// True where a response is likely to come next; half the budget is kept for requests.
+    /// Returns `true` if a response is likely to come next; half the budget is kept for requests.
     fn awaits_soon(&self, now: Nanos) -> bool {
         let soon = |sent: Nanos| now < sent + Nanos((1.25 * self.watch + self.early) as u64);
         self.watch <= WATCH_AT_MOST && self.purse > self.most_saved() / 2 && self.sent.is_some_and(soon)
     }
 
-    /// A wait that began at `from` is over.
+    /// Records the end of a wait that began at `from`.
     #[inline]
     pub fn waited(&mut self, wait: Wait, from: Nanos, now: Nanos) {
         match wait {
@@ -188,17 +191,17 @@ impl Spin {
         }
     }
 
-    /// A sleep that was to end at `wake`, early for `due`, ended at `now` by its timer.
+    /// Records the end at `now`, by its timer, of a sleep that was to end at `wake`, early for `due`.
     fn woke(&mut self, due: Nanos, wake: Nanos, now: Nanos) {
         if now < wake {
             return;
         }
-        // The share of misses is a quantile, and is found as one: Robbins and Monro's stochastic approximation.
+        // The share of misses is a quantile, and is estimated as one: Robbins and Monro's stochastic approximation.
         let step = if now > due { STEP * (1.0 - MISSES) } else { -STEP * MISSES };
         self.early = (self.early + step).clamp(EARLY.0, EARLY.1);
     }
 
-    /// A poll began at `from` and was over at `now`.
+    /// Records a poll that began at `from` and ended at `now`.
     fn polled(&mut self, from: Nanos, now: Nanos) {
         let took = now - from;
         self.polled_at = Some(from);
@@ -215,18 +218,18 @@ impl Spin {
         }
     }
 
-    /// Something came: the turn that runs is no idle one.
+    /// Records an arrival: the current turn is not an idle one.
     #[inline]
     pub fn heard(&mut self, now: Nanos) {
         self.polled_at = None;
         if let Some(sent) = self.sent.take() {
-            // 9 of 10 come within `watch`; steps in proportion, as services differ by orders of magnitude.
+            // 9 of 10 come within `watch`; steps are proportional, as services differ by orders of magnitude.
             let step = if (now - sent).0 as f64 > self.watch { 0.9 } else { -0.1 };
             self.watch = (self.watch * (1.0 + step / 16.0)).clamp(EARLY.0, 2.0 * WATCH_AT_MOST);
         }
     }
 
-    /// A request that was due has left.
+    /// Records that a request that was due has been sent.
     #[inline]
     pub fn sent(&mut self, now: Nanos) {
         self.polled_at = None;
@@ -242,7 +245,7 @@ impl Spin {
         }
     }
 
-    /// A turn is over at `now`: where it was a poll and nothing came of it, its time was polled away.
+    /// Ends a turn at `now`: if it was a poll without an arrival, its time was spent polling.
     #[inline]
     pub fn turn_is_over(&mut self, now: Nanos) {
         if let Some(from) = self.polled_at.take() {
@@ -250,7 +253,7 @@ impl Spin {
         }
     }
 
-    /// What was polled away since it was asked last.
+    /// Returns the time spent polling since the last call.
     pub fn take_spun(&mut self) -> Nanos {
         (self.polled, self.taken) = (Nanos(self.polled.0 / 2), Nanos(self.taken.0 / 2));
         std::mem::take(&mut self.spun)

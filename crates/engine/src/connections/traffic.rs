@@ -1,5 +1,5 @@
-//! The requests of a worker: those on their way, what fills them, what is counted of them, and what came of them. Connections carry
-//! them; nothing here knows how.
+//! Requests of a worker: those in flight, their slot values, their counts and outcomes. Connections carry them; nothing
+//! here knows how.
 
 mod over;
 mod users;
@@ -24,43 +24,43 @@ use crate::outcome::Outcome;
 pub(crate) struct Traffic {
     pub(super) dialogue: Arc<dyn Dialogue>,
     pub(super) limits: Limits,
-    /// The latest reading of the clock: at most one read, and what follows from it, old.
+    /// The latest reading of the clock: at most one read, and the work that follows from it, old.
     pub(super) stamp: Nanos,
-    /// When what is dealt with now came to be known: the stamp, or before it by as much as a look into it took.
+    /// Time when the event being processed was read: the stamp, or earlier by the time that parsing took.
     pub(super) heard: Nanos,
     pub(super) flights: Flights,
     pub(super) books: Books,
     pub(super) examples: Examples,
-    /// What came of what was wanted, for users to hear of.
+    /// Outcomes of requests, queued for users.
     pub(super) outcomes: Vec<Outcome>,
-    /// Messages that came unasked on connections of users, where those hear them.
+    /// Unsolicited messages on connections of users, where users receive them.
     pub(super) messages: VecDeque<(UserId, Box<[u8]>)>,
-    /// Where users keep something of answers.
+    /// State that users keep from answers, where they keep any.
     pub(super) memories: Option<Memories>,
-    /// Users keep answers, and do not ask again as long as those are good.
+    /// Set if users cache answers and do not send a request while its answer is fresh.
     pub(super) recalls: bool,
-    /// What the answer that ends now asks to be kept.
+    /// The state to be kept from the answer that ends now.
     pub(super) lesson: Option<Lesson>,
-    /// What is checked by name.
+    /// The named checks.
     pub(super) checks: Option<Arc<Checked>>,
-    /// When arrivals were last held back in the schedule: too many waited.
+    /// Time when arrivals were last held back in the schedule because the queue was full.
     held_back: Nanos,
 }
 
-/// What it is made of.
+/// The parts from which [`Traffic`] is built.
 pub(crate) struct Parts {
     pub dialogue: Arc<dyn Dialogue>,
     pub limits: Limits,
     pub now: Nanos,
     pub flights: Flights,
     pub books: Books,
-    /// What users keep, where they keep anything.
+    /// State that users keep, where they keep any.
     pub memories: Option<Memories>,
     pub checks: Option<Arc<Checked>>,
 }
 
 impl Traffic {
-    /// None yet.
+    /// Creates the state without requests.
     pub fn new(parts: Parts) -> Traffic {
         let Parts { dialogue, limits, now, flights, books, memories, checks } = parts;
         Traffic {
@@ -81,49 +81,51 @@ impl Traffic {
         }
     }
 
-    /// A request is due: an exchange that waits for a connection.
+    /// Adds a request that is due: an exchange that waits for a connection.
     pub(super) fn add(&mut self, due: Nanos, request: RequestId, name: u16, user: UserId, hops: u8) -> ExchangeId {
         let warmup = due < self.limits.window;
         self.books.due(name, user, warmup);
         self.flights.add(Exchange { warmup, hops, ..Exchange::due(due, self.taken_up(due), request, name, user) })
     }
 
-    /// True where no further arrival may wait for a connection. Those who wait are found out by difference: nothing is counted for it.
+    /// Returns `true` if no further arrival may wait for a connection. The number waiting is a difference: nothing is
+    /// counted for it.
     #[inline]
     pub fn queue_is_full(&self) -> bool {
         u64::from(self.flights.alive()) > self.books.in_flight() + self.limits.queue
     }
 
-    /// An arrival is due and stays in the schedule.
+    /// Records that an arrival is due and stays in the schedule.
     #[cold]
     pub fn hold_back(&mut self) {
         self.held_back = self.stamp;
     }
 
-    /// When an arrival was taken up that is taken from the schedule now: it is not our lateness where the queue was full.
+    /// Returns when an arrival taken from the schedule now counts as taken up: if the queue was full, the delay is not
+    /// our lateness.
     #[inline]
     fn taken_up(&self, due: Nanos) -> Nanos {
         if due <= self.held_back { due } else { self.stamp }
     }
 
-    /// The load is not what was planned any more.
+    /// Records that the load has changed from the planned one.
     pub fn lasts_otherwise(&mut self) {
         self.limits.lasts_otherwise();
     }
 
-    /// The window ends then, if not before.
+    /// Ends the window at `end`, if not before.
     pub fn ends_by(&mut self, end: Nanos) {
         self.limits.ends_by(end);
         self.books.ends_at(end);
     }
 
-    /// The window's end is known now.
+    /// Sets the end of the window, which is known now.
     pub fn ends_at(&mut self, end: Nanos) {
         self.limits.end = Some(end);
         self.books.ends_at(end);
     }
 
-    /// What happened that users are to hear of: messages in their order, and what came of requests.
+    /// Returns the next event for users: messages in their order, then outcomes of requests.
     #[inline]
     pub fn next_outcome(&mut self) -> Option<Outcome> {
         match self.messages.pop_front() {
@@ -132,12 +134,12 @@ impl Traffic {
         }
     }
 
-    /// This happened to a user.
+    /// Queues an outcome for a user.
     pub fn comes_of(&mut self, outcome: Outcome) {
         self.outcomes.push(outcome);
     }
 
-    /// True where users have something to hear.
+    /// Returns `true` if events are queued for users.
     #[inline]
     pub fn has_outcomes(&self) -> bool {
         !self.outcomes.is_empty() || !self.messages.is_empty()

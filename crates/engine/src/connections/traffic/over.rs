@@ -1,4 +1,5 @@
-//! The end of requests: what each came to is counted, the first failure of each sort kept, what a response holds learnt, and its user told.
+//! Ends of requests: their results are counted, the first failure of each kind is kept, state is updated from
+//! responses, and users are told.
 
 use cause::Plain;
 use measure::Nanos;
@@ -16,7 +17,7 @@ use crate::traces;
 use super::Traffic;
 
 impl Traffic {
-    /// The run ends: what is on its way is unfinished.
+    /// Ends the run: requests in flight are counted as unfinished.
     pub fn censor_all(&mut self) {
         for id in self.flights.all() {
             let x = self.flights.take(id);
@@ -24,12 +25,13 @@ impl Traffic {
         }
     }
 
-    /// What failed in the first moments is told, once: when their time has come, or now or never.
+    /// Reports failures of the first moments, once: when it is time, or `now_or_never`.
     pub fn report_early(&mut self, now_or_never: bool) {
         self.books.report_early(self.stamp, now_or_never);
     }
 
-    /// An exchange is over that its session ended; `late`: its time was over before, `broken`: what was wrong with the conversation.
+    /// Ends an exchange that its session ended. `late` is set if it had timed out before; `broken` is the protocol
+    /// error, if any.
     #[inline]
     pub fn ended(&mut self, x: &Exchange, ended: Ended, (late, broken): (bool, Option<Plain>), done: &mut Done) {
         self.books.over(x, self.stamp, ended.fault.is_none() && !x.warmup);
@@ -39,7 +41,7 @@ impl Traffic {
                 None => Some(0),
                 Some(_) => done.take_failed(ended.id),
             };
-            // What a redirect asks for is looked at in its place; what a page names has no checks.
+            // The response that a redirect leads to is checked in its place; resources of a page have no checks.
             if let Some(failed) = failed.filter(|_| ended.follow.is_none() && x.marks & OF_PAGE == 0) {
                 self.books.checked(x.warmup, checks.set(x), failed);
             }
@@ -61,7 +63,7 @@ impl Traffic {
         self.outcomes.push(Outcome::Over(over));
     }
 
-    /// A user keeps what the response to its request asked for.
+    /// Updates a user's state with what the response to its request set.
     #[cold]
     fn learn(&mut self, x: &Exchange, id: ExchangeId, lesson: Lesson) -> Option<Found> {
         let fill = self.flights.filled(x, id);
@@ -77,9 +79,9 @@ impl Traffic {
 
     fn ended_badly(&mut self, x: &Exchange, ended: &Ended, kind: FaultKind, broken: Option<Plain>) {
         let phase = match kind {
-            // A stream whose messages came has begun to be answered, whatever its last word.
+            // A stream whose messages came has begun to be answered, whatever its final status.
             FaultKind::WrongStatus if x.last_message > Nanos::ZERO => Phase::Transfer,
-            // What is wrong with a whole response does not depend on the pieces it came in.
+            // A fault of a whole response does not depend on the pieces it came in.
             FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::TooManyRedirects => Phase::FirstByte,
             FaultKind::WrongBody => Phase::Transfer,
             FaultKind::Timeout if self.flights.began_late(ended.id, x) => Phase::FirstByte,
@@ -97,7 +99,8 @@ impl Traffic {
         self.failed(x, ended.id, &cause, ended.excerpt.as_deref());
     }
 
-    /// A user has the answer: it is counted, and what it holds is learnt. What comes back finds what it names beside, where it is a page.
+    /// Looks a request up in its user's cache: a hit is counted, and the user's state is updated from it. Returns the
+    /// page resources to be found in it, if any.
     pub fn recalled(
         &mut self,
         (user, name): (UserId, u16),
@@ -111,12 +114,12 @@ impl Traffic {
         Some(found)
     }
 
-    /// An exchange fails here and now.
+    /// Fails an exchange now.
     pub fn fail(&mut self, id: ExchangeId, cause: &Cause<'_>, back_off: bool) {
         self.fail_with(id, cause, None, back_off);
     }
 
-    /// The same; `came` is what came of its response.
+    /// Like [`Traffic::fail`]; `came` is the part of the response received.
     pub fn fail_with(&mut self, id: ExchangeId, cause: &Cause<'_>, came: Option<&[u8]>, back_off: bool) {
         let x = self.flights.take(id);
         self.books.over(&x, self.stamp, false);
@@ -128,7 +131,7 @@ impl Traffic {
         self.outcomes.push(Outcome::Over(Over { name: x.name, back_off, ..Over::of(x.user, news) }));
     }
 
-    /// Counts a failure and keeps the first example of its sort.
+    /// Counts a failure and keeps the first example of its kind.
     pub fn failed(&mut self, x: &Exchange, id: ExchangeId, cause: &Cause<'_>, excerpt: Option<&[u8]>) {
         self.books.failed(x, cause.sort, &self.limits, self.stamp);
         self.traced(x, id, traces::Outcome { code: cause.code, failed: Some(cause.sort) });
@@ -137,7 +140,7 @@ impl Traffic {
         }
     }
 
-    /// A connection that no request waits for did not come to stand: no request fails, but it does not go unseen.
+    /// Records a failed connection that no request waits for: no request fails, but the failure is visible.
     pub fn connection_failed(&mut self, cause: &Cause<'_>) {
         self.books.saw_failure(cause.sort);
         let code = Some(cause.code).filter(|code| *code > 0).map(|code| self.dialogue.code_name(code));
@@ -150,7 +153,7 @@ impl Traffic {
         self.keep_example(cause, None, None);
     }
 
-    /// Keeps an example of a failure, where one of its kind is wanted; `of`: the request that failed.
+    /// Keeps an example of a failure, if one of its kind is wanted; `of` is the request that failed.
     pub fn keep_example(&mut self, cause: &Cause<'_>, of: Option<(&Exchange, ExchangeId)>, excerpt: Option<&[u8]>) {
         let Cause { sort, code, why } = *cause;
         if excerpt.is_some() {
@@ -189,13 +192,13 @@ impl Traffic {
         }));
     }
 
-    /// What it waited for in vain, where messages came that were others.
+    /// Returns what the request waited for in vain, if other messages came.
     fn awaited_of(&self, x: &Exchange, id: ExchangeId) -> Option<cause::Cause> {
         let request = self.flights.request(&*self.dialogue, x, id).filter(|_| x.state == Standing::InFlight)?;
         Some(cause::reaching::none_like(self.dialogue.awaited(request)?))
     }
 
-    /// A request is over: its trace is kept where it is among the slowest.
+    /// Keeps the trace of a request that is over, if it is among the slowest.
     #[inline]
     pub fn traced(&mut self, x: &Exchange, id: ExchangeId, outcome: traces::Outcome) {
         if self.books.traces()
@@ -206,7 +209,7 @@ impl Traffic {
         }
     }
 
-    /// The trace that it belongs to; None where it was never sent.
+    /// Returns the trace of a request; `None` if it was never sent.
     fn trace_of(&self, x: &Exchange, id: ExchangeId) -> Option<Trace> {
         if x.state != Standing::InFlight {
             return None;
@@ -217,7 +220,7 @@ impl Traffic {
         self.dialogue.trace(request, &fill).or_else(unsaid)
     }
 
-    /// What was sent: the same bytes, made again from what they were made of.
+    /// Returns the bytes that were sent, encoded again from their source.
     fn sent_of(&mut self, x: &Exchange, id: ExchangeId) -> Vec<u8> {
         let Some(request) = self.flights.request(&*self.dialogue, x, id) else { return Vec::new() };
         if let Some(memories) = &mut self.memories {
