@@ -1,7 +1,8 @@
-//! The books of a worker: every step of a request and of a connection is counted here, once, in the second it falls in.
+//! The recorder of a worker: every step of a request and of a connection is counted here, once, in the second it falls
+//! in.
 //!
-//! Nothing here decides anything. A request is `due`, `started`, `sent`, and then over in one of four ways: it succeeded,
-//! failed, was written (one-way), or is unfinished at the end. What belongs to the warm-up is in no figure.
+//! It makes no decisions. A request is `due`, `started`, `sent`, and then over in one of four ways: it succeeded,
+//! failed, was written (one-way), or is unfinished at the end. Requests of the warm-up are in no figure.
 
 mod caching;
 mod checks;
@@ -21,18 +22,18 @@ use crate::population::Population;
 use crate::sort::Sort;
 use crate::tally::{Counts, InFlight, Tally, encode};
 
-/// What one worker has counted since the last second was handed on.
+/// The counts of one worker since the last second was passed on.
 pub(crate) struct Books {
-    /// Latency counts from when a request was due.
+    /// Set if latency counts from when a request was due.
     open: bool,
-    /// Requests are due at moments that brunt may miss: arrivals, and steps of flows.
+    /// Set if requests are due at times that brunt may miss: arrivals, and steps of flows.
     blames: bool,
     tally: Tally,
     in_flight: InFlight,
     population: Population,
     second_from: Nanos,
     second_to: Nanos,
-    /// Of all seconds before this one.
+    /// Total of all seconds before this one.
     bytes_sent: u64,
     refused: u64,
     cpu: Nanos,
@@ -40,18 +41,19 @@ pub(crate) struct Books {
     report: Box<dyn FnMut(Message) + Send>,
 }
 
-/// What a second is told of beside what was counted in it.
+/// Values of a second that are not counted in it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Gauges {
     pub waiting: u64,
     pub connections: u64,
-    /// What the network has sent, and how many refusals of datagrams it found, since the run began.
+    /// Bytes that the network has sent, and refusals of datagrams that it found, since the run began.
     pub bytes_sent: u64,
     pub refused: u64,
 }
 
 impl Books {
-    /// Of a run with so many rows of figures, those of names, of iterations and groups, and at the end of so many scenarios.
+    /// Creates the recorder of a run with this many rows of figures: those of names, of iterations and groups, and last
+    /// those of scenarios.
     pub fn new(
         limits: &Limits,
         (names, scenarios): (usize, usize),
@@ -75,30 +77,30 @@ impl Books {
         }
     }
 
-    /// Counters that stand for themselves: of connections, heartbeats and bytes.
+    /// Returns the counters that are updated directly: of connections, heartbeats and bytes.
     #[inline]
     pub fn counts(&mut self) -> &mut Counts {
         &mut self.tally.counts
     }
 
-    /// Times that stand for themselves: of connections, heartbeats and the loop.
+    /// Returns the histograms that are updated directly: of connections, heartbeats and the loop.
     #[inline]
     pub fn times(&mut self) -> &mut Latency {
         &mut self.tally.latency
     }
 
-    /// Requests in flight.
+    /// Returns the number of requests in flight.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.in_flight.now
     }
 
-    /// True where figures are told by name.
+    /// Returns `true` if figures are reported by name.
     pub fn by_name(&self) -> bool {
         self.tally.named.is_some()
     }
 
-    /// A request is due.
+    /// Records a request that is due.
     #[inline]
     pub fn due(&mut self, name: u16, user: UserId, warmup: bool) {
         self.tally.counts.due += u64::from(!warmup);
@@ -107,7 +109,7 @@ impl Books {
         }
     }
 
-    /// It starts, on a connection that was permitted at `ready`.
+    /// Records a start; `ready` is when a connection became available.
     #[inline]
     pub fn started(&mut self, x: &mut Exchange, ready: Nanos, now: Nanos) {
         x.started = now;
@@ -121,7 +123,7 @@ impl Books {
         }
     }
 
-    /// Its bytes were handed over; `reused`: on a connection that had carried a request before.
+    /// Records that a request was written; `reused` is set if its connection had carried a request before.
     #[inline]
     pub fn sent(&mut self, x: &Exchange, reused: bool) {
         self.tally.counts.connections.reused += u64::from(reused && !x.warmup);
@@ -132,7 +134,7 @@ impl Books {
         }
     }
 
-    /// A message of the stream that answers it.
+    /// Records a message of the stream that answers a request.
     pub fn message(&mut self, x: &mut Exchange, now: Nanos) {
         let before = std::mem::replace(&mut x.last_message, now);
         if x.warmup {
@@ -144,13 +146,14 @@ impl Books {
         }
     }
 
-    /// A whole response came, with this status code and so many bytes of payload; `late`: after it had been given up.
+    /// Records a whole response with this status code and payload size in bytes; `late` is set if the request had been
+    /// given up before.
     #[inline]
     pub fn responded(&mut self, x: &Exchange, code: u32, payload: u64, late: bool) {
         if x.warmup {
             return;
         }
-        // What a status says is not what became of a request that had been given up.
+        // The status is not the result of a request that had been given up.
         match late {
             true => self.tally.counts.late += 1,
             false => self.tally.code((x.name, x.user), code),
@@ -161,15 +164,15 @@ impl Books {
         }
     }
 
-    /// A status code stands for a request that failed without a response.
+    /// Counts a status code for a request that failed without a response.
     pub fn code(&mut self, x: &Exchange, code: u32) {
         if !x.warmup {
             self.tally.code((x.name, x.user), code);
         }
     }
 
-    /// It is in flight no more. The time of those that the service histogram holds is taken from there at the end of the second:
-    /// Little's law then checks what is reported.
+    /// Ends a request's time in flight. For requests in the service histogram that time is added from its sum at the
+    /// end of the second: Little's law then checks the reported figures.
     #[inline]
     pub fn over(&mut self, x: &Exchange, now: Nanos, in_histogram: bool) {
         if x.state != Standing::Waiting {
@@ -178,7 +181,7 @@ impl Books {
         }
     }
 
-    /// It succeeded.
+    /// Records a success.
     #[inline]
     pub fn succeeded(&mut self, x: &Exchange, now: Nanos) {
         self.somebody_was_served(now);
@@ -201,7 +204,7 @@ impl Books {
         latency.transfer.record(now - first);
     }
 
-    /// Its bytes were written, and nobody answers: it succeeded, without a latency.
+    /// Records a one-way request that was written: it succeeded, without a latency.
     pub fn written(&mut self, x: &Exchange, now: Nanos) {
         self.somebody_was_served(now);
         if x.warmup {
@@ -215,7 +218,7 @@ impl Books {
         self.tally.counts.one_way += 1;
     }
 
-    /// What outages are told by.
+    /// Records a success for the detection of outages.
     #[inline]
     fn somebody_was_served(&mut self, now: Nanos) {
         if let Some(early) = &mut self.early {
@@ -229,7 +232,7 @@ impl Books {
         }
     }
 
-    /// It failed.
+    /// Records a failure.
     pub fn failed(&mut self, x: &Exchange, sort: Sort, limits: &Limits, now: Nanos) {
         self.saw_failure(sort);
         let timed_out = sort.kind == FaultKind::Timeout;
@@ -252,14 +255,14 @@ impl Books {
         }
     }
 
-    /// A failure of a request or of a connection, for the warning of the first moments.
+    /// Counts a failure of a request or of a connection for the warning about the first moments.
     pub fn saw_failure(&mut self, sort: Sort) {
         if let Some(early) = &mut self.early {
             early.failed(sort);
         }
     }
 
-    /// The run ends before it does.
+    /// Records a request that is unfinished at the end of the run.
     pub fn unfinished(&mut self, x: &Exchange, limits: &Limits, now: Nanos) {
         self.over(x, now, false);
         self.unanswered(x, limits, now);
@@ -273,8 +276,8 @@ impl Books {
         self.at_least(x, now);
     }
 
-    /// So many were due and never sent, the last of them so long ago; how long the server would have taken, nobody knows. They waited
-    /// for us, or (`held_back`) behind all those that waited for a connection.
+    /// Records `many` arrivals that were due and never sent, the last of them `since` ago; their service time is
+    /// unknown. They waited for us, or (`held_back`) behind all those that waited for a connection.
     pub fn unsent(&mut self, (name, user): (u16, UserId), since: Nanos, many: u64, held_back: bool) {
         self.tally.counts.due += many;
         self.tally.counts.censored += many;
@@ -296,14 +299,14 @@ impl Books {
         latency.gen_late.record_n(since, many);
     }
 
-    /// Nobody knows how long it would have taken: what of the window its user spent on it is counted.
+    /// Counts the time of the window that a user spent on a request whose latency is unknown.
     fn unanswered(&mut self, x: &Exchange, limits: &Limits, now: Nanos) {
         if x.state != Standing::Waiting {
             self.tally.counts.unanswered_ns += limits.in_window(x.started, now).0;
         }
     }
 
-    /// All that is known of its time is that it took longer than until now: it ranks behind all that finished.
+    /// Records the time until now as a lower bound: the request ranks behind all that finished.
     fn at_least(&mut self, x: &Exchange, now: Nanos) {
         let latency = &mut self.tally.latency;
         if self.open {
@@ -322,37 +325,37 @@ impl Books {
         }
     }
 
-    /// The peer said how a connection or an exchange ends.
+    /// Counts the code with which the peer ended a connection or an exchange.
     #[cold]
     pub fn word(&mut self, word: u32) {
         self.tally.word(word);
     }
 
-    /// A connection that is part of the plan is lost.
+    /// Counts the loss of a connection that is part of the plan.
     #[cold]
     pub fn connection_lost(&mut self, kind: FaultKind, errno: Option<i32>, why: Option<&cause::Cause>) {
         self.tally.lost(kind, errno, why);
     }
 
-    /// A connection did not come to stand, and no request fails by it.
+    /// Counts a connection that failed to open and that no request waits for.
     #[cold]
     pub fn connection_not_opened(&mut self, sort: Sort, why: Option<&cause::Cause>) {
         self.tally.not_opened(sort, why);
     }
 
-    /// Since when the failures of the first moments are told, once: when their time has come or the run ends before.
+    /// Reports the failures of the first moments, once: when it is time, or when the run ends before.
     pub fn report_early(&mut self, now: Nanos, now_or_never: bool) {
         if let Some(early) = self.early.take_if(|early| now_or_never || early.is_due(now)) {
             (self.report)(Message::Early(early));
         }
     }
 
-    /// Hands on something that is told at once.
+    /// Passes on a message at once.
     pub fn report(&mut self, message: Message) {
         (self.report)(message);
     }
 
-    /// The first second of a run, or of its common start, begins.
+    /// Begins the first second of a run, or of its common start.
     pub fn begin(&mut self, limits: &Limits, at: Nanos, now: Nanos) {
         self.in_flight = InFlight::begin(at.max(now));
         self.second_from = at;
@@ -361,38 +364,38 @@ impl Books {
         self.tally.latency.wake_delay.clear();
     }
 
-    /// Nothing of the run has begun: no second ends.
+    /// Holds back the first second: the run has not begun.
     pub fn hold(&mut self) {
         self.second_to = Nanos::MAX;
     }
 
-    /// When this second ends.
+    /// Returns when this second ends.
     #[inline]
     pub fn second_ends(&self) -> Nanos {
         self.second_to
     }
 
-    /// When it began.
+    /// Returns when this second began.
     pub fn second_began(&self) -> Nanos {
         self.second_from
     }
 
-    /// The window's end was not known before.
+    /// Ends this second at the end of the window, which was not known before.
     pub fn ends_at(&mut self, end: Nanos) {
         self.second_to = self.second_to.min(end);
     }
 
-    /// Since when requests have been in flight without a break; None: none is.
+    /// Returns since when requests have been in flight without a break; `None` if none is.
     pub fn busy_since(&self) -> Option<Nanos> {
         (self.in_flight.now > 0).then_some(self.in_flight.busy_since)
     }
 
-    /// True where nothing is to be told of this second.
+    /// Returns `true` if this second has nothing to report.
     pub fn is_idle(&self, gauges: &Gauges) -> bool {
         gauges.bytes_sent == self.bytes_sent && gauges.refused == self.refused && self.tally.is_idle()
     }
 
-    /// Hands the second on, which ends at `to`; the next one begins.
+    /// Passes on the second, which ends at `to`, and begins the next one.
     pub fn roll(&mut self, to: Nanos, limits: &Limits, gauges: &Gauges) {
         self.count_users(to);
         let from = self.second_from;
@@ -494,7 +497,7 @@ mod tests {
         books.succeeded(&x, Nanos(1_500_000_000));
         let second = rolled(&mut books, &limits, 2_000_000_000, &told);
         assert_eq!((first.counts.due, first.counts.finished, second.counts.due, second.counts.finished), (1, 0, 0, 1));
-        // Little's law: what was in flight over time is what the requests took.
+        // Little's law: the time integral of requests in flight equals the sum of their times.
         let area = first.counts.apart.area_ns + second.counts.apart.area_ns;
         assert_eq!(area, 1_500_000_000 - 10);
         assert!(books.is_idle(&Gauges::default()));

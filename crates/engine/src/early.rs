@@ -1,22 +1,22 @@
-//! A dead end is never silent: a run in which nothing but failures came back says so within its first second.
+//! Early failures: a run in which all requests fail reports so within its first second.
 
 use measure::Nanos;
 use record::{Failure, Notice, Second, Subject};
 
 use crate::sort::{Sort, errno_name};
 
-/// How long a run may only fail before it says so.
+/// Time for which a run may only fail before it reports so.
 const PATIENCE: Nanos = Nanos::from_millis(600);
-/// So many sorts of failure are told apart.
+/// Maximum number of kinds of failure that are distinguished.
 pub(crate) const SORTS: usize = 16;
 
-/// What came back since the start, warm-up included.
+/// Results since the start, warm-up included.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct EarlyFailures {
     at: Nanos,
     pub finished: u64,
     pub failed: u64,
-    /// The failures by sort, as they came first.
+    /// The failures by kind, in order of first occurrence.
     pub sorts: Vec<(Sort, u64)>,
 }
 
@@ -25,19 +25,19 @@ impl EarlyFailures {
         EarlyFailures { at: start + PATIENCE, finished: 0, failed: 0, sorts: Vec::new() }
     }
 
-    /// True where the first moments are over.
+    /// Returns `true` if the first moments are over.
     pub fn is_due(&self, now: Nanos) -> bool {
         now >= self.at
     }
 
-    /// Adds what another worker saw.
+    /// Adds the results of another worker.
     pub fn add(&mut self, other: &EarlyFailures) {
         self.finished = self.finished.saturating_add(other.finished);
         self.failed = self.failed.saturating_add(other.failed);
         other.sorts.iter().for_each(|(sort, count)| self.count(*sort, *count));
     }
 
-    /// A failure came.
+    /// Counts a failure.
     pub fn failed(&mut self, sort: Sort) {
         self.failed += 1;
         self.count(sort, 1);
@@ -52,7 +52,7 @@ impl EarlyFailures {
         }
     }
 
-    /// The most frequent kinds with their counts.
+    /// Returns the most frequent kinds with their counts.
     pub fn kinds(&self) -> String {
         let failure = |&(sort, count): &(Sort, u64)| Failure {
             kind: sort.kind.name().to_owned(),
@@ -64,13 +64,13 @@ impl EarlyFailures {
     }
 }
 
-/// Says once, and only at the beginning, that nothing but failures came back: as soon as every worker has told of its first
-/// moments, or with the first second in which anything ended, where that comes later.
+/// Reports once, and only at the beginning, that all requests failed: as soon as every worker has reported its first
+/// moments, or with the first second in which anything ended, if that comes later.
 #[derive(Debug)]
 pub(crate) struct DeadEnd {
     sum: EarlyFailures,
     told: usize,
-    /// It was said, or something succeeded: there is no more to say.
+    /// Set once it was reported, or something succeeded.
     settled: bool,
 }
 
@@ -79,7 +79,7 @@ impl DeadEnd {
         DeadEnd { sum: EarlyFailures::set(Nanos::ZERO), told: 0, settled: false }
     }
 
-    /// What one of so many workers saw.
+    /// Adds the results of one of `workers`.
     pub fn early(&mut self, early: &EarlyFailures, workers: usize) -> Option<Notice> {
         self.sum.add(early);
         self.told += 1;
@@ -90,7 +90,7 @@ impl DeadEnd {
         self.judge(self.sum.finished, self.sum.failed, kinds)
     }
 
-    /// A second of the run.
+    /// Checks a second of the run.
     pub fn second(&mut self, second: &Second) -> Option<Notice> {
         self.judge(second.successes(), second.failed, record::most_frequent(&second.failures))
     }

@@ -1,50 +1,52 @@
-//! Exchanges in flight: one cache line each, in a slab whose index is the exchange's name.
+//! Exchanges in flight: one cache line each, in a slab whose index is the exchange's id.
 
 use measure::Nanos;
 use plan::flow::OnFailure;
 
 use crate::ids::{ConnId, ExchangeId, RequestId, UserId};
 
-/// One request from the moment it was due to its end.
+/// A request from the moment it was due to its end.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Exchange {
-    /// t: when it was due.
+    /// t: the time when it was due.
     pub intended: Nanos,
-    /// s: the clock before its first write (or before `connect`, where it opens its own connection).
+    /// s: the clock before its first write (or before `connect`, if it opens its own connection).
     pub started: Nanos,
-    /// When the request itself was written; equal to `started` on a standing connection. Before: when the loop took it up.
+    /// Time when the request itself was written; equal to `started` on an open connection. Before: when the loop took
+    /// it up.
     pub written: Nanos,
-    /// When the first byte of the answer came; zero before.
+    /// Time of the first byte of the answer; zero before.
     pub first_byte: Nanos,
     /// The connection it is on, or the one being opened for it.
     pub conn: ConnId,
-    /// When the last message of its stream came; zero before.
+    /// Time of the last message of its stream; zero before.
     pub last_message: Nanos,
-    /// Its user (closed load).
+    /// The user that sends it (closed load).
     pub user: UserId,
-    /// Index of the prepared request; [`RequestId::NONE`] where the request is a hop kept in `follows`.
+    /// Index of the prepared request; [`RequestId::NONE`] if the request was made during the run.
     pub request: RequestId,
-    /// What its fill is known by ([`crate::filling::FillSource::again`]).
+    /// Key of its slot values ([`crate::filling::FillSource::again`]).
     pub serial: u32,
-    /// What it is called in figures, as an index into the names of the run.
+    /// Name in figures, as an index into the names of the run.
     pub name: u16,
-    /// Where it stands.
+    /// Current state.
     pub state: Standing,
-    /// Intended within the warm-up: in no figure.
+    /// Set if it was due within the warm-up: it is in no figure.
     pub warmup: bool,
-    /// A timer of the wheel watches this slot.
+    /// Set if a timer of the wheel watches this slot.
     pub watched: bool,
-    /// Redirects before it.
+    /// Number of redirects before it.
     pub hops: u8,
-    /// How it was sent: [`REUSED`], [`ONE_WAY`], [`HELD_BACK`], [`OF_PAGE`]; and what follows where it fails ([`ON_FAILURE`]).
+    /// Flags of how it was sent: [`REUSED`], [`ONE_WAY`], [`HELD_BACK`], [`OF_PAGE`]; and the reaction to its failure
+    /// ([`ON_FAILURE`]).
     pub marks: u8,
-    /// How often it was sent to a peer that did not touch it.
+    /// Number of times it was sent to a peer that did not process it.
     pub resent: u8,
 }
 
 impl Exchange {
-    /// One that is due, and was taken up at `now`; it waits for a connection.
+    /// Creates an exchange that is due, and was taken up at `now`; it waits for a connection.
     #[inline]
     pub fn due(intended: Nanos, now: Nanos, request: RequestId, name: u16, user: UserId) -> Exchange {
         Exchange {
@@ -67,32 +69,32 @@ impl Exchange {
         }
     }
 
-    /// True where it was sent on this connection and is not over.
+    /// Returns `true` if it was sent on this connection and is not over.
     pub fn is_on(&self, conn: ConnId) -> bool {
         self.state == Standing::InFlight && self.conn == conn
     }
 
-    /// True where others of its batch had to end first.
+    /// Returns `true` if others of its batch had to end first.
     #[inline]
     pub fn is_held_back(&self) -> bool {
         self.marks & HELD_BACK != 0
     }
 
-    /// Of one of a batch: what its user does where it fails.
+    /// Returns what the user of a batch's request does if it fails.
     #[inline]
     pub fn on_failure(&self) -> OnFailure {
         AFTER[usize::from((self.marks & ON_FAILURE) / GO_ON)]
     }
 
-    /// One of a batch whose user does this where it fails.
+    /// Marks it as one of a batch, with what its user does if it fails.
     pub fn follows(&mut self, on_failure: OnFailure) {
         let at = AFTER.iter().position(|after| *after == on_failure).unwrap_or_default() as u8;
         self.marks = (self.marks & !ON_FAILURE) | (at * GO_ON);
     }
 
-    /// Splits what came before its start, where a connection was permitted at `ready`, into `wait_conn` and `gen_late`.
-    /// A request that the loop took up late and that then had to wait was late first: had it been taken up in time, the
-    /// connection would have been asked for in time too, so that much is never blamed on the server.
+    /// Splits the time before its start, where a connection became available at `ready`, into `wait_conn` and
+    /// `gen_late`. A request that the loop took up late and that then had to wait was late first: had it been taken up
+    /// in time, the connection would have been requested in time too, so that much is never blamed on the server.
     #[inline]
     pub fn blame(&self, ready: Nanos) -> (Nanos, Nanos) {
         let taken_up = if ready > self.written { self.written } else { self.intended };
@@ -112,24 +114,24 @@ pub(crate) enum Standing {
     InFlight,
 }
 
-/// Sent on a connection that had carried a request before.
+/// Set if it was sent on a connection that had carried a request before.
 pub(crate) const REUSED: u8 = 1;
-/// As many of its batch were under way as may be.
+/// Set if the concurrency limit of its batch had been reached.
 pub(crate) const HELD_BACK: u8 = 4;
-/// Over once its bytes are written.
+/// Set if it is over once its bytes are written.
 pub(crate) const ONE_WAY: u8 = 2;
 
-/// A resource that a page names, or a redirect of one: nothing of it is checked.
+/// Set for a resource of a page, or a redirect of one: it is not checked.
 pub(crate) const OF_PAGE: u8 = 32;
 
-/// What follows where it fails, by its place among [`AFTER`].
+/// Bits of the reaction to its failure, as an index into [`AFTER`].
 const ON_FAILURE: u8 = 3 * GO_ON;
 const GO_ON: u8 = 8;
 const AFTER: [OnFailure; 4] = [OnFailure::NextIteration, OnFailure::GoOn, OnFailure::StopUser, OnFailure::StopRun];
 
 const _: () = assert!(size_of::<Exchange>() == 64, "one cache line");
 
-/// The slab.
+/// The slab of exchanges.
 #[derive(Debug, Default)]
 pub(crate) struct Exchanges {
     slots: Vec<Exchange>,
@@ -159,7 +161,7 @@ impl Exchanges {
         &mut self.slots[id.at()]
     }
 
-    /// Takes an exchange out; its slot may serve another at once. A timer that watches the slot stays and looks again.
+    /// Removes an exchange; its slot may be reused at once. A timer that watches the slot stays and checks it again.
     #[inline]
     pub fn remove(&mut self, id: ExchangeId) -> Exchange {
         let slot = &mut self.slots[id.at()];
@@ -169,12 +171,12 @@ impl Exchanges {
         was
     }
 
-    /// All that are not over.
+    /// Returns the ids of all exchanges that are not over.
     pub fn alive(&self) -> impl Iterator<Item = ExchangeId> + '_ {
         self.slots.iter().enumerate().filter(|(_, e)| e.state != Standing::Vacant).map(|(at, _)| ExchangeId::of(at))
     }
 
-    /// Those on one connection.
+    /// Returns the ids of the exchanges on one connection.
     pub fn on(&self, conn: ConnId) -> Vec<ExchangeId> {
         self.alive().filter(|id| self.slots[id.at()].conn == conn).collect()
     }

@@ -1,4 +1,4 @@
-//! What a user sends first: the pre-flight request is that, made of what its user knows by then.
+//! The first request of a user, which is also the pre-flight request, with the values that its user has by then.
 
 use std::sync::Arc;
 
@@ -10,11 +10,12 @@ use wire::Values;
 
 use crate::api::CHECKED;
 
-/// After so many pauses, iterations and thousands of steps without a request nobody is expected to send one.
+/// Number of pauses, iterations and thousands of steps without a request after which none is expected.
 const MOST: usize = 1000;
 
-/// The request that a user of a plan sends first, by its index; of several scenarios one of the first. What goes over lists and is given to
-/// flows that are called is then among its values. None: it sends none that does not hang on what others gave it.
+/// Returns the index of the request that a user of a plan sends first; of several scenarios, that of one of the first.
+/// List items and arguments of called flows are then among its values. `None` if every request depends on values from
+/// others.
 pub(crate) fn first_of(plan: &Plan, values: &mut Values) -> Option<usize> {
     let Some((_, flow)) = plan.flows().next() else { return Some(0) };
     let user = Flow { start: flow.start.clone(), ..flow.of(&flow.steps) };
@@ -56,7 +57,8 @@ mod tests {
         Step::ForEach { name: "item".into(), list, steps }
     }
 
-    /// Which request comes first, and what its user knows by then as `item`; `ids` is a list that `setup` captured.
+    /// Returns the request that comes first, and what its user knows by then as `item`; `ids` is a list that `setup`
+    /// captured.
     fn first(flow: Flow) -> (Option<usize>, Option<String>) {
         let plan = Scene::closed(1, SECOND).plan;
         let urls = ["h/0", "h/1?{item}", "h/2"].map(WeightedUrl::plain).to_vec();

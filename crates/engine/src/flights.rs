@@ -1,4 +1,4 @@
-//! The exchanges that are not over: what was due, where each stands, and when its time is over.
+//! The exchanges that are not over: their requests, states and timeouts.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use crate::timers::Wheel;
 /// Timeouts that are not all the same.
 #[derive(Debug, Default)]
 struct Apart {
-    /// Of each prepared request.
+    /// Timeout of each prepared request.
     of_requests: Vec<Nanos>,
-    /// Of what is in each slot, or was a moment ago.
+    /// Timeout of the exchange that is in each slot, or was last.
     of_slots: Vec<Nanos>,
-    /// When each slot is looked at: timers that come up before watched something else in it.
+    /// Time at which each slot is checked: timers that come up before watched an earlier exchange.
     looks: Vec<Nanos>,
 }
 
@@ -32,25 +32,25 @@ impl Apart {
     }
 }
 
-/// The exchanges of one worker.
+/// The exchanges of one worker that are not over.
 pub(crate) struct Flights {
     slab: Exchanges,
     alive: u32,
     /// Requests made during the run (hops of redirects), by the slot of their exchange.
     own: Vec<Option<Arc<Request>>>,
     fills: FillSource,
-    /// Numbers that requests took on their connections, by the slot of their exchange; none where none took any.
+    /// Sequence numbers of requests on their connections, by the slot of their exchange; empty if none has any.
     sequences: Vec<u64>,
     timeout: Nanos,
     timeouts: Wheel,
-    /// Where some have a timeout of their own.
+    /// Set if some requests have their own timeout.
     apart: Option<Box<Apart>>,
-    /// Kept for its memory.
+    /// Buffer, reused.
     came_up: Vec<u32>,
 }
 
 impl Flights {
-    /// None yet; `timeout` is what each may take.
+    /// Creates an empty set; `timeout` applies to each exchange.
     pub fn new(timeout: Nanos, now: Nanos, fills: FillSource) -> Flights {
         Flights {
             slab: Exchanges::default(),
@@ -65,7 +65,7 @@ impl Flights {
         }
     }
 
-    /// The same where prepared requests have timeouts of their own; None: that of all.
+    /// Sets the timeouts of prepared requests; `None` for the common one.
     pub fn timing_apart(self, own: &[Option<Nanos>], now: Nanos) -> Flights {
         if own.iter().all(Option::is_none) {
             return self;
@@ -77,12 +77,12 @@ impl Flights {
         Flights { timeouts, apart: Some(Box::new(Apart { of_requests, ..Apart::default() })), ..self }
     }
 
-    /// True where timeouts are not all the same.
+    /// Returns `true` if timeouts are not all the same.
     pub fn times_apart(&self) -> bool {
         self.apart.is_some()
     }
 
-    /// What an exchange may take that is not over, or was not a moment ago.
+    /// Returns the timeout of an exchange that is in its slot or was last.
     #[inline]
     pub fn timeout(&self, id: ExchangeId) -> Nanos {
         match &self.apart {
@@ -91,20 +91,20 @@ impl Flights {
         }
     }
 
-    /// What a prepared request may take.
+    /// Returns the timeout of a prepared request.
     pub fn timeout_of(&self, request: RequestId) -> Nanos {
         let own = self.apart.as_ref().and_then(|apart| apart.of_requests.get(request.at()));
         own.copied().unwrap_or(self.timeout)
     }
 
-    /// An exchange may take as long as the one that it follows.
+    /// Sets the timeout of an exchange to that of the one it follows.
     pub fn takes_at_most(&mut self, id: ExchangeId, timeout: Nanos) {
         if let Some(apart) = &mut self.apart {
             apart.takes(id, timeout);
         }
     }
 
-    /// Those that are not over.
+    /// Returns the number of exchanges that are not over.
     pub fn alive(&self) -> u32 {
         self.alive
     }
@@ -120,7 +120,7 @@ impl Flights {
         id
     }
 
-    /// The exchange sends a request of its own.
+    /// Sets the request of an exchange that was made during the run.
     pub fn sends(&mut self, id: ExchangeId, request: Arc<Request>) {
         let slot = id.at();
         if self.own.len() <= slot {
@@ -134,14 +134,14 @@ impl Flights {
         self.slab.get(id)
     }
 
-    /// Takes an exchange out of those that are not over. Its request is known until it is forgotten ([`Flights::forget`]).
+    /// Removes an exchange. Its request is kept until [`Flights::forget`].
     #[inline]
     pub fn take(&mut self, id: ExchangeId) -> Exchange {
         self.alive -= 1;
         self.slab.remove(id)
     }
 
-    /// Nobody asks any more what it sent.
+    /// Drops the request of a removed exchange.
     #[inline]
     pub fn forget(&mut self, x: &Exchange, id: ExchangeId) {
         if x.request == RequestId::NONE
@@ -151,7 +151,7 @@ impl Flights {
         }
     }
 
-    /// What it sends: one of the prepared requests, or one of its own.
+    /// Returns the request of an exchange: one of the prepared ones, or its own.
     #[inline]
     pub fn request<'a>(&'a self, prepared: &'a dyn Dialogue, x: &Exchange, id: ExchangeId) -> Option<&'a Request> {
         match prepared.requests().get(x.request.at()) {
@@ -160,45 +160,46 @@ impl Flights {
         }
     }
 
-    /// True where requests have slots that are filled.
+    /// Returns `true` if requests have slots to be filled.
     #[inline]
     pub fn fills(&self) -> bool {
         self.fills.fills
     }
 
-    /// True where a user has a number already for the iteration it begins.
+    /// Returns `true` if a user already has a number for the iteration it begins.
     pub fn has_number(&self, user: UserId) -> bool {
         self.fills.is_fresh(user)
     }
 
-    /// Whether it has one for an iteration that it has not begun.
+    /// Sets whether a user has the number of an iteration that it has not begun.
     pub fn number_is_fresh(&mut self, user: UserId, fresh: bool) {
         self.fills.set_fresh(user, fresh);
     }
 
-    /// A user begins another iteration of its flow.
+    /// Begins another iteration of a user's flow.
     pub fn iteration_begins(&mut self, user: UserId) {
         self.fills.iteration_begins(user);
     }
 
-    /// What the exchange is filled with, submitted now.
+    /// Returns the slot values of an exchange submitted now.
     #[inline]
     pub fn fill(&mut self, id: ExchangeId, now: Nanos) -> Fill<'static> {
         self.fills.fill_for(self.slab.get(id), now)
     }
 
-    /// What a request would be filled with that may not have to be sent: a prepared one, or one that an answer asked for.
+    /// Returns the slot values that a request would get that may not have to be sent: a prepared one, or one derived
+    /// from an answer.
     pub fn would_fill(&self, user: UserId, prepared: bool, now: Nanos) -> Fill<'static> {
         if prepared { self.fills.peek(user, now) } else { self.fills.of_a_hop(now) }
     }
 
-    /// What an exchange was filled with that is not over yet, or was a moment ago.
+    /// Returns the slot values of an exchange that is in its slot or was last.
     pub fn filled(&self, x: &Exchange, id: ExchangeId) -> Fill<'static> {
         let sequence = self.sequences.get(id.at()).copied().unwrap_or(0);
         Fill { sequence, ..self.fills.again(x.serial, x.user, x.written) }
     }
 
-    /// The request of an exchange took this number on its connection.
+    /// Sets the sequence number of an exchange on its connection.
     pub fn took(&mut self, id: ExchangeId, sequence: u64) {
         let slot = id.at();
         if self.sequences.len() <= slot {
@@ -207,7 +208,7 @@ impl Flights {
         self.sequences[slot] = sequence;
     }
 
-    /// Its time is watched from now on, unless it is already.
+    /// Starts the timeout of an exchange, unless it is already watched.
     #[inline]
     pub fn watch(&mut self, id: ExchangeId, since: Nanos) {
         let x = self.slab.get(id);
@@ -224,29 +225,30 @@ impl Flights {
         }
     }
 
-    /// When a time may be over next.
+    /// Returns when the next timeout may be over.
     pub fn next_timeout(&self) -> Nanos {
         self.timeouts.next()
     }
 
-    /// Slots whose timers came up at `now`, each to be asked about by [`Flights::times_out`]; the vector is given back.
+    /// Returns the slots whose timers came up at `now`, each to be checked with [`Flights::times_out`]; the vector is
+    /// to be given back.
     pub fn came_up(&mut self, now: Nanos) -> Vec<u32> {
         let mut came_up = std::mem::take(&mut self.came_up);
         self.timeouts.due(now, &mut came_up);
         came_up
     }
 
-    /// The memory of [`Flights::came_up`] again.
+    /// Returns the vector of [`Flights::came_up`] for reuse.
     pub fn give_back(&mut self, mut came_up: Vec<u32>) {
         came_up.clear();
         self.came_up = came_up;
     }
 
-    /// A timer came up: the exchange in its slot where its time is over at `now`. One that has time left is watched on.
+    /// Checks a slot whose timer came up: returns its exchange if that timed out at `now`. Otherwise it is watched on.
     pub fn times_out(&mut self, slot: u32, now: Nanos) -> Option<Exchange> {
         let timeout = self.timeout(ExchangeId(slot));
         if self.apart.as_ref().is_some_and(|apart| apart.looks[slot as usize] > now) {
-            // Another one watches what is there now.
+            // Another timer watches the current exchange.
             return None;
         }
         let x = self.slab.get(ExchangeId(slot));
@@ -262,29 +264,29 @@ impl Flights {
         Some(*x).filter(|x| x.state != Standing::Vacant)
     }
 
-    /// True where an exchange that ends at `now` had no time left.
+    /// Returns `true` if an exchange that ends at `now` had timed out.
     #[inline]
     pub fn is_late(&self, (id, x): (ExchangeId, &Exchange), now: Nanos) -> bool {
         now > x.started + self.timeout(id)
     }
 
-    /// Of one that timed out with its response begun: true where that began after its time.
+    /// Returns `true` if the response of a timed-out exchange began after its timeout.
     pub fn began_late(&self, id: ExchangeId, x: &Exchange) -> bool {
         x.first_byte > x.started + self.timeout(id)
     }
 
-    /// True where one that waits has waited for too long at `now`.
+    /// Returns `true` if a waiting exchange has timed out at `now`.
     pub fn waited_too_long(&mut self, id: ExchangeId, now: Nanos) -> bool {
         let timeout = self.timeout(id);
         self.slab.get(id).intended + timeout <= now
     }
 
-    /// All that are not over.
+    /// Returns the ids of all exchanges that are not over.
     pub fn all(&self) -> Vec<ExchangeId> {
         self.slab.alive().collect()
     }
 
-    /// Those on one connection.
+    /// Returns the ids of the exchanges on one connection.
     pub fn on(&self, conn: ConnId) -> Vec<ExchangeId> {
         self.slab.on(conn)
     }
@@ -306,7 +308,7 @@ mod tests {
         flights.add(Exchange::due(Nanos::from_millis(at), Nanos::from_millis(at), request, 0, UserId(0)))
     }
 
-    /// The slots whose time is over at a moment.
+    /// Returns the slots whose time is over at `at`.
     fn over(flights: &mut Flights, at: u64) -> Vec<u32> {
         let at = Nanos::from_millis(at);
         let came_up = flights.came_up(at);
@@ -349,7 +351,7 @@ mod tests {
             assert_eq!(over(&mut flights, at), [0; 0], "{at}");
         }
         assert_eq!(over(&mut flights, 1710), [long.0]);
-        // What follows one that has its own.
+        // A request that follows one with its own timeout.
         let hop = due(&mut flights, 2000, RequestId::NONE);
         flights.takes_at_most(hop, Nanos::from_millis(50));
         flights.watch(hop, Nanos::from_millis(2000));

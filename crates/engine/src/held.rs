@@ -1,4 +1,4 @@
-//! Users whose connections are part of the plan (WebSocket, `--hold`): who holds, and when all do.
+//! Users whose connections are part of the plan (WebSocket, `--hold`): which of them hold, and when all do.
 
 use std::sync::Arc;
 
@@ -7,29 +7,29 @@ use measure::Nanos;
 use crate::barrier::Barrier;
 use crate::ids::UserId;
 
-/// Those of one worker.
+/// The holding users of one worker.
 #[derive(Debug)]
 pub(crate) struct Holders {
-    /// How long connections are kept after all stand; None: until the run ends otherwise.
+    /// Time for which connections are kept after all are open; `None` if the run ends otherwise.
     hold: Option<Nanos>,
     users: Vec<UserState>,
-    /// Users that have come to hold, or could not.
+    /// Number of users that have come to hold, or could not.
     settled: u32,
     barrier: Arc<Barrier>,
     reported: bool,
 }
 
-/// Where a user stands.
+/// The state of a user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct UserState {
-    /// Has said everything and keeps its connection.
+    /// Set once it has sent everything and keeps its connection.
     holds: bool,
-    /// Has held, or failed to connect: nobody waits for it any more.
+    /// Set once it has held, or failed to connect: it is no longer waited for.
     settled: bool,
 }
 
 impl Holders {
-    /// Nobody yet; all workers wait for each other at `barrier`.
+    /// Creates an empty set; all workers wait for each other at `barrier`.
     pub fn new(hold: Option<Nanos>, barrier: Arc<Barrier>) -> Holders {
         Holders { hold, users: Vec::new(), settled: 0, barrier, reported: false }
     }
@@ -41,13 +41,14 @@ impl Holders {
         &mut self.users[user.at()]
     }
 
-    /// A user holds, or failed to: nobody waits for it any more.
+    /// Records that a user holds, or failed to: it is no longer waited for.
     pub fn settle(&mut self, user: UserId) {
         let settled = std::mem::replace(&mut self.user(user).settled, true);
         self.settled += u32::from(!settled);
     }
 
-    /// Says that all of `users` have settled, once; the moment from which on all of the run hold, where it is known.
+    /// Reports once that all of `users` have settled; returns the time from which on all of the run hold, if it is
+    /// known.
     fn all_hold(&mut self, users: u32, now: Nanos) -> Option<Nanos> {
         if self.settled == users && !std::mem::replace(&mut self.reported, true) {
             self.barrier.ready(now);
@@ -55,26 +56,27 @@ impl Holders {
         self.barrier.starts_at()
     }
 
-    /// A user has said everything, and keeps its connection.
+    /// Records that a user has sent everything and keeps its connection.
     pub fn user_holds(&mut self, user: UserId) {
         self.user(user).holds = true;
         self.settle(user);
     }
 
-    /// True once of a user who kept its connection.
+    /// Releases a user; returns `true` if it kept its connection until now.
     pub fn lets_go(&mut self, user: UserId) -> bool {
         std::mem::take(&mut self.user(user).holds)
     }
 
-    /// All who keep theirs, who do so no longer.
+    /// Releases all users that keep their connection, and returns them.
     pub fn let_all_go(&mut self) -> Vec<UserId> {
         (0..self.users.len()).map(UserId::of).filter(|user| self.lets_go(*user)).collect()
     }
 
-    /// When all that is held may go: so long after the last of all workers held, where `users` of this one do.
+    /// Returns when all that is held may go: the hold time after the last of all workers held, where `users` of this
+    /// one do.
     pub fn ends(&mut self, users: u32, window: Nanos, now: Nanos) -> Option<Nanos> {
         let hold = self.hold?;
-        // Processes connect before the start of the run, which is a little ahead: held is held from then.
+        // Processes connect before the start of the run, which is a little ahead: the hold counts from the start.
         self.all_hold(users, now).map(|go| go.max(window) + hold)
     }
 }

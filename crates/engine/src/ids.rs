@@ -1,7 +1,7 @@
-//! The numbers by which a worker names what it has. Those of the contract are in [`wire`].
+//! Ids that a worker assigns. Those of the contract are in [`wire`].
 //!
-//! A user carries the number of its scenario in the upper bits of its own, so that whatever holds a user knows whose it is
-//! without a table. A run of one load has one scenario, of the number 0, and its users the numbers they always had.
+//! A user's id holds the number of its scenario in the upper bits, so the scenario is known without a table. A run of
+//! one load has one scenario, with the number 0, and the ids of its users are plain numbers.
 
 use scenario::UserIndex;
 
@@ -10,15 +10,15 @@ pub(crate) use wire::{ConnId, ExchangeId, OriginId, RequestId};
 wire::ids! {
     /// A user of the run.
     UserId
-    /// One of the scenarios that a run has side by side; 0 where it has one load.
+    /// One of the scenarios that a run has side by side; 0 if it has one load.
     ScenarioId
     /// The connections of one scenario to one origin.
     PoolId
 }
 
-/// Where the number of its scenario begins in a user's own.
+/// Number of bits below the scenario in a user's id.
 const SHIFT: u32 = 26;
-/// The rest of it.
+/// Mask of these bits.
 const WITHIN: u32 = (1 << SHIFT) - 1;
 
 const _: () = assert!(
@@ -27,19 +27,19 @@ const _: () = assert!(
 );
 
 impl UserId {
-    /// That of a scenario with this number within it.
+    /// Returns the id of a user with this number within a scenario.
     #[inline]
     pub const fn within(scenario: ScenarioId, index: UserIndex) -> UserId {
         UserId(scenario.0 << SHIFT | index.0)
     }
 
-    /// Its scenario; nobody is of the first.
+    /// Returns its scenario; that of [`UserId::NONE`] is the first.
     #[inline]
     pub fn scenario(self) -> ScenarioId {
         if self == UserId::NONE { ScenarioId(0) } else { ScenarioId(self.0 >> SHIFT) }
     }
 
-    /// Its number within its scenario.
+    /// Returns its number within its scenario.
     #[inline]
     pub const fn index(self) -> UserIndex {
         UserIndex(self.0 & WITHIN)

@@ -1,62 +1,64 @@
-//! What a worker holds to: the share of the plan that falls to it, as moments and numbers.
+//! Limits of a worker: its share of the plan, as times and numbers.
 
 use measure::Nanos;
 use record::Part;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Moments are readings of the network's clock.
+/// The limits; times are readings of the network's clock.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Limits {
     pub open: bool,
-    /// Users go through flows: in closed load, too, a step is due at a moment that brunt may miss.
+    /// Set if users go through flows: in closed load, too, a step is due at a time that brunt may miss.
     pub flows: bool,
-    /// When the run began.
+    /// Time when the run began.
     pub start: Nanos,
-    /// When the window begins: the end of the warm-up.
+    /// Time when the window begins: the end of the warm-up.
     pub window: Nanos,
-    /// When it ends; None: when the quota is done.
+    /// Time when the window ends; `None` if it ends with the quota.
     pub end: Option<Nanos>,
-    /// Over once the quota is done, though `end` may be later.
+    /// Set if the run is over with the quota, though `end` may be later.
     pub until_quota: bool,
-    /// Where `end` is what a number of requests takes at the planned rate: when it ends at another.
+    /// The end at a changed rate, if `end` is the time that a number of requests takes at the planned rate.
     pub otherwise: Option<Option<Nanos>>,
-    /// Arrivals may be so late to leave together.
+    /// Maximum lateness of arrivals so that several can leave together.
     pub slack: Nanos,
     pub drain: Nanos,
     pub timeout: Nanos,
     pub connect_timeout: Nanos,
-    /// So many arrivals may wait for a connection; those beyond them wait in the schedule, where they take no memory.
+    /// Maximum number of arrivals that wait for a connection; those beyond wait in the schedule, where they take no
+    /// memory.
     pub queue: u64,
-    /// One exchange a connection.
+    /// Set if each connection carries one exchange.
     pub one_shot: bool,
-    /// Exchanges that share a connection.
+    /// Number of exchanges that share a connection.
     pub shared: u32,
-    /// Exchanges that one user keeps in flight.
+    /// Number of exchanges that one user keeps in flight.
     pub per_user: u32,
 }
 
 impl Limits {
-    /// The whole run takes place so much later.
+    /// Shifts the whole run by `by`.
     pub fn shift(&mut self, by: Nanos) {
         self.start += by;
         self.window += by;
         self.end.iter_mut().chain(self.otherwise.iter_mut().flatten()).for_each(|end| *end += by);
     }
 
-    /// The load is not what was planned any more: a number of requests takes as long as it takes.
+    /// Records that the load has changed from the planned one: a number of requests takes as long as it takes.
     pub fn lasts_otherwise(&mut self) {
         if let Some(end) = self.otherwise.take() {
             (self.end, self.until_quota) = (end, true);
         }
     }
 
-    /// The window ends then, if not before.
+    /// Ends the window at `end`, if not before.
     pub fn ends_by(&mut self, end: Nanos) {
         self.end = Some(self.end.map_or(end, |planned| planned.min(end)));
     }
 
-    /// The end of the second that holds `at`: seconds are counted from the window's start, and cut where it begins and ends.
+    /// Returns the end of the second that contains `at`: seconds are counted from the window's start, and cut where it
+    /// begins and ends.
     pub fn second_after(&self, at: Nanos) -> Nanos {
         let window = self.window.0;
         let next = if at.0 < window {
@@ -70,7 +72,7 @@ impl Limits {
         }
     }
 
-    /// The part of the run that a second belongs to which begins at `from`.
+    /// Returns the part of the run to which a second that begins at `from` belongs.
     pub fn part(&self, from: Nanos) -> Part {
         match self.end {
             _ if from < self.window => Part::Warmup,
@@ -79,7 +81,7 @@ impl Limits {
         }
     }
 
-    /// How much of the time from `from` on lies in the window, until `to`.
+    /// Returns the length of the overlap of `from` to `to` with the window.
     pub fn in_window(&self, from: Nanos, to: Nanos) -> Nanos {
         self.end.map_or(to, |end| end.min(to)) - from.max(self.window)
     }

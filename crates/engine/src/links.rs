@@ -1,9 +1,10 @@
-//! The connections of a worker (or of a one-shot conversation): the life of each from the call to `connect` to its end, and
+//! Connections of a worker (or of a one-shot conversation): the life of each from the call to `connect` to its end, and
 //! the bytes that go over it.
 //!
-//! A connection is being connected, shakes hands (TLS), greets (the protocol's own handshake), and stands. What moves it on is
-//! told by [`Links::next`]; the caller calls the step for it, and does what follows from the [`Step`] that comes back: count,
-//! give the connection to a request, or end it. Nothing here knows of requests, users or figures.
+//! A connection is being connected, performs the TLS handshake, then the protocol's own handshake (greeting), and is
+//! open. Events come from [`Links::next`]; the caller calls the method for the event, and acts on the [`Step`]
+//! returned: it counts, assigns the connection to a request, or ends it. Nothing here knows of requests, users or
+//! figures.
 
 mod ending;
 mod saying;
@@ -24,85 +25,86 @@ use crate::ids::{PoolId, UserId};
 use crate::openings::Openings;
 use crate::pool::{Channel, Conn, Stage};
 
-/// The proxy closed before it said whether it leads to the target.
+/// The proxy closed before it answered whether it leads to the target.
 pub(crate) const CLOSED_IN_TUNNEL: Plain = cause::proxy::closed();
 
-/// The peer closed on our TLS without telling why.
+/// The peer closed during the TLS handshake without an alert.
 pub(crate) const CLOSED_IN_HANDSHAKE: Plain = cause::tls::closed();
 
-/// Responses to pings from which on it is looked whether they leave, and the bytes unsent up to which they do.
+/// Number of replies to pings from which on their writing is checked, and the unsent bytes up to which they count as
+/// written.
 const REPLIES_LOOKED_AT: u32 = 1024;
 const REPLIES_UNSENT: usize = 64 << 10;
 
-/// What happened on a connection; bytes were read already.
+/// An event of a connection; bytes have already been read.
 pub(crate) enum Arrived {
-    /// It is connected: [`Links::connected`].
+    /// The connection is established: see [`Links::connected`].
     Connected(ConnId),
-    /// So many bytes came, and the session has read them: what it found is in [`Links::done`].
+    /// A number of bytes came, and the session has parsed them: its events are in [`Links::done`].
     Read(ConnId, usize, Result<(), Broken>),
-    /// So many bytes came for TLS: [`Links::shaken_hands`] and [`Links::read_plain`].
+    /// A number of bytes came for TLS: see [`Links::shaken_hands`] and [`Links::read_plain`].
     Secure(ConnId, usize, Result<Fed, Cause>),
-    /// It is gone, or never stood.
+    /// The connection is gone, or failed to open.
     Closed(ConnId, Option<Errno>),
-    /// Everything that waited for the socket has left.
+    /// All bytes that waited for the socket have been sent.
     Sent(ConnId),
 }
 
-/// Where a connection has come to.
+/// The state that an opening connection has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// A proxy was told where to connect: the target is not reached yet.
+    /// A proxy was sent the destination: the target is not reached yet.
     Tunnelling,
-    /// Its opening goes on; what is to be said leaves with the next flush.
+    /// The opening goes on; its bytes are sent with the next flush.
     Opening,
-    /// It takes exchanges.
+    /// The connection takes exchanges.
     Stands,
 }
 
-/// Why a connection cannot be opened.
+/// The reason why a connection cannot be opened.
 #[derive(Debug)]
 pub(crate) struct Cut {
     pub kind: FaultKind,
     pub why: Option<Cause>,
 }
 
-/// Where a connection leads.
+/// The destination of a connection.
 #[derive(Clone, Copy)]
 pub(crate) struct Led<'a> {
     pub origin: &'a Origin,
-    /// The user whom it is opened for.
+    /// The user for whom it is opened.
     pub user: UserId,
-    /// What its opening is filled with, where it is that user's ([`wire::Belongs::ToUser`]).
+    /// The slot values of its opening, if that user will own it ([`wire::Belongs::ToUser`]).
     pub fill: Option<Fill<'a>>,
 }
 
-/// Hears what goes over connections in clear: what was sent, and what came.
+/// Observer of the plaintext that goes over connections, in both directions.
 pub(crate) trait Tap: Send {
     fn sent(&mut self, bytes: &[u8]);
     fn received(&mut self, bytes: &[u8]);
 }
 
-/// The connections, by the slot the network gave each.
+/// The connections, by the slot that the network assigned.
 pub(crate) struct Links<N: Network> {
     net: N,
     dialogue: Arc<dyn Dialogue>,
     security: Arc<dyn Security>,
     conns: Vec<Conn>,
-    /// Opened or being opened.
+    /// Number of connections open or being opened.
     count: u32,
     openings: Openings,
-    /// From these addresses in turn.
+    /// Source addresses, used in turn.
     sources: Vec<IpAddr>,
     next_source: usize,
-    /// One exchange a connection.
+    /// Set if each connection carries one exchange.
     once: bool,
-    /// Sessions that ended, by their origin, for connections to come: where each serves one exchange.
+    /// Ended sessions for reuse, with their pool: used where each serves one exchange.
     spare: Vec<(PoolId, Box<dyn Session>)>,
-    /// Of connections.
+    /// Source of the sessions' seeds.
     seeds: Rng,
-    /// What opens connections is filled from this.
+    /// Source of the slot values of openings.
     fills: FillSource,
-    /// Bytes for one connection at a time.
+    /// Bytes to be written, for one connection at a time.
     out: Out,
     out_for: ConnId,
     cipher: Out,
@@ -112,8 +114,8 @@ pub(crate) struct Links<N: Network> {
 }
 
 impl<N: Network> Links<N> {
-    /// No connections yet; each step of an opening may take `timeout`. What each is opened with is drawn from `seeds`, and filled
-    /// from `fills`.
+    /// Creates a set without connections; each step of an opening may take `timeout`. The sessions' seeds are drawn
+    /// from `seeds`, their slot values from `fills`.
     pub fn new(
         mut net: N,
         dialogue: Arc<dyn Dialogue>,
@@ -145,34 +147,35 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// Connections leave from these addresses in turn, beginning with the `first`.
+    /// Sets the source addresses, used in turn beginning with the `first`.
     pub fn leaving_from(self, sources: Vec<IpAddr>, first: usize) -> Links<N> {
         Links { sources, next_source: first, ..self }
     }
 
-    /// What goes over connections is heard by `tap`.
+    /// Attaches an observer.
     pub fn tapped(self, tap: Box<dyn Tap>) -> Links<N> {
         Links { tap: Some(tap), ..self }
     }
 
-    /// The network, for what is no connection's.
+    /// Returns the network, for operations that concern no connection.
     #[inline]
     pub fn net(&mut self) -> &mut N {
         &mut self.net
     }
 
-    /// Bytes that the sockets have taken, and refusals of datagrams found in sends, since the beginning.
+    /// Returns the bytes that the sockets have taken, and the refusals of datagrams found in sends, since the
+    /// beginning.
     pub fn sent_and_refused(&self) -> (u64, u64) {
         (self.net.bytes_sent(), self.net.refused())
     }
 
-    /// Connections that are open or being opened.
+    /// Returns the number of connections that are open or being opened.
     #[inline]
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Slots that connections have had so far.
+    /// Returns the number of slots used so far.
     pub fn slots(&self) -> usize {
         self.conns.len()
     }
@@ -187,19 +190,19 @@ impl<N: Network> Links<N> {
         &mut self.conns[conn.at()]
     }
 
-    /// All of them, for the pools that sort them.
+    /// Returns all connections, for the pools that index them.
     #[inline]
     pub fn conns_mut(&mut self) -> &mut [Conn] {
         &mut self.conns
     }
 
-    /// The session on it; None before the connection stands.
+    /// Returns the session on a connection; `None` before the connection is open.
     #[inline]
     pub fn session(&self, conn: ConnId) -> Option<&dyn Session> {
         self.conns.get(conn.at())?.session.as_deref()
     }
 
-    /// What sessions found.
+    /// Returns the events of sessions.
     #[inline]
     pub fn done(&mut self) -> &mut Done {
         &mut self.done
@@ -208,7 +211,7 @@ impl<N: Network> Links<N> {
     /// Begins to connect to `to`, an address of the origin of `pool`.
     ///
     /// # Errors
-    /// What the operating system refused at once.
+    /// An error that the operating system reported at once.
     pub fn dial(&mut self, pool: PoolId, to: Place, now: Nanos) -> Result<ConnId, Errno> {
         let source = self.sources.get(self.next_source % self.sources.len().max(1)).copied();
         self.next_source = self.next_source.wrapping_add(1);
@@ -222,20 +225,20 @@ impl<N: Network> Links<N> {
         Ok(conn)
     }
 
-    /// The timers of openings.
+    /// Returns the timers of openings.
     #[inline]
     pub fn openings(&mut self) -> &mut Openings {
         &mut self.openings
     }
 
-    /// A timer came up: true where the time of the opening in its slot is over at `now`. One that has time left is watched on.
+    /// Checks an opening whose timer came up: returns `true` if its time is over at `now`. Otherwise it is watched on.
     pub fn times_out(&mut self, conn: ConnId, now: Nanos) -> bool {
         let c = &self.conns[conn.at()];
         let opening = matches!(c.stage, Stage::Connecting | Stage::Handshaking | Stage::Greeting);
         self.openings.times_out(conn, opening.then_some(c.since), now)
     }
 
-    /// The next thing that happened in this turn; what came has been read.
+    /// Returns the next event of this turn; the bytes that came have been read.
     #[inline]
     pub fn next(&mut self) -> Option<Arrived> {
         loop {
@@ -271,17 +274,17 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// What is left of the turn.
+    /// Returns what is left unread of the turn.
     #[inline]
     pub fn rest(&mut self) -> Rest {
         self.net.rest()
     }
 
-    /// It is connected for this user: to the target, or to a proxy, which is then told where to connect. Connecting lasts until
-    /// the way to the target is free.
+    /// Handles an established connection for this user: to the target, or to a proxy, which is then sent the
+    /// destination. Connecting lasts until the target is reached.
     ///
     /// # Errors
-    /// The proxy cannot be told, or TLS cannot begin.
+    /// The proxy cannot be instructed, or TLS cannot begin.
     pub fn connected(&mut self, conn: ConnId, led: Led<'_>, now: Nanos) -> Result<Step, Cut> {
         let tunnel = self.security.tunnel(led.origin).map_err(|why| Cut { kind: FaultKind::Proxy, why: Some(why) })?;
         let Some(mut tunnel) = tunnel else { return self.reached(conn, led, now) };
@@ -291,13 +294,13 @@ impl<N: Network> Links<N> {
         Ok(Step::Tunnelling)
     }
 
-    /// True where a proxy has not led to the target yet.
+    /// Returns `true` if a proxy has not yet connected to the target.
     pub fn in_tunnel(&self, conn: ConnId) -> bool {
         let c = &self.conns[conn.at()];
         c.stage == Stage::Connecting && c.secure.is_some()
     }
 
-    /// The way to the target is free: TLS begins, or the conversation does.
+    /// Handles a reached target: starts TLS or the session.
     ///
     /// # Errors
     /// TLS cannot begin.
@@ -310,7 +313,7 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// Puts TLS between network and session; `outer`: before anything was said.
+    /// Starts TLS between network and session; with `outer`, before any bytes of the protocol.
     fn secure(&mut self, conn: ConnId, origin: &Origin, outer: bool, now: Nanos) -> Result<Step, Cut> {
         let c = &mut self.conns[conn.at()];
         (c.stage, c.since) = (Stage::Handshaking, now);
@@ -323,12 +326,12 @@ impl<N: Network> Links<N> {
         Ok(Step::Opening)
     }
 
-    /// What was settled in the handshake that is complete.
+    /// Returns the result of the completed handshake.
     pub fn handshake(&self, conn: ConnId) -> Handshake {
         self.conns[conn.at()].secure.as_ref().and_then(|channel| channel.0.handshake()).unwrap_or_default()
     }
 
-    /// TLS is complete: the conversation begins, or goes on where TLS began inside it.
+    /// Handles a completed TLS handshake: starts the session, or goes on with it where TLS began inside it.
     pub fn shaken_hands(&mut self, conn: ConnId, led: Led<'_>, now: Nanos) -> Step {
         let alpn = self.handshake(conn).alpn;
         let c = &mut self.conns[conn.at()];
@@ -341,7 +344,7 @@ impl<N: Network> Links<N> {
         Step::Opening
     }
 
-    /// A conversation on a connection that stands: one that ended begins anew where all of the run are alike.
+    /// Returns a session for an open connection: an ended one restarted where it fits, else a new one.
     fn session_for(&mut self, (pool, origin): (PoolId, &Origin), established: &Established) -> Box<dyn Session> {
         if let Some((led, mut session)) = self.spare.pop()
             && led == pool
@@ -352,7 +355,7 @@ impl<N: Network> Links<N> {
         self.dialogue.session(origin, established)
     }
 
-    /// The session says what it says first.
+    /// Starts the session: it writes its first message.
     fn converse(&mut self, conn: ConnId, led: Led<'_>, mut established: Established, now: Nanos) -> Step {
         established.seed = self.seeds.next_u64();
         established.bound = led.origin.bound;
@@ -374,11 +377,11 @@ impl<N: Network> Links<N> {
         Step::Opening
     }
 
-    /// The session has read more of the protocol's own handshake, which takes until it is complete. What it has to say must have
-    /// left.
+    /// Advances the protocol's own handshake after the session has read more of it, until it is complete. What the
+    /// session wrote must have been flushed.
     ///
     /// # Errors
-    /// The peer said in the same breath that it is over, or TLS cannot begin.
+    /// The peer closed together with its greeting, or TLS cannot begin.
     pub fn greeted(&mut self, conn: ConnId, origin: &Origin, now: Nanos) -> Result<Step, Cut> {
         let c = &self.conns[conn.at()];
         let Some(session) = &c.session else { return Ok(Step::Opening) };
@@ -388,7 +391,7 @@ impl<N: Network> Links<N> {
         if session.opening() {
             return Ok(Step::Opening);
         }
-        // Such a connection never stood: taken for one, it would be held for nothing, or begun again without a pause.
+        // Such a connection was never open: counted as open, it would be held for nothing, or reopened without a pause.
         if session.room() == 0 {
             return Err(Cut { kind: FaultKind::Closed, why: session.goodbye().map(Cause::from) });
         }
@@ -401,7 +404,7 @@ impl<N: Network> Links<N> {
         Step::Stands
     }
 
-    /// The session reads what came through TLS last; None where nothing did.
+    /// Lets the session read the plaintext that came through TLS last; `None` if there was none.
     pub fn read_plain(&mut self, conn: ConnId) -> Option<Result<(), Broken>> {
         let session = self.conns[conn.at()].session.as_mut()?;
         if self.plain.is_empty() {
@@ -414,14 +417,14 @@ impl<N: Network> Links<N> {
         Some(session.receive(&self.plain, &mut self.out, &mut self.done))
     }
 
-    /// Says what a session owes the peer; how many messages that was. They leave with [`Links::flush`].
+    /// Writes the replies that a session has due; returns how many. They are sent with [`Links::flush`].
     pub fn pay(&mut self, conn: ConnId, now: Nanos) -> u32 {
         self.aim(conn);
         let (unix_ns, out) = (self.fills.unix_ns(now), &mut self.out);
         self.conns[conn.at()].session.as_mut().map_or(0, |session| session.pay(unix_ns, out))
     }
 
-    /// Many responses were given to pings: where the peer reads, they have left, and are no flood.
+    /// Checks whether many replies to pings have been sent: if the peer reads them, they are no flood.
     #[inline]
     pub fn look_at_replies(&mut self, conn: ConnId) {
         let Some(session) = &mut self.conns[conn.at()].session else { return };
@@ -430,12 +433,12 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// Bytes that its socket has not taken yet.
+    /// Returns the bytes that the socket has not taken yet.
     pub fn unsent(&self, conn: ConnId) -> usize {
         self.net.unsent(conn)
     }
 
-    /// Bytes in `out` are for one connection at a time.
+    /// Directs `out` at a connection, flushing the bytes for another one first.
     #[inline]
     fn aim(&mut self, conn: ConnId) {
         if self.out_for != conn {
@@ -444,13 +447,13 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// True where bytes were appended that no write took yet.
+    /// Returns `true` if bytes were appended that no write has taken yet.
     #[inline]
     pub fn has_unsent(&self) -> bool {
         !self.out.is_empty()
     }
 
-    /// One write for everything appended.
+    /// Writes everything appended in one call.
     #[inline]
     pub fn flush(&mut self) {
         if self.out.is_empty() {

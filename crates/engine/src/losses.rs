@@ -1,7 +1,7 @@
-//! Workers that were lost with their process: what they had told is kept, what they had under way is unfinished.
+//! Workers lost with their process: figures already reported are kept, requests in progress are unfinished.
 //!
-//! Nobody wrote down when those requests began, so the lower bound of their latency is zero: it ranks them above all that
-//! finished, as any bound does, and claims nothing else.
+//! The start of those requests was not reported, so the lower bound of their latency is zero: it ranks them above all
+//! that finished, as any bound does, and claims nothing else.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,25 @@ use record::{Notice, Part, Second, Subject};
 
 use crate::tally::Snapshot;
 
-/// What one worker has under way, as far as it has told.
+/// Work in progress of one worker, as far as reported.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Open {
-    /// Requests that were due and are in no other count.
+    /// Number of requests that were due and are in no other count.
     pub requests: u64,
-    /// Of these, not sent yet.
+    /// Number of these not sent yet.
     waiting: u64,
-    /// Heartbeats.
+    /// Number of heartbeats.
     pub beats: u64,
-    /// The part of the run it told of last.
+    /// The part of the run reported last.
     pub part: Part,
-    /// The end of the last second of the window it told of.
+    /// End of the last second of the window that was reported.
     pub window_ns: i64,
-    /// The requests by name, where the run has several.
+    /// Number of requests by name, if the run has several.
     named: BTreeMap<u16, u64>,
 }
 
 impl Open {
-    /// Takes a second.
+    /// Adds a second.
     pub fn see(&mut self, s: &Snapshot) {
         let c = &s.counts;
         let over = |finished: u64, failed, censored| finished.saturating_add(failed).saturating_add(censored);
@@ -46,7 +46,7 @@ impl Open {
         }
     }
 
-    /// Counts it as unfinished; `open`: arrivals do not wait for answers.
+    /// Counts the work as unfinished; `open` is set if arrivals do not wait for answers.
     pub fn leave_in(&self, second: &mut Second, open: bool) {
         second.censored += self.requests;
         second.heartbeats.open += self.beats;
@@ -66,18 +66,19 @@ impl Open {
     }
 }
 
-/// The processes a run has lost.
+/// The processes that a run has lost.
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     processes: u64,
     requests: u64,
-    /// Until when the figures of all of them reach; None: one of them told nothing.
+    /// Time until which the figures of all of them reach; `None` if one of them reported nothing.
     until: Option<i64>,
     how: Vec<String>,
 }
 
 impl Losses {
-    /// Adds one, with how it ended, what it left open and until when it told; the notice that stands for all of them.
+    /// Adds a process, with how it ended, its unfinished requests and the end of its last report; returns the notice
+    /// for all of them.
     pub fn add(&mut self, how: &str, requests: u64, until: Option<i64>) -> Notice {
         let until = until.filter(|until| *until > i64::MIN);
         self.until = if self.processes == 0 { until } else { self.until.min(until) };

@@ -1,4 +1,4 @@
-//! What users keep of answers for their requests to come, from the first request of each to its last.
+//! State that users keep from answers for later requests, from the first request of each to its last.
 
 use std::sync::Arc;
 
@@ -8,38 +8,38 @@ use wire::{Memory, Values};
 use crate::ids::{RequestId, UserId};
 use crate::uses::{Used, used};
 
-/// The memories of one worker's users, by their numbers in each scenario.
+/// The states of one worker's users, by their numbers in each scenario.
 #[derive(Debug, Default)]
 pub(crate) struct Memories {
     each: Vec<Vec<Memory>>,
-    /// Of each scenario: nothing is kept from one iteration of its flow to the next.
+    /// Set for each scenario that keeps nothing from one iteration of its flow to the next.
     clears: Vec<bool>,
-    /// Of each scenario, and of each value: it lasts as long as its user.
+    /// Set, by scenario, for each value that lasts as long as its user.
     lasting: Vec<Vec<bool>>,
-    /// What all know from their beginning.
+    /// Values that all users have from the beginning.
     known: Values,
-    /// Where its requests are the URLs of the plan: what they are made of.
+    /// The plan, if each request is one of its URLs.
     plan: Option<Arc<Plan>>,
 }
 
 impl Memories {
-    /// Nobody's yet; `clears`: what a user of each scenario keeps lasts for one iteration, but those values that last and those that
-    /// all know.
+    /// Creates an empty set. With `clears`, the state of a user of a scenario lasts for one iteration, except lasting
+    /// values and those known to all.
     pub fn new(clears: Vec<bool>, (lasting, known): (Vec<Vec<bool>>, Values)) -> Memories {
         Memories { each: Vec::new(), clears, lasting, known, plan: None }
     }
 
-    /// The same; each request is the URL of its index in this plan.
+    /// Sets the plan whose URLs the requests are, by index.
     pub fn of_plan(self, plan: Option<Arc<Plan>>) -> Memories {
         Memories { plan, ..self }
     }
 
-    /// The values that a request of a user is made of.
+    /// Returns the values used in a request of a user.
     pub fn used(&self, user: UserId, request: RequestId) -> Vec<Used> {
         self.plan.as_ref().map_or_else(Vec::new, |plan| used(plan, request.at(), self.values_of(user)))
     }
 
-    /// A user begins another iteration: the values of the one before are gone.
+    /// Begins another iteration of a user: the values of the previous one are cleared.
     pub fn iteration_begins(&mut self, user: UserId) {
         let clears = self.clears.get(user.scenario().at()).is_some_and(|clears| *clears);
         let (scenario, at) = self.place_of(user);
@@ -48,14 +48,14 @@ impl Memories {
         memory.iteration_begins(clears);
     }
 
-    /// What a user keeps.
+    /// Returns the state of a user.
     pub fn of(&mut self, user: UserId) -> &mut Memory {
         let (scenario, at) = self.place_of(user);
         &mut self.each[scenario][at]
     }
 
     fn place_of(&mut self, user: UserId) -> (usize, usize) {
-        // Nobody's is nobody's for long.
+        // State without a user is short-lived.
         let (scenario, user) = (user.scenario().at(), if user == UserId::NONE { 0 } else { user.index().at() + 1 });
         if self.each.len() <= scenario {
             self.each.resize_with(scenario + 1, Vec::new);
@@ -68,14 +68,14 @@ impl Memories {
         (scenario, user)
     }
 
-    /// What it knows by name.
+    /// Returns the values of a user.
     pub fn values_of(&self, user: UserId) -> &Values {
         let each = self.each.get(user.scenario().at()).filter(|_| user != UserId::NONE);
         let memory = each.and_then(|each| each.get(user.index().at() + 1));
         memory.map_or(Values::NONE, |memory| &memory.values)
     }
 
-    /// A user is gone; the next one of its number is somebody else.
+    /// Clears the state of a user that is gone; its number may be assigned to another user.
     pub fn forget(&mut self, user: UserId) {
         let each = self.each.get_mut(user.scenario().at());
         if let Some(memory) = each.and_then(|each| each.get_mut(user.index().at() + 1)) {

@@ -1,6 +1,6 @@
-//! Figures by name, of one worker and one second. A run of one name has none: its figures are those of the run.
+//! Figures by name, of one worker and one second. A run with a single name has none: its figures are those of the run.
 //!
-//! Nothing is held for a request: it carries the index of its name, and what it comes to is counted in that name's row.
+//! No memory is held for a request: it carries the index of its name, and its results are counted in that name's row.
 
 use measure::{Nanos, Packed, Rows};
 use plan::scenarios::SCENARIOS;
@@ -9,16 +9,16 @@ use record::{CODES, NamedCounts};
 use crate::ids::{ScenarioId, UserId};
 use crate::reading::{number_of, word};
 
-/// The code of those beyond the first [`CODES`] of a second; no protocol has it.
+/// The code that stands for those beyond the first [`CODES`] of a second; no protocol has it.
 pub(crate) const OTHER: u32 = u32::MAX;
 
 /// The rows of all names.
 #[derive(Debug)]
 pub(crate) struct ByName {
     rows: Vec<Row>,
-    /// Where the rows of scenarios begin, in a run that has some.
+    /// Index of the first scenario row, in a run that has some.
     scenarios: Option<u16>,
-    /// Two for each name: latency, and lower bounds of it.
+    /// Two rows for each name: latency, and lower bounds of it.
     times: Rows,
     /// Names with anything to report.
     used: Vec<u16>,
@@ -31,14 +31,15 @@ struct Row {
     used: bool,
 }
 
-/// All names, the row of those beyond them, two rows for the iterations of each flow and each group, and one for each scenario.
+/// Maximum number of rows: all names, the row of those beyond them, two rows for the iterations of each flow and each
+/// group, and one for each scenario.
 pub(crate) const ROWS: usize = wire::NAMES + 1 + 2 * (SCENARIOS + plan::flow::GROUPS) + SCENARIOS;
 
-/// Status codes of a name that have room without an allocation.
+/// Number of status codes of a name that need no allocation.
 const USUAL_CODES: usize = 4;
 
 impl ByName {
-    /// For so many rows, the last of them those of so many scenarios; None where one is all there is.
+    /// Creates `names` rows, the last `scenarios` of them for scenarios; `None` if there is only one.
     pub fn of(names: usize, scenarios: usize) -> Option<Box<ByName>> {
         let row = || Row { codes: Vec::with_capacity(USUAL_CODES), ..Row::default() };
         (names > 1).then(|| {
@@ -48,7 +49,7 @@ impl ByName {
         })
     }
 
-    /// Counts something of a request in the row of its name, and in that of its user's scenario where there are any.
+    /// Counts a request in the row of its name, and in that of its user's scenario if there are any.
     #[inline]
     pub fn count(&mut self, name: u16, user: UserId, mut count: impl FnMut(&mut ByName, u16)) {
         count(self, name);
@@ -57,7 +58,7 @@ impl ByName {
         }
     }
 
-    /// So many users are there of a scenario when a second ends, and so many user-nanoseconds were in it.
+    /// Adds the number of users of a scenario at the end of a second, and their user-nanoseconds in it.
     pub fn users(&mut self, scenario: ScenarioId, users: u64, users_ns: u64) {
         if let Some(first) = self.scenarios.filter(|_| users_ns > 0) {
             let counts = self.counts(first + scenario.0 as u16);
@@ -66,7 +67,7 @@ impl ByName {
         }
     }
 
-    /// The counts of a name.
+    /// Returns the counts of a name.
     #[inline]
     pub fn counts(&mut self, name: u16) -> &mut NamedCounts {
         let row = &mut self.rows[usize::from(name)];
@@ -77,32 +78,32 @@ impl ByName {
         &mut row.counts
     }
 
-    /// A success.
+    /// Counts a success.
     #[inline]
     pub fn finished(&mut self, name: u16, latency: Nanos) {
         self.counts(name).finished += 1;
         self.times.record(2 * usize::from(name), latency);
     }
 
-    /// A lower bound of the latency of one that did not finish.
+    /// Records a lower bound of the latency of a request that did not finish.
     pub fn at_least(&mut self, name: u16, latency: Nanos) {
         self.at_least_n(name, latency, 1);
     }
 
-    /// The same of many.
+    /// Like [`ByName::at_least`], for many requests.
     pub fn at_least_n(&mut self, name: u16, latency: Nanos, many: u64) {
         self.counts(name);
         self.times.record_n(2 * usize::from(name) + 1, latency, u32::try_from(many).unwrap_or(u32::MAX));
     }
 
-    /// An answer carried a status code; 0: none.
+    /// Counts the status code of an answer; 0 stands for none.
     #[inline]
     pub fn code(&mut self, name: u16, code: u32) {
         self.counts(name);
         count_code(&mut self.rows[usize::from(name)].codes, code);
     }
 
-    /// True where no name has anything to report.
+    /// Returns `true` if no name has anything to report.
     pub fn is_empty(&self) -> bool {
         self.used.is_empty()
     }
@@ -131,7 +132,7 @@ impl ByName {
         }
     }
 
-    /// Forgets the second.
+    /// Clears the second.
     pub fn clear(&mut self) {
         for name in self.used.drain(..) {
             let row = &mut self.rows[usize::from(name)];
@@ -143,7 +144,7 @@ impl ByName {
     }
 }
 
-/// Counts a status code, of which [`CODES`] are told apart.
+/// Counts a status code; [`CODES`] of them are distinguished.
 #[inline]
 pub(crate) fn count_code(codes: &mut Vec<(u32, u64)>, code: u32) {
     if code == 0 {
@@ -156,7 +157,7 @@ pub(crate) fn count_code(codes: &mut Vec<(u32, u64)>, code: u32) {
     }
 }
 
-/// What a second told of one name.
+/// The figures of one name in a second.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Named {
     pub name: u16,
@@ -166,7 +167,7 @@ pub(crate) struct Named {
     pub at_least: Packed,
 }
 
-/// Decodes what [`ByName::encode`] wrote; None where the bytes are no such thing.
+/// Decodes the output of [`ByName::encode`]; `None` if the bytes are malformed.
 pub(crate) fn decode(bytes: &mut &[u8]) -> Option<Vec<Named>> {
     let mut all = Vec::new();
     if bytes.is_empty() {

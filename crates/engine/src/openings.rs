@@ -1,11 +1,11 @@
-//! The time that each step of a connection's opening may take.
+//! Timeouts of the steps of opening a connection.
 
 use measure::Nanos;
 
 use crate::ids::ConnId;
 use crate::timers::Wheel;
 
-/// A timer for each slot that has ever been opened: it outlives the connection, and watches the next one there.
+/// A timer for each slot that was ever opened: it outlives the connection, and watches the next one there.
 #[derive(Debug)]
 pub(crate) struct Openings {
     timeout: Nanos,
@@ -14,12 +14,12 @@ pub(crate) struct Openings {
 }
 
 impl Openings {
-    /// Of steps that may take `timeout`.
+    /// Creates timers for steps that may take `timeout`.
     pub fn new(timeout: Nanos, now: Nanos) -> Openings {
         Openings { timeout, timers: Wheel::new(timeout, now), watched: Vec::new() }
     }
 
-    /// A step began at `since` in this slot.
+    /// Watches a step that began at `since` in this slot.
     pub fn watch(&mut self, conn: ConnId, since: Nanos) {
         if self.watched.len() <= conn.at() {
             self.watched.resize(conn.at() + 1, false);
@@ -29,20 +29,21 @@ impl Openings {
         }
     }
 
-    /// When the time of one may be over next.
+    /// Returns when the next timeout may be over.
     #[inline]
     pub fn next(&self) -> Nanos {
         self.timers.next()
     }
 
-    /// Slots whose timers came up at `now`, each to be asked about by [`crate::links::Links::times_out`].
+    /// Returns the slots whose timers came up at `now`, each to be checked with [`crate::links::Links::times_out`].
     pub fn came_up(&mut self, now: Nanos) -> Vec<ConnId> {
         let mut came_up = Vec::new();
         self.timers.due(now, &mut came_up);
         came_up.into_iter().map(ConnId).collect()
     }
 
-    /// True where the time of the step in this slot is over that began at `since` (None: nothing is opened there).
+    /// Returns `true` if the step that began at `since` in this slot has timed out; `since` is `None` if nothing is
+    /// being opened there.
     pub fn times_out(&mut self, conn: ConnId, since: Option<Nanos>, now: Nanos) -> bool {
         self.watched[conn.at()] = false;
         let Some(since) = since else { return false };

@@ -1,4 +1,4 @@
-//! What came of what was wanted: told by connections, heard by users.
+//! Outcomes of wanted requests: produced by connections, consumed by users.
 
 use measure::Nanos;
 use scenario::News;
@@ -8,36 +8,36 @@ use crate::failing::Cause;
 use crate::ids::UserId;
 use crate::sort::Sort;
 
-/// What happened to a user by way of connections.
+/// An event of a user's connection or request.
 pub(crate) enum Outcome {
     /// A request is over.
     Over(Over),
-    /// The connection that a user opened for itself stands.
+    /// The connection that a user opened for itself is open.
     Connected {
-        /// Whose it is.
+        /// The user.
         user: UserId,
     },
-    /// A message came unasked on a user's connection.
+    /// An unsolicited message came on a user's connection.
     Heard {
-        /// Whose it is.
+        /// The user.
         user: UserId,
-        /// Its bytes.
+        /// The bytes of the message.
         message: Box<[u8]>,
     },
-    /// The connection of a user who has nothing in flight is gone, or never stood.
+    /// The connection of a user with nothing in flight is gone, or failed to open.
     Lost {
-        /// Whose it was.
+        /// The user.
         user: UserId,
-        /// It stood.
+        /// Set if it was open.
         stood: bool,
-        /// It was of no use.
+        /// Set if it was of no use.
         in_vain: bool,
     },
-    /// The connection that a user was about to speak on did not come to stand: what it would have said has failed.
+    /// The connection that a user was about to use failed to open: the request it would have sent has failed.
     Unspoken {
-        /// Who could not speak.
+        /// The user.
         user: UserId,
-        /// Why.
+        /// The cause.
         why: Unspoken,
     },
 }
@@ -45,42 +45,42 @@ pub(crate) enum Outcome {
 /// A request that is over.
 pub(crate) struct Over {
     pub user: UserId,
-    /// What the request was called; so are the hops that follow it.
+    /// The name of the request in figures, shared by the hops that follow it.
     pub name: u16,
     pub hops: u8,
-    /// The next hop, where a redirect asks for one.
+    /// The next hop, if the response is a redirect.
     pub follow: Option<Box<Follow>>,
-    /// What finds the resources that the response names.
+    /// The finder of the resources that the response names.
     pub page: Option<Found>,
-    /// What the hops that follow it, and the resources it names, may take.
+    /// Timeout of the hops that follow it, and of the resources it names.
     pub within: Nanos,
     pub news: News,
-    /// Nothing could be reached: wait before the next attempt.
+    /// Set if nothing could be reached: the user waits before the next attempt.
     pub back_off: bool,
 }
 
-/// Why something could not be said.
+/// The cause of a request that could not be sent.
 pub(crate) struct Unspoken {
     pub sort: Sort,
-    /// The status code with which the peer refused; 0: none.
+    /// The status code with which the peer refused, or 0.
     pub code: u32,
     pub why: Option<cause::Cause>,
 }
 
 impl Unspoken {
-    /// What is known of a failure.
+    /// Creates it from the cause of a failure.
     pub fn of(cause: &Cause<'_>) -> Unspoken {
         Unspoken { sort: cause.sort, code: cause.code, why: cause.why.cloned() }
     }
 
-    /// The same as why a request failed.
+    /// Returns it as the cause of a failed request.
     pub fn cause(&self) -> Cause<'_> {
         Cause { sort: self.sort, code: self.code, why: self.why.as_ref() }
     }
 }
 
 impl Over {
-    /// One that asks for nothing more.
+    /// Creates the end of a request that leads to no further one.
     pub fn of(user: UserId, news: News) -> Over {
         Over { user, name: 0, hops: 0, follow: None, page: None, within: Nanos::ZERO, news, back_off: false }
     }

@@ -1,5 +1,5 @@
-//! How long a server that refuses connections, or drops them before they served anything, is left alone before it is
-//! asked for another one (docs/decisions/0006).
+//! Backoff: how long a server that refuses connections, or drops them before they served anything, is left alone before
+//! the next attempt (docs/decisions/0006).
 
 use std::collections::BTreeMap;
 
@@ -8,32 +8,34 @@ use measure::random::Rng;
 
 use crate::ids::UserId;
 
-/// The pause after the first attempt that came to nothing. Each one in a row doubles it.
+/// The pause after the first failed attempt. Each further one in a row doubles it.
 const SHORTEST: Nanos = Nanos::from_millis(10);
-/// No pause is longer. A connection that stood so long was no attempt in vain, whether it carried anything or not.
+/// The longest pause. A connection that was open for this long was no failed attempt, whether it carried anything or
+/// not.
 pub(crate) const LONGEST: Nanos = Nanos::from_millis(500);
-/// No pause of open load is longer: arrivals come meanwhile, and the wait of each is told as the target's.
+/// The longest pause in open load: arrivals come meanwhile, and the wait of each is attributed to the target.
 pub(crate) const LONGEST_OF_ARRIVALS: Nanos = Nanos::from_millis(100);
 
-/// The attempts in vain of whoever opens connections: a user, or the pool of an origin.
+/// Failed attempts of one opener of connections: a user, or the pool of an origin.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Setbacks {
     in_a_row: u8,
-    /// No attempt before.
+    /// Earliest time of the next attempt.
     pub until: Nanos,
-    /// The last one.
+    /// Time of the last failure.
     last: Nanos,
-    /// There has been an attempt since.
+    /// Set if there has been an attempt since.
     tried: bool,
 }
 
 impl Setbacks {
-    /// True where the last attempt came to nothing.
+    /// Returns `true` if the last attempt failed.
     pub fn any(&self) -> bool {
         self.in_a_row > 0
     }
 
-    /// An attempt came to nothing. Several that were under way at the same time are one setback.
+    /// Records a failed attempt, and returns when the pause ends. Several attempts in progress at the same time are one
+    /// setback.
     pub fn add(&mut self, now: Nanos, longest: Nanos, rng: &mut Rng) -> Nanos {
         if now >= self.until || self.tried {
             self.in_a_row = self.in_a_row.saturating_add(1);
@@ -43,8 +45,9 @@ impl Setbacks {
         self.until
     }
 
-    /// The pause, drawn between its half and its whole, so that those who failed together do not come back together. The
-    /// longest of arrivals is whole: a worker has one for all of them, and with it ten attempts a second.
+    /// Starts a pause, drawn between its half and its whole, so that openers that failed together do not come back
+    /// together. The longest pause of arrivals is whole: a worker has one for all of them, and with it ten attempts a
+    /// second.
     pub fn pause(&mut self, now: Nanos, longest: Nanos, rng: &mut Rng) -> Nanos {
         let doublings = u32::from(self.in_a_row.saturating_sub(1)).min(16);
         let whole = Nanos(SHORTEST.0 << doublings).min(longest);
@@ -53,25 +56,26 @@ impl Setbacks {
         self.until
     }
 
-    /// Another attempt is made. True where the one before it is still there, which counts for it.
+    /// Records another attempt. Returns `true` if the connection of the one before is still open, which counts in its
+    /// favour.
     pub fn tries_again(&mut self) -> bool {
         let lives = std::mem::replace(&mut self.tried, true);
         self.in_a_row -= u8::from(lives);
         lives
     }
 
-    /// True where all of them were before an attempt that was begun at `since`.
+    /// Returns `true` if all failures were before an attempt begun at `since`.
     pub fn are_before(&self, since: Nanos) -> bool {
         since > self.last
     }
 }
 
-/// The users whose last attempt came to nothing; hardly ever there are any.
+/// The users whose last attempt failed; hardly ever there are any.
 #[derive(Debug, Default)]
 pub(crate) struct Troubled(BTreeMap<UserId, Setbacks>);
 
 impl Troubled {
-    /// Until when a user has to wait before it may open a connection; zero where it may now.
+    /// Returns when a user may open its next connection; zero if it may now.
     #[inline]
     pub fn waits(&self, user: UserId) -> Nanos {
         if self.0.is_empty() {
@@ -80,12 +84,13 @@ impl Troubled {
         self.0.get(&user).map_or(Nanos::ZERO, |setbacks| setbacks.until)
     }
 
-    /// A user's attempt came to nothing: until when it has to wait.
+    /// Records a failed attempt of a user, and returns when its pause ends.
     pub fn set_back(&mut self, user: UserId, now: Nanos, rng: &mut Rng) -> Nanos {
         self.0.entry(user).or_default().add(now, LONGEST, rng)
     }
 
-    /// A connection of this user ([`UserId::NONE`]: of nobody's) was of use: it is not held back any more.
+    /// Records that a connection of this user ([`UserId::NONE`] for a shared one) was of use: the user is no longer
+    /// held back.
     #[inline]
     pub fn proved(&mut self, user: UserId) {
         match user {

@@ -1,5 +1,5 @@
-//! Connections of one worker by origin: which have room, who waits for one, when to open more. Scenarios share none: each has
-//! pools of its own, so that one whose server stands still takes no connection from another.
+//! Connections of one worker by origin: which have room, which exchanges wait for one, when to open more. Scenarios
+//! share none: each has its own pools, so that one whose server stalls takes no connection from another.
 
 use std::collections::VecDeque;
 
@@ -12,45 +12,45 @@ use crate::ids::{ConnId, ExchangeId, OriginId, PoolId, ScenarioId, UserId};
 use crate::limits::Limits;
 use crate::patience::{LONGEST, LONGEST_OF_ARRIVALS, Setbacks};
 
-/// Not among the idle ones.
+/// Index of a connection that is not idle.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
-/// One connection as the engine sees it: one cache line, at the index the network gave it.
+/// One connection as seen by the engine: one cache line, at the index assigned by the network.
 #[repr(align(64))]
 pub(crate) struct Conn {
-    /// The conversation; None until the connection stands.
+    /// The session; `None` until the connection is open.
     pub session: Option<Box<dyn Session>>,
     /// TLS between network and session. Most have none, which takes one word.
     pub secure: Option<Box<Channel>>,
     pub pool: PoolId,
-    /// Exchanges on it.
+    /// Number of exchanges on it.
     in_flight: u32,
-    /// The last one submitted; with one in flight the only one.
+    /// The last exchange submitted; with one in flight the only one.
     pub last: ExchangeId,
-    /// The user it belongs to (closed load); [`UserId::NONE`]: whoever comes.
+    /// The user that owns it (closed load), or [`UserId::NONE`].
     pub user: UserId,
-    /// Position among the idle ones of its pool; [`NOWHERE`]: it is none of them.
+    /// Index among the idle ones of its pool, or [`NOWHERE`].
     pub idle_at: u32,
     pub stage: Stage,
-    /// What is known of it: [`SERVED`], [`PROVED`], [`BEATING`], [`SPARE`].
+    /// Flags: [`SERVED`], [`PROVED`], [`BEATING`], [`SPARE`].
     marks: u8,
-    /// When its room became free.
+    /// Time when its room became free.
     pub free_since: Nanos,
-    /// When its opening, then its handshake, began; on a standing connection, when its last heartbeat was sent, or would have
-    /// been for its first one to be due in time.
+    /// Time when its opening, then its handshake, began; on an open connection, when its last heartbeat was sent, or
+    /// would have been for its first one to be due in time.
     pub since: Nanos,
 }
 
 /// A channel behind a pointer of one word.
 pub(crate) struct Channel(pub Box<dyn SecureChannel>);
 
-/// It has carried a request before.
+/// Set once it has carried a request.
 pub(crate) const SERVED: u8 = 1;
-/// It has been of use: something was answered on it.
+/// Set once it was of use: something was answered on it.
 pub(crate) const PROVED: u8 = 2;
-/// Its heartbeat has no answer yet.
+/// Set while its heartbeat has no answer.
 pub(crate) const BEATING: u8 = 4;
-/// Its user is done, and nobody needs it: it is kept for a final read.
+/// Set if its user is done and it is no longer needed: it is kept for a final read.
 pub(crate) const SPARE: u8 = 8;
 
 const _: () = assert!(size_of::<Conn>() == 64, "one cache line");
@@ -60,7 +60,7 @@ pub(crate) enum Stage {
     Vacant,
     Connecting,
     Handshaking,
-    /// The session shakes hands of its own.
+    /// The protocol's own handshake is under way.
     Greeting,
     Open,
 }
@@ -82,18 +82,18 @@ impl Conn {
         }
     }
 
-    /// One that is being connected since `now`.
+    /// Creates a connection that is being connected since `now`.
     pub fn dialled(pool: PoolId, now: Nanos) -> Conn {
         Conn { pool, stage: Stage::Connecting, since: now, ..Conn::vacant() }
     }
 
-    /// Exchanges on it.
+    /// Returns the number of exchanges on it.
     #[inline]
     pub fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// An exchange is on it from now on; true where it had carried one before.
+    /// Records that an exchange was submitted on it; returns `true` if it had carried one before.
     #[inline]
     pub fn begins(&mut self, id: ExchangeId) -> bool {
         self.in_flight += 1;
@@ -101,19 +101,19 @@ impl Conn {
         self.mark(SERVED, true)
     }
 
-    /// An exchange is on it no more.
+    /// Records that an exchange on it is over.
     #[inline]
     pub fn ends(&mut self) {
         self.in_flight -= 1;
     }
 
-    /// True where this is known of it.
+    /// Returns `true` if this flag is set.
     #[inline]
     pub fn is(&self, mark: u8) -> bool {
         self.marks & mark != 0
     }
 
-    /// This is known of it from now on, or is not so any more; whether it was so before.
+    /// Sets or clears a flag; returns whether it was set before.
     #[inline]
     pub fn mark(&mut self, mark: u8, on: bool) -> bool {
         let was = self.is(mark);
@@ -125,40 +125,40 @@ impl Conn {
 /// The connections of one scenario.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
-    /// Arrivals share them; else users have their own.
+    /// Set if arrivals share them; otherwise users own theirs.
     pub open: bool,
-    /// So many of this worker.
+    /// Maximum number in this worker.
     pub most: u32,
-    /// Open, or being opened.
+    /// Number open or being opened.
     pub count: u32,
 }
 
 impl Group {
-    /// True where as many as may be are.
+    /// Returns `true` if the maximum is reached.
     pub fn is_full(&self) -> bool {
         self.count >= self.most
     }
 }
 
-/// The pools of a worker, one an origin and scenario.
+/// The pools of a worker, one per origin and scenario.
 #[derive(Debug)]
 pub(crate) struct Pools {
     all: Vec<Pool>,
     groups: Vec<Group>,
-    /// Origins of each scenario that were known before the run.
+    /// Number of origins of each scenario that were known before the run.
     origins: u32,
-    /// When pools that were refused try again.
+    /// Time when pools that were refused try again.
     retry_at: Nanos,
-    /// Which address a pool uses first.
+    /// Index of the address that a pool uses first.
     first: usize,
-    /// Exchanges that share a connection.
+    /// Number of exchanges that share a connection.
     shared: u32,
-    /// One exchange a connection.
+    /// Set if each connection carries one exchange.
     one_shot: bool,
 }
 
 impl Pools {
-    /// To these origins, of each of the scenarios, of the worker with this number.
+    /// Creates the pools for these origins, for each of the scenarios, in the worker with this index.
     pub fn new(origins: &[(Origin, Vec<Place>)], index: u32, groups: Vec<Group>) -> Pools {
         let first = index as usize;
         let of = |group| {
@@ -171,29 +171,29 @@ impl Pools {
         Pools { all, origins: origins.len() as u32, groups, retry_at: Nanos::MAX, first, shared, one_shot }
     }
 
-    /// The same of a run in which so many exchanges share a connection, or each has one of its own.
+    /// Sets how many exchanges share a connection, or that each has its own, from the limits.
     pub fn serving(self, limits: &Limits) -> Pools {
         Pools { shared: limits.shared, one_shot: limits.one_shot, ..self }
     }
 
-    /// The pool of a scenario to one of the origins that were known before the run.
+    /// Returns the pool of a scenario for an origin that was known before the run.
     #[inline]
     pub fn of(&self, scenario: ScenarioId, origin: OriginId) -> PoolId {
         PoolId(scenario.0 * self.origins + origin.0)
     }
 
-    /// Where the connections of a pool lead.
+    /// Returns the origin of a pool.
     pub fn leads_to(&self, pool_id: PoolId) -> OriginId {
         OriginId(pool_id.0 - self.scenario(pool_id).0 * self.origins)
     }
 
-    /// The connections that those of a pool are among.
+    /// Returns the group of a pool.
     #[inline]
     pub fn group(&self, pool_id: PoolId) -> &Group {
         &self.groups[self.all[pool_id.at()].group.at()]
     }
 
-    /// The same, to count.
+    /// Returns the group of a pool, mutably.
     #[inline]
     pub fn group_mut(&mut self, pool_id: PoolId) -> &mut Group {
         &mut self.groups[self.all[pool_id.at()].group.at()]
@@ -217,28 +217,29 @@ impl Pools {
         &mut self.all
     }
 
-    /// The scenario whose connections a pool has.
+    /// Returns the scenario of a pool.
     pub fn scenario(&self, pool: PoolId) -> ScenarioId {
         self.get(pool).group
     }
 
-    /// The other pools of the same scenario.
+    /// Returns the other pools of the same scenario.
     pub fn beside(&self, pool_id: PoolId) -> impl Iterator<Item = PoolId> + '_ {
         let group = self.get(pool_id).group;
         self.numbers().filter(move |other| *other != pool_id && self.get(*other).group == group)
     }
 
-    /// True where connections are opened for whoever comes first, and not by a user or for one request.
+    /// Returns `true` if connections are opened for any waiting request, and not by a user or for one request.
     pub fn are_shared(&self, pool_id: PoolId) -> bool {
         self.shared > 1 || (self.group(pool_id).open && !self.one_shot)
     }
 
-    /// An idle connection to another origin of the same scenario: at the bound of connections it makes room.
+    /// Returns an idle connection to another origin of the same scenario, which can be closed to make room at the
+    /// connection limit.
     pub fn spare(&self, pool_id: PoolId) -> Option<ConnId> {
         self.beside(pool_id).find_map(|other| self.get(other).idle.first().copied())
     }
 
-    /// Why a connection could not even be begun.
+    /// Returns the cause of a connect call that failed at once.
     pub fn not_dialled(&self, pool_id: PoolId, errno: Errno) -> Cause<'static> {
         let (kind, phase) = match self.get(pool_id).places.is_empty() {
             true => (FaultKind::Resolve, Phase::Resolve),
@@ -247,12 +248,12 @@ impl Pools {
         Cause::new(kind, phase).of_system(Some(errno))
     }
 
-    /// The numbers of all of them.
+    /// Returns the ids of all pools.
     pub fn numbers(&self) -> impl Iterator<Item = PoolId> + use<> {
         (0..self.all.len()).map(PoolId::of)
     }
 
-    /// The pool of a scenario to an origin, new where a redirect leads somewhere new.
+    /// Returns the pool of a scenario for an origin, creating it if a redirect leads to a new one.
     pub fn number_of(&mut self, scenario: ScenarioId, origin: &Origin) -> PoolId {
         if let Some(known) = self.all.iter().position(|pool| pool.group == scenario && pool.origin == *origin) {
             return PoolId::of(known);
@@ -261,28 +262,28 @@ impl Pools {
         PoolId::of(self.all.len() - 1)
     }
 
-    /// Connections being opened for whoever comes first.
+    /// Returns the number of connections being opened for any waiting request.
     pub fn opening(&self) -> u32 {
         self.all.iter().map(|pool| pool.opening).sum()
     }
 
-    /// Requests that wait for a connection.
+    /// Returns the number of requests that wait for a connection.
     pub fn waiting(&self) -> u64 {
         self.all.iter().map(|pool| pool.waiting.len() as u64).sum()
     }
 
-    /// When pools that were refused try again.
+    /// Returns when pools that were refused try again.
     #[inline]
     pub fn retry_at(&self) -> Nanos {
         self.retry_at
     }
 
-    /// They are asked again no later than then.
+    /// Makes the pools try again at `at` at the latest.
     pub fn retry_by(&mut self, at: Nanos) {
         self.retry_at = self.retry_at.min(at);
     }
 
-    /// It is time: those whose pause is over and where somebody waits.
+    /// Returns the pools whose pause is over and where requests wait.
     pub fn ready_again(&mut self, now: Nanos) -> Vec<PoolId> {
         let paused = self.all.iter().map(|pool| pool.setbacks.until).filter(|until| *until > now);
         self.retry_at = paused.min().unwrap_or(Nanos::MAX);
@@ -290,12 +291,12 @@ impl Pools {
         self.numbers().filter(|pool_id| ready(self.get(*pool_id))).collect()
     }
 
-    /// The longest pause after attempts in vain.
+    /// Returns the longest pause after failed attempts.
     fn longest_pause(&self, pool_id: PoolId) -> Nanos {
         if self.group(pool_id).open { LONGEST_OF_ARRIVALS } else { LONGEST }
     }
 
-    /// An attempt came to nothing: one at a time is made from now on, and none before a pause.
+    /// Records a failed attempt: attempts are made one at a time from now on, after a pause.
     pub fn set_back(&mut self, pool_id: PoolId, now: Nanos, rng: &mut Rng) {
         let longest = self.longest_pause(pool_id);
         let pool = self.get_mut(pool_id);
@@ -304,8 +305,8 @@ impl Pools {
         self.retry_by(until);
     }
 
-    /// A pool opens a connection. After a setback the next one has to wait until this one has shown what it is worth; where
-    /// the one before is still there, that halves the pause.
+    /// Records an attempt to open a connection. After a setback, the next attempt waits until this one has proved
+    /// useful; if the one before is still open, that halves the pause.
     pub fn tries(&mut self, pool_id: PoolId, now: Nanos, rng: &mut Rng) {
         let longest = self.longest_pause(pool_id);
         let pool = self.get_mut(pool_id);
@@ -319,8 +320,8 @@ impl Pools {
         }
     }
 
-    /// A connection that was begun at `since` was of use: a pool that was held back grows again, twice as many at a time with
-    /// each that was begun since.
+    /// Records that a connection opened at `since` was of use: a pool that was held back grows again, twice as many at
+    /// a time with each one opened since.
     pub fn proved(&mut self, pool_id: PoolId, since: Nanos, now: Nanos) {
         let pool = self.get_mut(pool_id);
         if pool.at_once < u32::MAX && pool.setbacks.are_before(since) {
@@ -336,29 +337,29 @@ impl Pools {
 pub(crate) struct Pool {
     pub origin: Origin,
     pub places: Vec<Place>,
-    /// Whose they are: the number of the scenario.
+    /// The scenario that they belong to.
     group: ScenarioId,
     next_place: usize,
     turn: usize,
     /// Connections with room; the last one was used last and is taken first.
     pub idle: Vec<ConnId>,
-    /// Since when there has been one without a break.
+    /// Time since when there has been one without a break.
     pub idle_since: Nanos,
-    /// Arrivals that found none, oldest first.
+    /// Exchanges that found none, oldest first.
     pub waiting: VecDeque<ExchangeId>,
-    /// Being opened for whoever comes first.
+    /// Number being opened for any waiting request.
     pub opening: u32,
-    /// Standing, or being opened for one exchange.
+    /// Number open, or being opened for one exchange.
     pub alive: u32,
-    /// Attempts to open one that came to nothing.
+    /// Failed attempts to open one.
     pub setbacks: Setbacks,
-    /// So many are opened at a time, at most.
+    /// Maximum number opened at a time.
     pub at_once: u32,
-    /// A look-up is under way.
+    /// Set while a lookup is in progress.
     pub looking_up: bool,
-    /// When the last look-up was asked for.
+    /// Time when the last lookup was requested.
     pub looked_up: Nanos,
-    /// Why it found nothing.
+    /// Cause of the last failed lookup.
     pub unknown: Option<cause::Cause>,
 }
 
@@ -383,7 +384,7 @@ impl Pool {
         }
     }
 
-    /// The address for the next connection: all of them in turn.
+    /// Returns the address for the next connection: all of them in turn.
     pub fn place(&mut self) -> Option<Place> {
         let place = self.places.get(self.next_place % self.places.len().max(1))?.clone();
         self.next_place = self.next_place.wrapping_add(1);
@@ -399,7 +400,7 @@ impl Pool {
         self.idle.push(conn);
     }
 
-    /// Puts an idle connection on top: it is taken next.
+    /// Moves an idle connection to the top, so that it is taken next.
     #[inline]
     pub fn prefer(&mut self, conns: &mut [Conn], conn: ConnId) {
         let (at, last) = (conns[conn.at()].idle_at as usize, self.idle.len() - 1);
@@ -408,7 +409,7 @@ impl Pool {
         conns[conn.at()].idle_at = last as u32;
     }
 
-    /// The idle connection to use: the last one used, or each in turn.
+    /// Returns the idle connection to use: the one used last, or each in turn.
     #[inline]
     pub fn choose(&mut self, in_turn: bool) -> Option<ConnId> {
         if !in_turn {

@@ -1,4 +1,4 @@
-//! How many users there are, over time.
+//! Number of users over time.
 
 use measure::Nanos;
 
@@ -7,12 +7,12 @@ use crate::ids::ScenarioId;
 /// The users of one scenario.
 #[derive(Clone, Copy, Debug, Default)]
 struct Users {
-    /// They are told of: those whom arrivals bring are the requests in flight.
+    /// Set if they are reported: users brought by arrivals equal the requests in flight.
     told: bool,
     alive: u32,
-    /// Until when they are in `area`.
+    /// Time up to which they are counted in `area`.
     since: Nanos,
-    /// User-nanoseconds that nobody asked for yet.
+    /// User-nanoseconds not yet reported.
     area: u64,
 }
 
@@ -21,12 +21,12 @@ struct Users {
 pub(crate) struct Population(Vec<Users>);
 
 impl Population {
-    /// Of scenarios, whose users are told of or not.
+    /// Creates the counts of scenarios, with whether their users are reported.
     pub fn of(told: impl Iterator<Item = bool>) -> Population {
         Population(told.map(|told| Users { told, ..Users::default() }).collect())
     }
 
-    /// So many are there from now on.
+    /// Sets the number of users of a scenario.
     #[inline]
     pub fn set(&mut self, scenario: ScenarioId, alive: u32, now: Nanos) {
         let users = &mut self.0[scenario.at()];
@@ -34,17 +34,17 @@ impl Population {
         (users.alive, users.since) = (alive, now);
     }
 
-    /// Of which scenarios.
+    /// Returns the ids of the scenarios.
     pub fn scenarios(&self) -> impl Iterator<Item = ScenarioId> + use<> {
         (0..self.0.len()).map(ScenarioId::of)
     }
 
-    /// Users that are there, of which each keeps so many requests in flight.
+    /// Returns the number of users, each of which keeps `per_user` requests in flight.
     pub fn users(&self, per_user: u32) -> u64 {
         self.0.iter().filter(|users| users.told).map(|users| u64::from(users.alive / per_user)).sum()
     }
 
-    /// How many there are of a scenario, and its user-nanoseconds since this was last asked.
+    /// Returns the number of users of a scenario, and its user-nanoseconds since the last call.
     pub fn take_area(&mut self, scenario: ScenarioId, now: Nanos) -> (u64, u64) {
         self.set(scenario, self.0[scenario.at()].alive, now);
         let users = &mut self.0[scenario.at()];

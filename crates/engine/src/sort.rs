@@ -1,8 +1,8 @@
-//! Sorts of failure: what went wrong, where in the life of a request, and the system's word for it.
+//! Kinds of failure: what went wrong, where in the life of a request, and the system's error number.
 
 use wire::{FaultKind, Phase};
 
-/// Failures of one sort.
+/// A kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Sort {
     pub kind: FaultKind,
@@ -13,7 +13,7 @@ pub(crate) struct Sort {
 /// The largest error number (of Linux).
 pub(crate) const ERRNO: i32 = 4095;
 
-/// In the order of their numbers.
+/// All phases, in the order of their numbers.
 pub(crate) const PHASES: [Phase; 8] = [
     Phase::Resolve,
     Phase::Wait,

@@ -1,4 +1,4 @@
-//! Where requests come from: when arrivals are due, who runs, who pauses, what each does next, and how many there are.
+//! Source of requests: when arrivals are due, which users run or pause, what each does next, and how many there are.
 
 use load::Schedule;
 use measure::Nanos;
@@ -11,59 +11,60 @@ use crate::limits::Limits;
 use crate::timers::Pauses;
 use crate::virtual_users::VirtualUsers;
 
-/// With a rate of connecting, so much of a delay is made up for at once.
+/// Maximum delay that is caught up at once, with a rate of connecting.
 const CATCH_UP: Nanos = Nanos::from_millis(100);
 
-/// What bounds a source beyond its schedule or its profile.
+/// The bounds of a source beyond its schedule or profile.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bounds {
-    /// Requests (in a flow: iterations) to start, warm-up not counted.
+    /// Number of requests (in a flow: iterations) to start, warm-up not counted.
     pub quota: Option<u64>,
-    /// Each row of a data file is taken once: a number that was taken counts, whatever becomes of its iteration.
+    /// Set if each row of a data file is used once: a number that was taken counts, whatever becomes of its iteration.
     pub rows_once: bool,
-    /// Iterations of each user, warm-up not counted.
+    /// Number of iterations of each user, warm-up not counted.
     pub each: Option<u32>,
-    /// Users started, or connections begun, per second.
+    /// Number of users started, or connections begun, per second.
     pub start_rate: Option<f64>,
-    /// So many users at a time may come by arrivals.
+    /// Maximum number of users at a time that arrivals may bring.
     pub most: Option<u32>,
-    /// Of one scenario among several.
+    /// End of the scenario, if it is one of several.
     pub course: Option<Course>,
-    /// Iterations and groups of the scenarios before it.
+    /// Number of iterations and groups of the scenarios before it.
     pub spans_before: u16,
 }
 
-/// Where one scenario among several ends.
+/// The end of one scenario among several.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Course {
-    /// No iteration begins from then on; None: when those that are counted are done.
+    /// Time from which no iteration begins; `None` if it ends when the counted ones are done.
     pub ends: Option<Nanos>,
-    /// What is under way then is cut; never where it may take as long as it takes.
+    /// Time when unfinished work is cut; `MAX` if it may take as long as it needs.
     pub cut_at: Nanos,
 }
 
-/// The load of one scenario, as one worker takes its share of it.
+/// The load of one scenario: this worker's share of it.
 pub(crate) struct Source {
     schedule: Option<Box<dyn Schedule>>,
     next_due: Nanos,
     scenario: Box<dyn Scenario>,
     users: VirtualUsers,
     pauses: Pauses,
-    /// The load rests, and is not over.
+    /// Set if the load is paused, not over.
     paused: bool,
-    /// Requests started since the window began.
+    /// Number of requests started since the window began.
     started: u64,
-    /// Iterations that have their number, and begin once their users have done what comes before the first.
+    /// Number of iterations that have their number, and begin once their users have done the steps before the first.
     ahead: u64,
     bounds: Bounds,
-    /// Iterations of each user since the window began, where that bounds them.
+    /// Number of iterations of each user since the window began, where that is bounded.
     done: Vec<u32>,
-    /// When the next connection may be begun, where they are begun at a rate.
+    /// Time when the next connection may be begun, where they are begun at a rate.
     next_start: Nanos,
 }
 
 impl Source {
-    /// Arrivals as a schedule says, or users as a profile does; what they do is the scenario's.
+    /// Creates a source whose arrivals follow a schedule, or whose users follow a profile; the scenario decides what
+    /// they do.
     pub fn new(
         schedule: Option<Box<dyn Schedule>>,
         users: VirtualUsers,
@@ -85,7 +86,7 @@ impl Source {
         }
     }
 
-    /// When the next arrival is due; never where there is none.
+    /// Returns when the next arrival is due; `MAX` if there is none.
     #[inline]
     pub fn next_due(&self) -> Nanos {
         self.next_due
@@ -101,8 +102,8 @@ impl Source {
         std::mem::replace(&mut self.next_due, next)
     }
 
-    /// Takes all at once that is due until now and was not taken, in few lumps: the moment of the last of each, and how many it is. What
-    /// belongs to the warm-up is in none.
+    /// Takes at once all arrivals due until `now` that were not taken, in a few batches: the time of the last of each,
+    /// and their number. Arrivals of the warm-up are in none.
     pub fn take_rest(&mut self, limits: &Limits, now: Nanos, mut lump: impl FnMut(Nanos, u64)) {
         if self.next_due > now {
             return;
@@ -117,7 +118,7 @@ impl Source {
         }
     }
 
-    /// From `at` on another load. What is due before stays.
+    /// Changes the load from `at` on. Arrivals due before stay.
     pub fn change(&mut self, limits: &Limits, at: Nanos, change: Change, now: Nanos) {
         let since_start = at - limits.start;
         match change {
@@ -129,72 +130,72 @@ impl Source {
             let next = schedule.change(since_start, change);
             self.next_due = next.map_or(Nanos::MAX, |since_start| limits.start + since_start);
         }
-        // Who is there at the end of the window may end what it began, as at any end.
+        // Users that are running at the end of the window may finish what they began, as at any end.
         if change != Change::Drain {
             self.users.replan(since_start, change, (now - limits.start, limits.start));
         }
     }
 
-    /// Nothing is due before it is set again ([`Source::resume`]): when the next arrival would have been.
+    /// Suspends arrivals until [`Source::resume`]; returns when the next one would have been due.
     pub fn suspend(&mut self) -> Nanos {
         std::mem::replace(&mut self.next_due, Nanos::MAX)
     }
 
-    /// The next arrival is due then.
+    /// Sets when the next arrival is due.
     pub fn resume(&mut self, next_due: Nanos) {
         self.next_due = next_due;
     }
 
-    /// As [`Scenario::wake`].
+    /// Calls [`Scenario::wake`].
     #[inline]
     pub fn wake(&mut self, woken: Woken, values: &mut Values, acts: &mut Acts) {
         self.scenario.wake(woken, values, acts);
     }
 
-    /// As [`Scenario::hears`].
+    /// Calls [`Scenario::hears`].
     pub fn hears(&self) -> bool {
         self.scenario.hears()
     }
 
-    /// As [`Scenario::hear`].
+    /// Calls [`Scenario::hear`].
     pub fn hear(&mut self, unasked: Unasked<'_>, values: &mut Values, acts: &mut Acts) {
         self.scenario.hear(unasked, values, acts);
     }
 
-    /// As [`Scenario::sends`].
+    /// Calls [`Scenario::sends`].
     #[inline]
     pub fn sends(&mut self, user: UserId, at: Nanos, acts: &mut Acts) {
         self.scenario.sends(user.index(), at, acts);
     }
 
-    /// As [`Scenario::leaves`]: a user whom an arrival brought makes room for another.
+    /// Calls [`Scenario::leaves`]: a user brought by an arrival makes room for another.
     #[inline]
     pub fn leaves(&mut self, user: UserId, at: Nanos, acts: &mut Acts) {
         self.scenario.leaves(user.index(), at, self.users.arrive(), acts);
     }
 
-    /// As [`Scenario::iterates`].
+    /// Calls [`Scenario::iterates`].
     #[inline]
     pub fn iterates(&self) -> bool {
         self.scenario.iterates()
     }
 
-    /// As [`Scenario::prepares`].
+    /// Calls [`Scenario::prepares`].
     pub fn prepares(&self, user: UserId) -> bool {
         self.scenario.prepares(user.index())
     }
 
-    /// As [`Scenario::under_way`].
+    /// Calls [`Scenario::under_way`].
     pub fn under_way(&self, user: UserId) -> u32 {
         self.scenario.under_way(user.index())
     }
 
-    /// As [`Scenario::is_in_batch`].
+    /// Calls [`Scenario::is_in_batch`].
     pub fn is_in_batch(&self, user: UserId) -> bool {
         self.scenario.is_in_batch(user.index())
     }
 
-    /// An arrival brings a user; None: there are as many as there may be.
+    /// Returns the user brought by an arrival; `None` if the maximum is reached.
     #[inline]
     pub fn come(&mut self) -> Option<UserId> {
         match self.bounds.most {
@@ -203,14 +204,14 @@ impl Source {
         }
     }
 
-    /// True where a user has an iteration left.
+    /// Returns `true` if a user has an iteration left.
     #[inline]
     pub fn has_another(&self, user: UserId) -> bool {
         let Some(each) = self.bounds.each else { return true };
         self.done.get(user.index().at()).is_none_or(|done| *done < each)
     }
 
-    /// A user begins an iteration; the warm-up's are not counted, as they are not of a number of all.
+    /// Counts an iteration that a user begins; those of the warm-up are not counted, as for the total number.
     #[inline]
     pub fn begins_another(&mut self, user: UserId, limits: &Limits, now: Nanos) {
         if self.bounds.each.is_none() || now < limits.window {
@@ -223,18 +224,19 @@ impl Source {
         self.done[user] += 1;
     }
 
-    /// When what is left of one scenario among several is cut.
+    /// Returns when the rest of a scenario among several is cut.
     pub fn next_end(&self) -> Nanos {
         self.bounds.course.map_or(Nanos::MAX, |course| course.cut_at)
     }
 
-    /// True once, where that is now: nobody of it does anything more.
+    /// Returns `true` once, when the rest of the scenario is to be cut.
     pub fn is_cut(&mut self, now: Nanos) -> bool {
         let cut = self.bounds.course.as_mut().filter(|course| course.cut_at <= now);
         cut.is_some_and(|course| std::mem::replace(&mut course.cut_at, Nanos::MAX) <= now)
     }
 
-    /// As many users are to be there as the profile says for now. Where they start at a rate, those of all workers come one by one.
+    /// Sets the number of users to that of the profile for now. If they start at a rate, those of all workers come one
+    /// by one.
     pub fn change_users(&mut self, limits: &Limits, now: Nanos) {
         let (at, waited) = (self.users.next_change(), self.users.any_to_start());
         self.users.change(now - limits.start, limits.start);
@@ -247,12 +249,12 @@ impl Source {
         }
     }
 
-    /// True where users are to be started.
+    /// Returns `true` if users are to be started.
     pub fn has_to_start(&self) -> bool {
         self.users.any_to_start()
     }
 
-    /// Where a connection leads that is opened ahead.
+    /// Returns the origin of a connection that is opened ahead.
     pub fn leads_to(&mut self, nth: u32) -> OriginId {
         self.scenario.leads_to(nth)
     }
@@ -262,60 +264,60 @@ impl Source {
         &mut self.users
     }
 
-    /// A user does nothing until then.
+    /// Pauses a user until `until`.
     pub fn pause(&mut self, user: UserId, until: Nanos) {
         self.pauses.add(until, user);
     }
 
-    /// Those who pause.
+    /// Returns the pausing users.
     pub fn pauses(&mut self) -> &mut Pauses {
         &mut self.pauses
     }
 
-    /// Iterations and groups of the scenarios before it.
+    /// Returns the number of iterations and groups of the scenarios before it.
     pub fn spans_before(&self) -> u16 {
         self.bounds.spans_before
     }
 
-    /// When the next pause is over.
+    /// Returns when the next pause is over.
     #[inline]
     pub fn next_awake(&self) -> Nanos {
         self.pauses.next()
     }
 
-    /// The next user whose pause is over, and when it was.
+    /// Returns the next user whose pause is over, and when it was.
     #[inline]
     pub fn awake(&mut self, now: Nanos) -> Option<(Nanos, UserId)> {
         self.pauses.due(now)
     }
 
-    /// A user of a closed load starts a request; the warm-up's are not counted.
+    /// Counts a request started by a user of a closed load; those of the warm-up are not counted.
     #[inline]
     pub fn start_request(&mut self, limits: &Limits, now: Nanos) {
         self.started += u64::from(now >= limits.window);
     }
 
-    /// A user has the number of its first iteration, and something to do before it.
+    /// Records that a user has the number of its first iteration, and steps to do before it.
     pub fn takes_ahead(&mut self) {
         self.ahead += 1;
     }
 
-    /// Such an iteration begins (and is started then), or its user leaves before it.
+    /// Records that such an iteration begins (and is started then), or that its user leaves before it.
     pub fn taken_ahead(&mut self, begins: bool) {
         self.ahead -= 1;
         self.started += u64::from(!begins && self.bounds.rows_once);
     }
 
-    /// True where all requests asked for were started.
+    /// Returns `true` if the quota of requests was started.
     #[inline]
     pub fn quota_spent(&self, limits: &Limits, now: Nanos) -> bool {
         self.bounds.quota.is_some_and(|quota| self.started + self.ahead >= quota) && now >= limits.window
     }
 
-    /// True where no further request comes.
+    /// Returns `true` if no further request comes.
     pub fn is_over(&self, limits: &Limits, now: Nanos) -> bool {
         if self.users.arrive() {
-            // Without a number of requests the run lasts as long as was asked, though the last arrival came before.
+            // Without a number of requests the run lasts as long as requested, though the last arrival came before.
             let no_more = self.next_due == Nanos::MAX && !self.paused;
             let ends = match self.bounds.course {
                 None => limits.until_quota || limits.end.is_none(),
@@ -329,28 +331,28 @@ impl Source {
         self.users.alive() == 0 && (nobody_comes || all_have || self.quota_spent(limits, now))
     }
 
-    /// Users have further steps to go.
+    /// Returns `true` if users are in the middle of an iteration.
     pub fn is_within_iterations(&self) -> bool {
         self.iterates() && self.users.alive() > 0
     }
 
-    /// When the next connection may be begun, as far as `--connect-rate` goes.
+    /// Returns when the next connection may be begun according to `--connect-rate`.
     pub fn next_start(&self) -> Nanos {
         self.next_start
     }
 
-    /// True where it may be now.
+    /// Returns `true` if a connection may be begun now.
     pub fn pace_is_due(&self, now: Nanos) -> bool {
         self.next_start <= now
     }
 
-    /// As [`Source::pace_is_due`]; it is then spent.
+    /// Like [`Source::pace_is_due`], and uses the permit up.
     pub fn pace_allows(&mut self, now: Nanos) -> bool {
         let Some(rate) = self.bounds.start_rate else { return true };
         if !self.pace_is_due(now) {
             return false;
         }
-        // What was missed while the loop was busy is made up for, but no more than a little of it.
+        // Delays while the loop was busy are caught up, but only by a limited amount.
         let from = self.next_start.max(Nanos(now.0.saturating_sub(CATCH_UP.0)));
         self.next_start = from + Nanos::from_secs_f64(1.0 / rate);
         true

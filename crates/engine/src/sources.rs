@@ -1,4 +1,4 @@
-//! The scenarios of a run side by side in one worker: a source each, in one loop.
+//! The scenarios of a run in one worker: a source each, in one loop.
 
 use measure::Nanos;
 use plan::Change;
@@ -13,35 +13,35 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// One at least.
+    /// Creates the set of sources; there is at least one.
     pub fn new(all: Vec<Source>) -> Sources {
         Sources { all }
     }
 
-    /// The source of a user.
+    /// Returns the source of a user.
     #[inline]
     pub fn of(&mut self, user: UserId) -> &mut Source {
         &mut self.all[user.scenario().at()]
     }
 
-    /// That of a run which has but one.
+    /// Returns the source of a run with only one.
     #[inline]
     pub fn only(&mut self) -> &mut Source {
         &mut self.all[0]
     }
 
-    /// That of a scenario.
+    /// Returns the source of a scenario.
     #[inline]
     pub fn get(&mut self, scenario: ScenarioId) -> &mut Source {
         &mut self.all[scenario.at()]
     }
 
-    /// The numbers of all scenarios.
+    /// Returns the ids of all scenarios.
     pub fn numbers(&self) -> impl Iterator<Item = ScenarioId> + use<> {
         (0..self.all.len()).map(ScenarioId::of)
     }
 
-    /// Iterations and groups of the scenarios before one.
+    /// Returns the number of iterations and groups of the scenarios before one.
     pub fn spans_before(&self, scenario: ScenarioId) -> u16 {
         self.all[scenario.at()].spans_before()
     }
@@ -50,7 +50,7 @@ impl Sources {
         &mut self.all
     }
 
-    /// When the next arrival of any is due.
+    /// Returns when the next arrival is due.
     #[inline]
     pub fn next_due(&self) -> Nanos {
         match &self.all[..] {
@@ -59,7 +59,7 @@ impl Sources {
         }
     }
 
-    /// Which of them has the arrival that is due next.
+    /// Returns the scenario whose arrival is due next.
     #[inline]
     pub fn next_to_arrive(&self) -> ScenarioId {
         match &self.all[..] {
@@ -68,13 +68,13 @@ impl Sources {
         }
     }
 
-    /// True where users go through iterations.
+    /// Returns `true` if users go through iterations.
     #[inline]
     pub fn iterate(&self) -> bool {
         self.all[0].iterates()
     }
 
-    /// When the next pause of anybody is over.
+    /// Returns when the next pause is over.
     #[inline]
     pub fn next_awake(&self) -> Nanos {
         match &self.all[..] {
@@ -83,49 +83,49 @@ impl Sources {
         }
     }
 
-    /// The next user whose pause is over, and when it was.
+    /// Returns the next user whose pause is over, and when it was.
     #[inline]
     pub fn awake(&mut self, now: Nanos) -> Option<(Nanos, UserId)> {
         self.all.iter_mut().find_map(|source| source.awake(now))
     }
 
-    /// A user does nothing until then.
+    /// Pauses a user until `until`.
     pub fn pause(&mut self, user: UserId, until: Nanos) {
         self.of(user).pause(user, until);
     }
 
-    /// From `at` on another load, of all of them.
+    /// Changes the load of all sources from `at` on.
     pub fn change(&mut self, limits: &Limits, at: Nanos, change: Change, now: Nanos) {
         self.all.iter_mut().for_each(|source| source.change(limits, at, change, now));
     }
 
-    /// When the number of users of any changes next.
+    /// Returns when the number of users changes next.
     pub fn next_change(&mut self) -> Nanos {
         self.all.iter_mut().map(|source| source.users().next_change()).min().unwrap_or(Nanos::MAX)
     }
 
-    /// When the next user may start, where any is to.
+    /// Returns when the next user may start, if any is to.
     pub fn next_start(&self) -> Nanos {
         let waits = self.all.iter().filter(|source| source.has_to_start());
         waits.map(Source::next_start).min().unwrap_or(Nanos::MAX)
     }
 
-    /// When a scenario ends next that has not, or what is left of it is cut.
+    /// Returns when a scenario that has not ended does, or the rest of it is cut.
     pub fn next_end(&self) -> Nanos {
         self.all.iter().map(Source::next_end).min().unwrap_or(Nanos::MAX)
     }
 
-    /// True where no further request comes of any.
+    /// Returns `true` if no source has further requests.
     pub fn are_over(&self, limits: &Limits, now: Nanos) -> bool {
         self.all.iter().all(|source| source.is_over(limits, now))
     }
 
-    /// Somebody has further steps to go.
+    /// Returns `true` if a user is in the middle of an iteration.
     pub fn is_within_iterations(&self) -> bool {
         self.all.iter().any(Source::is_within_iterations)
     }
 
-    /// True where all that was asked for was started.
+    /// Returns `true` if all requests of the run were started.
     #[inline]
     pub fn quotas_spent(&self, limits: &Limits, now: Nanos) -> bool {
         self.all.iter().all(|source| source.quota_spent(limits, now))

@@ -1,7 +1,7 @@
-//! Timers without system calls: a wheel for timeouts, which nearly never fire, and a heap for pauses, which always do.
+//! Timers without system calls: a wheel for timeouts, which hardly ever fire, and a heap for pauses, which always do.
 //!
-//! A timeout is watched lazily: the wheel holds at most one entry a slot of the slab, looked at when it comes up; a request
-//! that was answered meanwhile costs nothing, and its successor in the slot is watched by the same entry.
+//! A timeout is watched lazily: the wheel holds at most one entry per slot of the slab, which is checked when it comes
+//! up. A request that was answered meanwhile costs nothing, and its successor in the slot is watched by the same entry.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +11,7 @@ use measure::Nanos;
 use crate::ids::UserId;
 
 const BUCKETS: usize = 256;
-/// No wheel has more.
+/// Maximum number of buckets of a wheel.
 const MOST_BUCKETS: usize = 1 << 16;
 
 /// A hashed wheel; entries come up late by at most one tick, a 200th of the longest timeout.
@@ -29,15 +29,16 @@ impl Wheel {
         Wheel::reaching((longest, longest), now)
     }
 
-    /// One whose timeouts are not all the same: late by at most a 200th of the shortest, as far as so many ticks can reach.
+    /// Creates a wheel for different timeouts: late by at most a 200th of the shortest, as far as the maximum number of
+    /// ticks reaches.
     pub fn reaching((shortest, longest): (Nanos, Nanos), now: Nanos) -> Wheel {
         let tick = (shortest.0 / 200).max(longest.0 / MOST_BUCKETS as u64).max(100_000);
         let buckets = BUCKETS.max((longest.0 / tick) as usize + 2);
         Wheel { buckets: vec![Vec::new(); buckets], tick, cursor: now.0 / tick + 1, entries: 0 }
     }
 
-    /// Watches until `deadline`; one further away than the wheel reaches comes up early and is put back.
-    /// What comes back is when.
+    /// Watches an entry until `deadline`, and returns when it comes up; one further away than the wheel reaches comes
+    /// up early and is put back.
     pub fn watch(&mut self, entry: u32, deadline: Nanos) -> Nanos {
         let buckets = self.buckets.len();
         let at = (deadline.0 / self.tick + 1).clamp(self.cursor, self.cursor + buckets as u64 - 1);
@@ -46,7 +47,7 @@ impl Wheel {
         Nanos(at * self.tick)
     }
 
-    /// When to call [`Wheel::due`] next.
+    /// Returns when to call [`Wheel::due`] next.
     pub fn next(&self) -> Nanos {
         if self.entries == 0 { Nanos::MAX } else { Nanos(self.cursor * self.tick) }
     }
@@ -67,7 +68,7 @@ impl Wheel {
     }
 }
 
-/// Users that pause, by the time they wake.
+/// Pausing users, by the time they wake.
 #[derive(Debug, Default)]
 pub(crate) struct Pauses(BinaryHeap<Reverse<(Nanos, UserId)>>);
 
@@ -79,11 +80,11 @@ impl Pauses {
     pub fn next(&self) -> Nanos {
         self.0.peek().map_or(Nanos::MAX, |Reverse((until, _))| *until)
     }
-    /// Nobody pauses any more.
+    /// Removes all pauses.
     pub fn clear(&mut self) {
         self.0.clear();
     }
-    /// The next user whose pause is over, and when it was.
+    /// Returns the next user whose pause is over, and when it was.
     pub fn due(&mut self, now: Nanos) -> Option<(Nanos, UserId)> {
         if self.next() > now {
             return None;

@@ -1,33 +1,34 @@
-//! Turns of the loop, and what they say about time: which answers came too late, and who may be told that none came.
+//! Turns of the loop, and what they prove about time: which answers came too late, and which requests may be timed out.
 //!
-//! Time is the peer's, not ours. An answer that lay in its socket while we were late did not time out; one that the peer
-//! had not sent when its time passed did, whatever else arrives meanwhile. Both follow from one moment, [`Turn::caught_up`]:
-//! all that had come by then has been read. It moves on with every turn, also where the peers never pause, because a turn
-//! ends with a piece for each connection at the latest. Only after a wake that came late more than one piece may lie in a
-//! socket: then it stands until everything is read, or as much time has passed as we were late.
+//! Timeouts measure the peer's time, not ours. An answer that lay in its socket while we were late did not time out;
+//! one that the peer had not sent when its time passed did, whatever else arrives meanwhile. Both follow from one
+//! moment, [`Turn::caught_up`]: all that had come by then has been read. It advances with every turn, also if the peers
+//! never pause, because a turn ends with one piece read per connection at the latest. Only after a late wakeup may more
+//! than one piece lie in a socket: then it stays until everything is read, or as much time has passed as we were late.
 
 use measure::Nanos;
 use wire::Rest;
 
-/// A turn that takes longer is left for a look at the clock's affairs, and goes on after it.
+/// Maximum length of a turn before it is interrupted for timers; it goes on afterwards.
 const LONG: Nanos = Nanos::from_millis(1);
 
-/// Where the loop stands in time.
+/// The state of the loop in time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turn {
-    /// All that had come by then has been read.
+    /// Time by which everything that had come has been read.
     pub caught_up: Nanos,
-    /// What is read in this turn came no earlier.
+    /// Earliest time at which the data read in this turn can have come.
     pub news_since: Nanos,
-    /// The wait that began this turn was begun.
+    /// Time when the wait of this turn began.
     entered: Nanos,
-    /// That wait was over, or the turn went on.
+    /// Time when that wait was over, or the turn went on.
     began: Nanos,
-    /// The turn is not over.
+    /// Set if the turn is interrupted, not over.
     cut: bool,
-    /// Where more lies in the sockets than a turn takes: when the round over all connections began, and how many it has seen.
+    /// If more lies in the sockets than a turn takes: when the round over all connections began, and how many it has
+    /// visited.
     round: Option<(Nanos, u32)>,
-    /// Sockets may hold more than a piece each until then, because we were so late.
+    /// Time until which sockets may hold more than one piece each, because we were late.
     patience: Nanos,
     late: Nanos,
 }
@@ -37,7 +38,7 @@ impl Turn {
         Turn { caught_up: now, news_since: now, entered: now, began: now, ..Turn::default() }
     }
 
-    /// A wait begins.
+    /// Records that a wait begins.
     #[inline]
     pub fn waits(&mut self, now: Nanos) {
         if !self.cut {
@@ -51,7 +52,7 @@ impl Turn {
     pub fn woken(&mut self, until: Nanos, now: Nanos) {
         let late = now - until.max(self.began);
         self.began = now;
-        // Being late by as much again, while still at what the first time left, is no new reason to wait.
+        // Being late by as much again, while still reading what the first delay left, is no new reason to wait.
         if late > self.late + self.late {
             (self.late, self.patience) = (late, now + late);
         }
@@ -60,19 +61,19 @@ impl Turn {
         }
     }
 
-    /// True where it was left before its end, and goes on after the next wait.
+    /// Returns `true` if the turn was interrupted and goes on after the next wait.
     #[inline]
     pub fn is_cut(&self) -> bool {
         self.cut
     }
 
-    /// True where it has taken long: the clock's affairs are not to wait for its end.
+    /// Returns `true` if the turn has taken so long that timers must not wait for its end.
     #[inline]
     pub fn is_long(&self, now: Nanos) -> bool {
         now > self.began + LONG
     }
 
-    /// It is left, and `rest` on so many connections with it.
+    /// Ends or interrupts the turn, with `rest` left unread on this many connections.
     #[inline]
     pub fn over(&mut self, rest: Rest, connections: u32, now: Nanos) {
         self.cut = rest == Rest::Untold;
@@ -106,7 +107,7 @@ mod tests {
         Nanos::from_millis(n)
     }
 
-    /// A turn that waits from `from` until `until`, is woken at `woken` and leaves `rest` of ten connections.
+    /// Runs a turn that waits from `from` until `until`, is woken at `woken` and leaves `rest` of ten connections.
     fn turn(turn: &mut Turn, from: u64, until: u64, woken: u64, rest: Rest) {
         turn.waits(ms(from));
         turn.woken(ms(until), ms(woken));

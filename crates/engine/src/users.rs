@@ -1,4 +1,4 @@
-//! Users: started and retired (closed load), woken when something happened to them, and asked what they do next.
+//! Users: started and retired (closed load), woken by events, and asked what they do next.
 
 mod backlog;
 mod caching;
@@ -20,33 +20,34 @@ use crate::want::{Made, Want, Wanted};
 
 use self::pages::Pages;
 
-/// Arrivals sent before the next answer is read: about 20 µs of system calls, the most that a read may be late for them.
+/// Maximum number of arrivals sent before the next answer is read: about 20 µs of system calls, by which a read may be
+/// late.
 const SENDS_BETWEEN_READS: usize = 4;
-/// Where waking users takes longer, what else there is to do is done before the rest of them.
+/// Time after which waking users is interrupted for other work.
 const LONG: Nanos = Nanos::from_millis(1);
-/// Users started in one turn of the loop, so that responses are read while many still connect.
+/// Maximum number of users started in one turn of the loop, so that responses are read while many still connect.
 const STARTS: usize = 32;
 
-/// The users of a worker: who does what, and when.
+/// The users of a worker: what each does, and when.
 pub(crate) struct Users {
-    /// One for each scenario.
+    /// One source per scenario.
     pub source: Sources,
-    /// Where users fetch what pages name.
+    /// Pages whose resources users fetch.
     pages: Pages,
-    /// Where the number of connections is part of the plan.
+    /// Set if the number of connections is part of the plan.
     held: Option<Holders>,
-    /// What somebody does next; memory that is used again.
+    /// Buffer for a user's next actions, reused.
     acts: Acts,
 }
 
 impl Users {
-    /// Users of these sources, none of whom has begun.
+    /// Creates the users of these sources; none has begun.
     pub fn new(source: Sources, held: Option<Holders>) -> Users {
         Users { source, held, pages: Pages::default(), acts: Acts::new() }
     }
 
-    /// 1. Arrivals whose time has come (open load): each is the visit of a user. Users of a closed load are started and woken by
-    ///    `users`.
+    /// Step 1: sends the arrivals that are due (open load); each is the visit of a user. Users of a closed load are
+    /// started and woken by [`Users::keep_time`].
     #[inline]
     pub(crate) fn send_due<N: Network>(&mut self, c: &mut Connections<N>) {
         for _ in 0..SENDS_BETWEEN_READS {
@@ -72,7 +73,7 @@ impl Users {
         }
     }
 
-    /// A hop of a redirect: a request of its own, due when that was heard.
+    /// Sends the next hop of a redirect: a request of its own, due when the redirect was read.
     fn arrive_by<N: Network>(&mut self, c: &mut Connections<N>, over: Over, follow: Follow) {
         if c.traffic().recalls() && self.hop_is_there(c, &over, &follow) {
             return;
@@ -84,7 +85,7 @@ impl Users {
         c.want(Want { user, due: c.heard(), request, on_failure, held_back: false });
     }
 
-    /// What users wanted has come to something: each goes on, bytes leave, and pages are read.
+    /// Processes queued outcomes: each user goes on, bytes are written, and pages are parsed.
     #[inline]
     pub fn go_on<N: Network>(&mut self, c: &mut Connections<N>) {
         self.go_on_all(c);
@@ -94,7 +95,7 @@ impl Users {
         }
     }
 
-    /// Hears of all messages and outcomes: each user sends, pauses or leaves.
+    /// Processes all messages and outcomes: each user sends, pauses or leaves.
     #[inline]
     fn go_on_all<N: Network>(&mut self, c: &mut Connections<N>) {
         while let Some(outcome) = c.traffic().next_outcome() {
@@ -108,7 +109,7 @@ impl Users {
         }
     }
 
-    /// A request is over: redirects are followed, pages looked into, users asked.
+    /// Handles the end of a request: redirects are followed, pages queued for parsing, users woken.
     #[inline]
     fn request_over<N: Network>(&mut self, c: &mut Connections<N>, mut over: Over) {
         let user = over.user;
@@ -124,14 +125,14 @@ impl Users {
         }
     }
 
-    /// True where all that was asked for was started.
+    /// Returns `true` if all requests of the run were started.
     fn is_ending<N: Network>(&self, c: &Connections<N>) -> bool {
         self.source.quotas_spent(c.limits(), c.now())
     }
 
-    /// Users that wait for their next request have none.
+    /// Ends the users that wait to send their next request.
     pub(crate) fn stop_users<N: Network>(&mut self, c: &mut Connections<N>) {
-        // Who is in the middle of an iteration goes on as long as the drain lasts.
+        // Users in the middle of an iteration go on as long as the drain lasts.
         while !self.source.iterate()
             && let Some((_, user)) = self.source.awake(Nanos(u64::MAX - 1))
         {
@@ -141,7 +142,7 @@ impl Users {
         self.source.all_mut().iter_mut().for_each(|source| source.users().begin_no_more());
     }
 
-    /// What time brings about by itself: users start, wake and leave.
+    /// Does what is due by time: users start, wake and leave.
     #[inline]
     pub fn keep_time<N: Network>(&mut self, c: &mut Connections<N>) {
         self.change_users(c);
@@ -152,7 +153,7 @@ impl Users {
         }
     }
 
-    /// Users who think although all that was asked for was sent have nothing to think for: the run does not wait for them.
+    /// Wakes users whose think time no longer matters because all requests were sent: the run does not wait for them.
     #[inline]
     fn wake_those_without_more<N: Network>(&mut self, c: &mut Connections<N>) {
         for scenario in self.source.numbers() {
@@ -167,7 +168,7 @@ impl Users {
         }
     }
 
-    /// Starts and retires users as the profile says.
+    /// Starts and retires users according to the profile.
     pub(crate) fn change_users<N: Network>(&mut self, c: &mut Connections<N>) {
         for scenario in self.source.numbers() {
             let source = self.source.get(scenario);
@@ -188,7 +189,7 @@ impl Users {
             let Some(user) = source.users().start() else { break };
             let now = c.now();
             c.traffic().books().users_are(scenario, source.users().alive(), now);
-            // Who has a connection of its own spends it when that is begun.
+            // A user with its own connection uses up its start permit when that is opened.
             let _ = c.are_fixed() || source.pace_allows(c.now());
             self.ask(c, user, c.now(), News::Begin);
             self.go_on(c);
@@ -196,14 +197,14 @@ impl Users {
         }
     }
 
-    /// Users whose pause is over.
+    /// Wakes users whose pause is over.
     pub(crate) fn wake_users<N: Network>(&mut self, c: &mut Connections<N>) {
         let (iterate, began) = (self.source.iterate(), c.now());
         while let Some((until, user)) = self.source.awake(c.now()) {
             if iterate && !self.source.of(user).users().arrive() {
                 c.traffic().woken_late(until);
             }
-            // The next step of an iteration is due when its pause is over, however late we are.
+            // The next step of an iteration is due when its pause was over, however late we are.
             self.ask(c, user, if iterate { until } else { c.now() }, News::Awake);
             self.go_on(c);
             c.mark();
@@ -213,7 +214,7 @@ impl Users {
         }
     }
 
-    /// The user has no further request: its connection is closed.
+    /// Ends a user that has no further request: its connection is closed.
     #[inline]
     pub(crate) fn user_ends<N: Network>(&mut self, c: &mut Connections<N>, user: UserId) {
         self.leaves(c, user);

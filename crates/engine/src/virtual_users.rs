@@ -1,5 +1,5 @@
-//! The virtual users of one worker, in both loads: a closed load starts and retires them as its profile says; in an open load
-//! each arrival is the visit of one, who leaves when it is over.
+//! The virtual users of one worker, in both loads: a closed load starts and retires them as its profile says; in an
+//! open load each arrival is the visit of a user, which leaves when it is over.
 
 use load::Users;
 use measure::Nanos;
@@ -11,16 +11,16 @@ use crate::ids::{ScenarioId, UserId};
 /// The users by their numbers.
 #[derive(Debug)]
 pub(crate) struct VirtualUsers {
-    /// How many there are over time; None: arrivals bring them.
+    /// Number of users over time; `None` if arrivals bring them.
     profile: Option<Users>,
-    /// Whose they are.
+    /// The scenario of the users.
     scenario: ScenarioId,
-    /// Whether each was started, or is to be.
+    /// Set for each user that was started, or is to be.
     running: Vec<bool>,
-    /// Of an open load: numbers that are free.
+    /// Free numbers, in an open load.
     free: Vec<UserIndex>,
     alive: u32,
-    /// So many may run.
+    /// Number of users that may run.
     target: u32,
     next_change: Nanos,
     /// To be started, the next one last.
@@ -30,7 +30,7 @@ pub(crate) struct VirtualUsers {
 }
 
 impl VirtualUsers {
-    /// Users of a scenario, as many as a profile says; without one, whom arrivals bring.
+    /// Creates the users of a scenario, as many as a profile says; without one, arrivals bring them.
     pub fn new(profile: Option<Users>, scenario: ScenarioId) -> VirtualUsers {
         let peak = profile.as_ref().map_or(0, Users::peak) as usize;
         VirtualUsers {
@@ -46,23 +46,23 @@ impl VirtualUsers {
         }
     }
 
-    /// True where arrivals bring them.
+    /// Returns `true` if arrivals bring the users.
     #[inline]
     pub fn arrive(&self) -> bool {
         self.profile.is_none()
     }
 
-    /// The most that a closed load has at a time.
+    /// Returns the maximum number of users of a closed load.
     pub fn peak(&self) -> u32 {
         self.profile.as_ref().map_or(0, Users::peak)
     }
 
-    /// Running ones: not those who are still to be started.
+    /// Returns the number of running users, without those still to be started.
     pub fn alive(&self) -> u32 {
         self.alive
     }
 
-    /// An arrival brings one.
+    /// Adds the user brought by an arrival.
     #[inline]
     pub fn come(&mut self) -> UserId {
         self.alive += 1;
@@ -77,25 +77,25 @@ impl VirtualUsers {
         UserId::within(self.scenario, user)
     }
 
-    /// When their number changes next.
+    /// Returns when their number changes next.
     pub fn next_change(&self) -> Nanos {
         self.next_change
     }
 
-    /// It changes then for the first time; never for those whom arrivals bring.
+    /// Sets when their number changes for the first time; it never does if arrivals bring them.
     pub fn begin_at(&mut self, at: Nanos) {
         if !self.arrive() {
             self.next_change = at;
         }
     }
 
-    /// It changes no more: whoever was about to start does not.
+    /// Stops changing their number: users that were about to start do not.
     pub fn begin_no_more(&mut self) {
         self.next_change = Nanos::MAX;
         self.start_none_from(0);
     }
 
-    /// Those from this one on who were about to start do not.
+    /// Cancels the start of the users from `first` on.
     fn start_none_from(&mut self, first: u32) {
         let running = &mut self.running;
         self.starting.retain(|user| {
@@ -105,7 +105,7 @@ impl VirtualUsers {
         });
     }
 
-    /// From `at` on (since the start of the run) another number; `now` is the time since `start`.
+    /// Changes their number from `at` on (since the start of the run); `now` is the time since `start`.
     pub fn replan(&mut self, at: Nanos, change: Change, (now, start): (Nanos, Nanos)) {
         let Some(profile) = &mut self.profile else { return };
         profile.change(at, change);
@@ -132,36 +132,36 @@ impl VirtualUsers {
         }
     }
 
-    /// Where many come at a moment since the start of the run, dealt to the workers in turn: how many of a round come before the first of
-    /// this worker, as a part of the round.
+    /// Returns, where many come at once since the start of the run and are dealt to the workers in turn, the part of a
+    /// round that comes before the first user of this worker.
     pub fn part_before(&self, since_start: Nanos) -> f64 {
         self.profile.as_ref().map_or(0.0, |profile| profile.part_before(since_start))
     }
 
-    /// True where some are to be started.
+    /// Returns `true` if some are to be started.
     pub fn any_to_start(&self) -> bool {
         !self.starting.is_empty()
     }
 
-    /// The next one starts.
+    /// Starts the next user.
     pub fn start(&mut self) -> Option<UserId> {
         let user = self.starting.pop()?;
         self.alive += 1;
         Some(UserId::within(self.scenario, user))
     }
 
-    /// The first have been told to start, and none is left to.
+    /// Returns `true` if the first have been told to start, and none is left to.
     pub fn have_all_begun(&self) -> bool {
         self.begun && self.starting.is_empty()
     }
 
-    /// True of a user who may do more: not of one who was retired.
+    /// Returns `true` if a user may do more: it was not retired.
     #[inline]
     pub fn may_go_on(&self, user: UserId) -> bool {
         self.arrive() || user.index().0 < self.target
     }
 
-    /// Its visit is over; false where it was over before.
+    /// Ends a user's visit; returns `false` if it was over before.
     #[inline]
     pub fn end(&mut self, user: UserId) -> bool {
         let user = user.index();
@@ -175,12 +175,12 @@ impl VirtualUsers {
         ended
     }
 
-    /// True of a user who is there.
+    /// Returns `true` if a user is running.
     pub fn is_running(&self, user: UserId) -> bool {
         self.running.get(user.index().at()).copied().unwrap_or(false)
     }
 
-    /// The numbers of those that run.
+    /// Returns the running users.
     pub fn running(&self) -> Vec<UserId> {
         let running = self.running.iter().enumerate().filter(|(_, running)| **running);
         running.map(|(number, _)| UserId::within(self.scenario, UserIndex::of(number))).collect()

@@ -1,4 +1,4 @@
-//! What users want: the seam between those who decide and the connections that it goes by.
+//! Requests wanted by users: the interface between users and connections.
 
 use measure::Nanos;
 use plan::flow::OnFailure;
@@ -9,38 +9,38 @@ use crate::ids::{RequestId, UserId};
 /// A request that is wanted.
 pub(crate) struct Want {
     pub user: UserId,
-    /// When it is due.
+    /// Time when it is due.
     pub due: Nanos,
     pub request: Wanted,
-    /// Of one of several that are due together: what its user does where it fails.
+    /// The reaction of its user to a failure, for a request of a batch.
     pub on_failure: Option<OnFailure>,
-    /// As many of those were under way as may be: it is sent later than it was due, and not by our fault.
+    /// Set if the concurrency limit of its batch delayed it: that delay is not our lateness.
     pub held_back: bool,
 }
 
-/// Which request it is.
+/// The request itself.
 pub(crate) enum Wanted {
-    /// One that was prepared, by its index.
+    /// A prepared request, by its index.
     Prepared(RequestId),
-    /// One that a response asked for.
+    /// A request derived from a response.
     Made(Made),
 }
 
-/// A request that a response asked for: a hop of a redirect, or what a page names.
+/// A request derived from a response: a hop of a redirect, or a resource of a page.
 pub(crate) struct Made {
     pub follow: Follow,
-    /// What it is called in figures.
+    /// Name in figures.
     pub name: u16,
-    /// Redirects before it.
+    /// Number of redirects before it.
     pub hops: u8,
-    /// What it may take.
+    /// Timeout of the request.
     pub within: Nanos,
-    /// A page names it, or what led to it.
+    /// Set if it is a resource of a page, or a redirect of one.
     pub of_page: bool,
 }
 
 impl Want {
-    /// A prepared request.
+    /// Creates the want of a prepared request.
     #[inline]
     pub fn prepared(user: UserId, due: Nanos, request: RequestId) -> Want {
         Want { user, due, request: Wanted::Prepared(request), on_failure: None, held_back: false }

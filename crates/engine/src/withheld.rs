@@ -1,31 +1,31 @@
-//! Requests of which a part waits until the peer asks for it, or for so long at the most.
+//! Requests whose body waits until the peer asks for it, or for a maximum time.
 //!
-//! Watched as timeouts are: one entry a slot of the slab, looked at when it comes up. What the peer asked for meanwhile costs
-//! nothing, and a run that withholds nothing has no timers at all.
+//! They are watched like timeouts: one entry per slot of the slab, checked when it comes up. A body that the peer asked
+//! for meanwhile costs nothing, and a run without such requests has no timers at all.
 
 use measure::Nanos;
 use wire::ExchangeId;
 
 use crate::timers::Wheel;
 
-/// Those of one worker.
+/// The waiting requests of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Withheld {
     timers: Option<Wheel>,
-    /// By slot.
+    /// State by slot.
     slots: Vec<Slot>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// When the wait of the last request that was withheld in it is over.
+    /// Time when the wait of the last such request in it is over.
     due: Nanos,
-    /// A timer watches it.
+    /// Set if a timer watches it.
     watched: bool,
 }
 
 impl Withheld {
-    /// A part of this exchange waits from `now` on, for so long at the most.
+    /// Starts the wait of an exchange at `now`, for at most `at_most`.
     #[cold]
     pub fn waits(&mut self, id: ExchangeId, now: Nanos, at_most: Nanos) {
         let slot = id.0 as usize;
@@ -39,13 +39,13 @@ impl Withheld {
         }
     }
 
-    /// When the wait of one may be over next.
+    /// Returns when the next wait may be over.
     #[inline]
     pub fn next(&self) -> Nanos {
         self.timers.as_ref().map_or(Nanos::MAX, Wheel::next)
     }
 
-    /// Exchanges whose wait is over at `now`, some of which may be over themselves.
+    /// Returns the exchanges whose wait is over at `now`; some may be over themselves.
     pub fn came_up(&mut self, now: Nanos) -> Vec<ExchangeId> {
         let Some(timers) = &mut self.timers else { return Vec::new() };
         let mut came_up = Vec::new();

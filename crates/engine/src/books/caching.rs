@@ -1,4 +1,4 @@
-//! What came from caches, what came into them, and what of pages was not fetched.
+//! Counts of caches: hits, entries, and page resources that were not fetched.
 
 use wire::Saved;
 
@@ -7,7 +7,7 @@ use crate::exchange::Exchange;
 use crate::ids::UserId;
 
 impl Books {
-    /// What of a page is not fetched.
+    /// Counts the resources of a page that are not fetched.
     pub fn left_out(&mut self, warmup: bool, elsewhere: u64, beyond: u64, cut: bool) {
         if !warmup {
             self.tally.counts.resources_elsewhere += elsewhere;
@@ -16,7 +16,7 @@ impl Books {
         }
     }
 
-    /// An answer that its user had already, of so many bytes: no request, and in no other count.
+    /// Counts a cache hit of this many bytes: it is no request, and in no other count.
     pub fn recalled(&mut self, (name, user): (u16, UserId), bytes: u64, warmup: bool) {
         if warmup {
             return;
@@ -28,7 +28,7 @@ impl Books {
         }
     }
 
-    /// What an answer came to in its user's cache.
+    /// Counts how an answer changed its user's cache.
     pub fn cached(&mut self, x: &Exchange, saved: Saved) {
         if !x.warmup {
             self.tally.counts.not_modified += u64::from(saved.confirmed);

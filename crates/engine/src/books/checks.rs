@@ -1,16 +1,16 @@
-//! Checks by name: what passed and failed of those that a request has.
+//! Checks by name: how many passed and failed.
 
 use super::Books;
 use crate::checked::CheckCounts;
 
 impl Books {
-    /// There are so many checks.
+    /// Sets the number of checks.
     pub fn checking(mut self, checks: usize) -> Books {
         self.tally.checks = CheckCounts::of(checks);
         self
     }
 
-    /// The response to it was looked at: of these checks those failed whose bit is set.
+    /// Counts the checks of a response: those of `set` whose bit is set in `failed` failed.
     #[inline]
     pub fn checked(&mut self, warmup: bool, set: &[u16], failed: u32) {
         if !warmup {

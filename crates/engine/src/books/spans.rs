@@ -8,7 +8,8 @@ use crate::ids::ScenarioId;
 use crate::limits::Limits;
 
 impl Books {
-    /// An iteration of a flow, or a group of it, began or is over; `row` is where its figures stand, those without pauses behind it.
+    /// Counts the begin or end of an iteration or group; `row` holds its figures, and the next row those without
+    /// pauses.
     pub fn span(&mut self, row: u16, told: &Told, limits: &Limits) {
         let Some(named) = &mut self.tally.named else { return };
         let warmup = told.began < limits.window;
@@ -28,7 +29,7 @@ impl Books {
         }
     }
 
-    /// A step failed that is to stop this; a user whom an arrival brought leaves anyway.
+    /// Counts a failed step that stops the user or the run; a user brought by an arrival leaves anyway.
     #[inline]
     pub fn steps_stop(&mut self, stops: Stops, arrives: bool) {
         let counts = self.counts();
@@ -36,7 +37,7 @@ impl Books {
         counts.user_stops += u64::from(stops.user && !arrives);
     }
 
-    /// An iteration was due and is dropped: there are as many users as there may be.
+    /// Counts an iteration that was due and is dropped because the maximum number of users is reached.
     pub fn iteration_dropped(&mut self, row: u16, due: Nanos, limits: &Limits) {
         if let Some(named) = self.tally.named.as_mut().filter(|_| due >= limits.window) {
             named.counts(row).due += 1;
@@ -44,13 +45,13 @@ impl Books {
         }
     }
 
-    /// So many users of a scenario are there from now on.
+    /// Sets the number of users of a scenario.
     #[inline]
     pub fn users_are(&mut self, scenario: ScenarioId, alive: u32, now: Nanos) {
         self.population.set(scenario, alive, now);
     }
 
-    /// How many users of each scenario are there when a second ends, and for how long they were.
+    /// Counts the users of each scenario at the end of a second, and their time in it.
     pub(super) fn count_users(&mut self, to: Nanos) {
         for scenario in self.population.scenarios() {
             let (users, users_ns) = self.population.take_area(scenario, to);
@@ -60,7 +61,7 @@ impl Books {
         }
     }
 
-    /// So many iterations were due and never begun, the last of them so long ago.
+    /// Counts `many` iterations that were due and never begun, the last of them `since` ago.
     pub fn iterations_unsent(&mut self, row: u16, since: Nanos, many: u64) {
         let Some(named) = &mut self.tally.named else { return };
         named.counts(row).due += many;

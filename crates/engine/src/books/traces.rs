@@ -8,25 +8,26 @@ use crate::exchange::Exchange;
 use crate::traces::{Kept, Outcome, Traces};
 
 impl Books {
-    /// Requests belong to traces, or do not; of those that cannot say so, this share is sampled.
+    /// Sets whether requests have traces; `share` is the sampled share of those that cannot carry one.
     pub fn tracing(mut self, tracing: bool, share: Option<f64>) -> Books {
         self.tally.traces = tracing.then(|| Box::new(Traces::new(share.map(Trace::sampled_below))));
         self
     }
 
-    /// The trace of a request that has no place to say it in, made of its fill; None where the run has no such traces.
+    /// Returns the trace of a request that cannot carry one, made of its slot values; `None` if the run has no such
+    /// traces.
     pub fn unsaid(&self, fill: &Fill<'_>) -> Option<Trace> {
         let sampled = self.tally.traces.as_ref()?.unsaid?;
         Some(Trace::of(fill, sampled))
     }
 
-    /// True where traces are kept.
+    /// Returns `true` if traces are kept.
     #[inline]
     pub fn traces(&self) -> bool {
         self.tally.traces.is_some()
     }
 
-    /// A request is over that belongs to this trace.
+    /// Offers a request that is over, with its trace.
     pub fn traced(&mut self, x: &Exchange, trace: Trace, outcome: Outcome, now: Nanos) {
         if let Some(traces) = &mut self.tally.traces {
             traces.see(Kept::of(x, trace, outcome, (self.open, now)));

@@ -1,4 +1,4 @@
-//! The end of connections: what is said before, what the peer said, and letting go.
+//! Ends of connections: closing messages of both sides, and release.
 
 use cause::Cause;
 use wire::{Errno, Network};
@@ -7,18 +7,18 @@ use super::{CLOSED_IN_HANDSHAKE, CLOSED_IN_TUNNEL, Links};
 use crate::ids::ConnId;
 use crate::pool::{Conn, Stage};
 
-/// So many sessions that ended are kept for connections to come.
+/// Maximum number of ended sessions kept for reuse.
 const SPARE_AT_MOST: usize = 1024;
 
 impl<N: Network> Links<N> {
-    /// The peer closed in order: what ends with the connection is done.
+    /// Handles an orderly close by the peer: exchanges that end with the connection are done.
     pub fn closed(&mut self, conn: ConnId) {
         if let Some(session) = &mut self.conns[conn.at()].session {
             session.closed(&mut self.done);
         }
     }
 
-    /// Says goodbye: the session's last words, then those of TLS. The connection is then to be discarded.
+    /// Closes in order: writes the session's last message, then that of TLS. The connection must then be discarded.
     pub fn say_goodbye(&mut self, conn: ConnId) {
         self.aim(conn);
         if let Some(session) = &mut self.conns[conn.at()].session {
@@ -31,7 +31,7 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// Lets go of it; `abort`: the peer sees a reset. What had not been sent is dropped.
+    /// Releases a connection; with `abort`, the peer sees a reset. Unsent bytes are dropped.
     pub fn discard(&mut self, conn: ConnId, abort: bool) {
         if self.out_for == conn {
             self.out.clear();
@@ -45,7 +45,7 @@ impl<N: Network> Links<N> {
         if abort { self.net.abort(conn) } else { self.net.close(conn) }
     }
 
-    /// Closes what is left of all of them.
+    /// Closes all remaining connections.
     pub fn close_all(&mut self) {
         for conn in (0..self.conns.len()).map(ConnId::of) {
             if self.conns[conn.at()].stage != Stage::Vacant {
@@ -54,7 +54,7 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// What the peer said of the connection's end, or what we can say of it.
+    /// Returns the reason that the peer gave for closing, or one derived from the state of the connection.
     pub fn farewell(&self, conn: ConnId, why: Option<Errno>) -> Option<Cause> {
         let c = &self.conns[conn.at()];
         match &c.session {
@@ -65,7 +65,7 @@ impl<N: Network> Links<N> {
         }
     }
 
-    /// What came of a response that is not whole.
+    /// Returns the bytes received of an incomplete response.
     pub fn begun(&self, conn: ConnId) -> Vec<u8> {
         self.session(conn).map_or(Vec::new(), |session| session.begun().to_vec())
     }

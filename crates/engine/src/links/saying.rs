@@ -1,4 +1,4 @@
-//! What is said on a connection that stands: exchanges begun, gone on with and given up, and heartbeats.
+//! Operations on an open connection: exchanges submitted, released and cancelled, and heartbeats.
 
 use wire::{ConnId, ExchangeId, Fill, Full, Memory, Network, Request, Sent};
 
@@ -16,7 +16,7 @@ impl<N: Network> Links<N> {
         session.submit(id, request, fill, &mut self.out)
     }
 
-    /// The same for a user who keeps something of earlier responses.
+    /// Like [`Links::submit`], for a user who keeps state from earlier responses.
     ///
     /// # Errors
     /// The session has no room.
@@ -33,17 +33,17 @@ impl<N: Network> Links<N> {
         session.submit_with(id, request, fill, memory, &mut self.out)
     }
 
-    /// The session tells of what came before it was asked for ([`Sent::There`]).
+    /// Lets the session report what came before it was asked for ([`Sent::There`]).
     #[cold]
     pub fn tell(&mut self, conn: ConnId) {
         self.aim(conn);
         if let Some(session) = &mut self.conns[conn.at()].session {
-            // Nothing came that could be wrong.
+            // No bytes were passed that could be wrong.
             let _ = session.receive(&[], &mut self.out, &mut self.done);
         }
     }
 
-    /// The time of an exchange passed. True: its connection lives on.
+    /// Cancels an exchange that timed out. Returns `true` if its connection stays usable.
     pub fn cancel(&mut self, conn: ConnId, id: ExchangeId) -> bool {
         self.aim(conn);
         let session = self.conns[conn.at()].session.as_mut();
@@ -54,7 +54,7 @@ impl<N: Network> Links<N> {
         lives
     }
 
-    /// Sends what was withheld of an exchange; false where nothing is any more.
+    /// Sends the part of an exchange that was held back; returns `false` if nothing is any more.
     pub fn release(&mut self, conn: ConnId, id: ExchangeId) -> bool {
         self.aim(conn);
         let session = self.conns[conn.at()].session.as_mut();
@@ -65,7 +65,7 @@ impl<N: Network> Links<N> {
         released
     }
 
-    /// Sends a heartbeat, where the protocol has one now.
+    /// Sends a heartbeat, if the protocol has one at this point.
     pub fn heartbeat(&mut self, conn: ConnId) -> bool {
         self.aim(conn);
         let session = self.conns[conn.at()].session.as_mut();

@@ -1,8 +1,9 @@
-//! Arrivals that are due and cannot be sent: at a rate beyond all that the server (or brunt itself) can do they become more and more.
+//! Arrivals that are due and cannot be sent: at a rate beyond what the server (or brunt itself) can handle their number
+//! grows.
 //!
-//! So many wait for a connection as memory is taken for; the others wait in the schedule, which is arithmetic. They are taken in their
-//! order, and their latency counts from when they were due. What the end of the run finds there is counted: one by one where it is
-//! little, else as the schedule says, in lumps.
+//! As many wait for a connection as memory is reserved for; the others wait in the schedule, which is arithmetic. They
+//! are taken in order, and their latency counts from when they were due. Those left at the end of the run are counted:
+//! one by one if they are few, else in batches as given by the schedule.
 
 use measure::Nanos;
 use scenario::{Act, Acts, News, Woken};
@@ -13,16 +14,16 @@ use crate::ids::{RequestId, ScenarioId};
 
 use super::Users;
 
-/// So many arrivals that were never sent are drawn one by one at the end.
+/// Maximum number of unsent arrivals that are drawn one by one at the end.
 const ONE_BY_ONE: u32 = 1 << 20;
 
 impl Users {
-    /// When the next arrival can be taken.
+    /// Returns when the next arrival can be taken.
     pub(crate) fn next_arrival<N: Network>(&self, c: &Connections<N>) -> Nanos {
         if c.queue_is_full() { Nanos::MAX } else { self.source.next_due() }
     }
 
-    /// Arrivals that were due at a moment and that we never came to send are due all the same, and unfinished.
+    /// Counts arrivals that were due by `until` and were never sent as due and unfinished.
     pub(crate) fn censor_unsent<N: Network>(&mut self, c: &mut Connections<N>, until: Nanos) {
         for _ in 0..ONE_BY_ONE {
             if self.source.next_due() > until {
@@ -42,10 +43,12 @@ impl Users {
         }
     }
 
-    /// So many were never sent, the last of them due then. All of them have the name that the choice gives one.
+    /// Counts `many` arrivals that were never sent, the last of them due at `due`. All of them get the name that the
+    /// scenario chooses for one.
     pub(crate) fn unsent<N: Network>(&mut self, c: &mut Connections<N>, scenario: ScenarioId, due: Nanos, many: u64) {
         let user = self.source.get(scenario).users().come();
-        // A visit begins with a request. It is begun to see with which, by somebody who knows nothing, and nothing of it is counted.
+        // A visit begins with a request. The scenario is woken for a user without values to see with which; nothing of
+        // it is counted.
         let (source, mut acts) = (self.source.of(user), Acts::new());
         source.wake(Woken::new(user.index(), News::Begin, due), &mut Values::default(), &mut acts);
         let request = acts.iter().find_map(|act| match act {

@@ -1,7 +1,7 @@
-//! Users who keep answers as browsers do: before a request is due, whether its user has the answer is asked.
+//! Users with a cache like that of a browser: before a request is due, the cache is consulted.
 //!
-//! An answer that is there is no request: it is counted under its name, and what it holds is learnt as if it had come. Runs without caches
-//! ask whether they have some, and no more.
+//! A cache hit is no request: it is counted under its name, and state is updated from it as from a response. Runs
+//! without caches only check whether they have any.
 
 use measure::Nanos;
 use scenario::News;
@@ -15,7 +15,7 @@ use super::Users;
 use super::waking::Sent;
 
 impl Users {
-    /// Whether a user has the answer to a prepared request: a page is to be looked into first. None: it has none.
+    /// Looks a prepared request up in its user's cache; a page is parsed first. Returns `None` on a miss.
     #[cold]
     pub(super) fn is_there<N: Network>(
         &mut self,
@@ -37,7 +37,7 @@ impl Users {
         }
     }
 
-    /// The same of what a redirect asks for; its user goes on.
+    /// Like [`Users::is_there`], for the target of a redirect; its user goes on.
     #[cold]
     pub(crate) fn hop_is_there<N: Network>(&mut self, c: &mut Connections<N>, over: &Over, follow: &Follow) -> bool {
         let (user, due) = (over.user, c.heard());
@@ -48,7 +48,7 @@ impl Users {
         }
         c.traffic().checks_passed(RequestId::NONE, over.name, due);
         match found.filter(|_| self.loads_pages(user)) {
-            // What led there was sent.
+            // The request that was redirected there was sent.
             Some(page) => self.pages.hears((user, due), over.within, News::PASSED, page),
             None => self.ask(c, user, due, News::PASSED),
         }

@@ -1,5 +1,5 @@
-//! Connections that are part of the plan (WebSocket, `--hold`): each user opens its own first, says what it has to say, and
-//! with `--hold` keeps it until so long after the last connection of the run stands.
+//! Connections that are part of the plan (WebSocket, `--hold`): each user opens its own first, sends its requests, and
+//! with `--hold` keeps it until a set time after the last connection of the run is open.
 
 use measure::Nanos;
 use scenario::News;
@@ -11,26 +11,26 @@ use crate::outcome::{Outcome, Over, Unspoken};
 
 use super::Users;
 
-/// Whoever may not connect yet, because too many do, asks again after so long.
+/// Pause of a user that may not connect yet because too many do.
 const TURN: Nanos = Nanos::from_millis(100);
 
 impl Users {
-    /// A user has said everything, and keeps its connection.
+    /// Lets a user hold its connection after its last request.
     pub(crate) fn user_holds<N: Network>(&mut self, c: &mut Connections<N>, user: UserId) {
         match &mut self.held {
             Some(held) => held.user_holds(user),
-            // Nobody holds where connections are not part of the plan.
+            // Connections are not held if they are not part of the plan.
             None => self.user_ends(c, user),
         }
     }
 
-    /// A user whose connection is its own opens it first.
+    /// Opens the connection that a user will own, before its first request.
     pub(crate) fn user_connects<N: Network>(&mut self, c: &mut Connections<N>, user: UserId) {
         if c.takes_one_opened_ahead(user) {
             return self.user_goes_on_connected(c, user);
         }
         if !c.may_come() || !self.source.only().pace_allows(c.now()) {
-            // Many that were lost together come back as slowly as they came.
+            // Many that were lost together reconnect as slowly as they first connected.
             return self.source.pause(user, c.now() + TURN);
         }
         let origin = self.source.only().leads_to(user.index().0);
@@ -42,15 +42,15 @@ impl Users {
         self.user_stays_without(c, user, true);
     }
 
-    /// The user's connection stands: what it says begins.
+    /// Starts the requests of a user whose connection is open.
     pub(crate) fn user_goes_on_connected<N: Network>(&mut self, c: &mut Connections<N>, user: UserId) {
-        // At once: a pause is between messages, and one before the first would begin anew with each connection.
+        // At once: a pause is between messages, and one before the first would be repeated with each connection.
         self.ask(c, user, c.now(), News::Awake);
         self.go_on_all(c);
     }
 
-    /// The connection of a user who has nothing in flight is gone: it connects again, a little later where the connection was
-    /// of no use.
+    /// Handles the loss of an idle user's connection: it connects again, a little later if the connection was of no
+    /// use.
     pub(crate) fn user_lost_connection<N: Network>(
         &mut self,
         c: &mut Connections<N>,
@@ -62,14 +62,14 @@ impl Users {
             c.user_set_back(user, Nanos::ZERO);
         }
         let Some(held) = &mut self.held else { return };
-        // Who pauses finds out when it wakes.
+        // A user that pauses notices when it wakes.
         if stood && !held.lets_go(user) {
             return;
         }
         self.user_stays_without(c, user, in_vain);
     }
 
-    /// The connection that a user was about to speak on did not come to stand: what it would have said has failed.
+    /// Handles a connection that failed to open: the request that its user would have sent has failed.
     pub(crate) fn could_not_be_said<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, why: &Unspoken) {
         if c.window_over() || self.source.only().quota_spent(c.limits(), c.now()) {
             return self.user_ends(c, user);
@@ -86,7 +86,7 @@ impl Users {
         c.traffic().comes_of(Outcome::Over(Over { back_off, ..Over::of(user, News::Awake) }));
     }
 
-    /// With `--hold`: when what is held may go, once all of all workers hold (or failed to).
+    /// Returns when connections kept by `--hold` may be closed, once all users of all workers hold (or failed to).
     pub(crate) fn hold_ends<N: Network>(&mut self, c: &Connections<N>) -> Option<Nanos> {
         let held = self.held.as_mut()?;
         let users = self.source.only().users();
@@ -96,7 +96,7 @@ impl Users {
         held.ends(users.alive(), c.limits().window, c.now())
     }
 
-    /// Users who only hold have nothing to wait for at the end.
+    /// Ends the users that only hold: they have nothing to wait for at the end.
     pub(crate) fn let_holders_go<N: Network>(&mut self, c: &mut Connections<N>) {
         let holders = self.held.as_mut().map(|held| held.let_all_go()).unwrap_or_default();
         for user in holders {

@@ -1,4 +1,4 @@
-//! Users who go through iterations: when one begins, what is told of it and its groups, and who is cut.
+//! Users with iterations: their begin, the counts of iterations and groups, and their cut.
 
 use measure::Nanos;
 use scenario::{Told, What};
@@ -10,12 +10,13 @@ use crate::ids::{ScenarioId, UserId};
 use super::Users;
 
 impl Users {
-    /// True where somebody goes through its iteration: not where all that is left are pauses beyond the end of the drain.
+    /// Returns `true` if a user is in the middle of an iteration; pauses beyond the end of the drain do not count.
     pub(crate) fn is_within_iterations<N: Network>(&self, c: &Connections<N>) -> bool {
         self.source.is_within_iterations() && (c.has_requests() || self.source.next_awake() < c.next_end())
     }
 
-    /// Its requests have one number, and it knows nothing of the iteration before. What a user does before its first shares that one's.
+    /// Begins an iteration: its requests share a number, and the values of the previous iteration are cleared. Steps
+    /// before a user's first iteration share its number.
     pub(crate) fn iteration_begins<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, iterates: bool) {
         let has_number = c.traffic().has_number(user);
         c.traffic().takes_number(user, !iterates);
@@ -37,7 +38,7 @@ impl Users {
         c.traffic().iteration_begins(user);
     }
 
-    /// Counts that an iteration or a group began or is over.
+    /// Counts the begin or end of an iteration or group.
     pub(super) fn tell<N: Network>(&mut self, c: &mut Connections<N>, scenario: ScenarioId, told: &Told) {
         let row = self.row_of_span(c, scenario, told.span);
         c.traffic().tell(row, told);
@@ -47,7 +48,7 @@ impl Users {
         }
     }
 
-    /// A resource of a page leaves, which is a request of its user that was due then.
+    /// Records the sending of a page resource: a request of its user that was due at `due`.
     pub(super) fn sends_resource<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, due: Nanos) {
         let mut acts = std::mem::take(&mut self.acts);
         self.source.of(user).sends(user, due, &mut acts);
@@ -57,12 +58,12 @@ impl Users {
         self.acts = acts;
     }
 
-    /// Iterations and groups have two rows each behind the names: with pauses, and without.
+    /// Returns the row of an iteration or group: each has two behind the names, with pauses and without.
     pub(crate) fn row_of_span<N: Network>(&self, c: &Connections<N>, scenario: ScenarioId, span: u16) -> u16 {
         c.names() as u16 + 2 * (self.source.spans_before(scenario) + span)
     }
 
-    /// A user leaves, in the middle of its iteration or not.
+    /// Removes a user, in the middle of its iteration or not.
     #[inline]
     pub(crate) fn leaves<N: Network>(&mut self, c: &mut Connections<N>, user: UserId) {
         let mut acts = std::mem::take(&mut self.acts);
@@ -81,7 +82,7 @@ impl Users {
         }
     }
 
-    /// The run is over: whoever is in the middle of an iteration is cut.
+    /// Ends the run: users in the middle of an iteration are cut.
     pub(crate) fn all_leave<N: Network>(&mut self, c: &mut Connections<N>) {
         for scenario in self.source.numbers() {
             for user in self.source.get(scenario).users().running() {
@@ -90,14 +91,14 @@ impl Users {
         }
     }
 
-    /// An iteration of a scenario is due, and nobody may begin it.
+    /// Counts an iteration of a scenario that was due and that no user could begin.
     #[cold]
     pub(crate) fn dropped<N: Network>(&mut self, c: &mut Connections<N>, scenario: ScenarioId, due: Nanos) {
         let row = self.row_of_span(c, scenario, 0);
         c.traffic().iteration_dropped(row, due);
     }
 
-    /// Scenarios that ended and whose time to finish is over: what is under way of them is cut.
+    /// Cuts scenarios that ended and whose time to finish is over.
     pub(crate) fn cut_scenarios<N: Network>(&mut self, c: &mut Connections<N>) {
         for scenario in self.source.numbers() {
             if self.source.get(scenario).is_cut(c.now()) {

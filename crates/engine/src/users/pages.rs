@@ -1,8 +1,8 @@
-//! Users who fetch what pages name, as browsers do: several resources at once, and the flow goes on once the last is over.
+//! Users who fetch the resources of pages, as browsers do: several at once, and the flow goes on once the last is over.
 //!
-//! The flow knows nothing of it: of the request of a page it is told when the whole page is over. Reading a page may take long. It
-//! comes after the end of its response was stamped and after all that was to leave has left, so that it is our lateness and no service
-//! time. Runs without pages ask whether two lists are empty, and no more.
+//! The flow is not aware of it: it is told the end of a page's request when the whole page is over. Parsing a page may
+//! take long. It happens after the end of its response was stamped and after all due bytes were written, so that it
+//! counts as our lateness and not as service time. Runs without pages only check whether two lists are empty.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -19,16 +19,16 @@ use super::Users;
 /// The pages of one worker's users.
 #[derive(Default)]
 pub(super) struct Pages {
-    /// Responses that have been heard, and not been looked into.
+    /// Responses that were read, but not yet parsed for resources.
     heard: VecDeque<Heard>,
-    /// By user: the page whose resources it fetches.
+    /// The page whose resources each user fetches.
     open: HashMap<UserId, Visit>,
 }
 
 struct Heard {
     user: UserId,
     at: Nanos,
-    /// What each of its resources may take.
+    /// Timeout of each of its resources.
     within: Nanos,
     news: News,
     found: Found,
@@ -37,37 +37,37 @@ struct Heard {
 /// A page that is not over.
 struct Visit {
     page: Page,
-    /// When it ended itself: all that it names was due then.
+    /// Time when the page itself ended: all its resources were due then.
     ended: Nanos,
-    /// As many are under way as may be: the next ones wait for them.
+    /// Set once the concurrency limit was reached: the next resources wait for others.
     full: bool,
     flying: u32,
     within: Nanos,
-    /// What its user is told in the end: of the page, or of the first resource that failed.
+    /// The event reported to its user in the end: of the page, or of the first resource that failed.
     news: News,
-    /// Somebody could not be reached.
+    /// Set if a server could not be reached.
     back_off: bool,
 }
 
 impl Pages {
-    /// A response may name more for its user.
+    /// Queues a response for parsing.
     pub fn hears(&mut self, (user, at): (UserId, Nanos), within: Nanos, news: News, found: Found) {
         self.heard.push_back(Heard { user, at, within, news, found });
     }
 
-    /// True where some are to be looked into.
+    /// Returns `true` if responses are to be parsed.
     #[inline]
     pub fn are_heard(&self) -> bool {
         !self.heard.is_empty()
     }
 
-    /// True of a user who fetches what a page names.
+    /// Returns `true` if a user is fetching the resources of a page.
     #[inline]
     pub fn has(&self, user: UserId) -> bool {
         !self.open.is_empty() && self.open.contains_key(&user)
     }
 
-    /// A user is gone: what its page names was not due where it was not sent.
+    /// Removes a user that is gone: resources not sent were not due.
     #[inline]
     pub fn leave(&mut self, user: UserId) {
         if !self.open.is_empty() {
@@ -81,18 +81,19 @@ fn failed(news: News) -> bool {
 }
 
 impl Users {
-    /// Users of a flow load one page at a time, and none of those that a batch fetches.
+    /// Returns `true` if a user fetches resources: users of a flow do, one page at a time, but not for requests of a
+    /// batch.
     pub(crate) fn loads_pages(&mut self, user: UserId) -> bool {
         let source = self.source.of(user);
         source.iterates() && !source.is_in_batch(user)
     }
 
-    /// Looks into the pages that were heard, one after the other, and begins to fetch what they name.
+    /// Parses the queued pages one after the other, and begins to fetch their resources.
     #[cold]
     pub(crate) fn read_pages<N: Network>(&mut self, c: &mut Connections<N>) {
         while let Some(Heard { user, at, within, news, found }) = self.pages.heard.pop_front() {
             let page = found();
-            // What follows is late by what that took, and due as if it had taken nothing.
+            // Later events are late by the time of parsing, and due as if it had taken none.
             c.mark();
             c.traffic().was_heard(at);
             let window = c.limits().window;
@@ -111,7 +112,7 @@ impl Users {
         }
     }
 
-    /// A resource of a user's page ended.
+    /// Handles the end of a page resource.
     #[cold]
     pub(crate) fn resource_is_over<N: Network>(
         &mut self,
@@ -131,7 +132,7 @@ impl Users {
         self.fetch_on(c, user);
     }
 
-    /// As many are sent as may be under way; after the last the user goes on.
+    /// Sends resources up to the concurrency limit; after the last one, the user goes on.
     pub(crate) fn fetch_on<N: Network>(&mut self, c: &mut Connections<N>, user: UserId) {
         while let Some(visit) = self.pages.open.get_mut(&user) {
             if visit.flying >= visit.page.at_once {
@@ -146,7 +147,7 @@ impl Users {
                 if let Some(visit) = self.pages.open.get_mut(&user) {
                     visit.flying += 1;
                     if visit.news == News::Recalled {
-                        // The page itself was there; its user sends something all the same, and waits for that.
+                        // The page itself was in the cache; its user sends a request all the same, and waits for that.
                         visit.news = News::PASSED;
                     }
                 }
@@ -163,7 +164,7 @@ impl Users {
         }
     }
 
-    /// A resource is due: with its page, and held back where others had to end first.
+    /// Sends a resource: due with its page, and held back if others had to end first.
     pub(crate) fn fetch<N: Network>(
         &mut self,
         c: &mut Connections<N>,

@@ -1,4 +1,4 @@
-//! A user to whom something happened: what its scenario says that it does next, within the limits of the run.
+//! Waking of users: after an event, the scenario decides what the user does next, within the limits of the run.
 
 use measure::Nanos;
 use scenario::{Act, Acts, ENDLESS, InBatch, News, Unasked, Woken};
@@ -10,23 +10,23 @@ use crate::want::Want;
 
 use super::Users;
 
-/// So long whoever is in a loop that sends nothing rests after each thousand steps.
+/// Pause after each thousand steps of a user in a loop that sends nothing.
 const ENDLESS_PAUSE: Nanos = Nanos::from_millis(10);
 
-/// What became of a prepared request that a user was to send.
+/// The result of sending a prepared request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sent {
-    /// It is on its way.
+    /// The request was submitted.
     Wanted,
-    /// Its user has the answer, a page that is looked into first.
+    /// The user's cache has the answer, a page that is parsed first.
     Looked,
-    /// Its user has the answer.
+    /// The user's cache has the answer.
     Recalled,
 }
 
 impl Users {
-    /// 2. What a user does next; a request it sends is due at `due`. The place where the choice of the scenario meets the limits of
-    ///    the run.
+    /// Step 2: decides what a user does next; a request it sends is due at `due`. This is where the scenario's choice
+    /// meets the limits of the run.
     #[inline]
     pub(crate) fn ask<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, due: Nanos, news: News) {
         let source = self.source.of(user);
@@ -48,7 +48,7 @@ impl Users {
         }
     }
 
-    /// What a user does in the end, beside what it sends.
+    /// Performs the final action of a user, after its requests.
     #[inline]
     fn comes_to<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, due: Nanos, last: Option<Act>) {
         let source = self.source.of(user);
@@ -59,13 +59,14 @@ impl Users {
             Some(Act::Pause(pause)) if iterates => self.source.pause(user, due.saturating_add(pause)),
             Some(Act::Pause(pause)) => self.source.pause(user, c.now() + pause),
             Some(Act::Hold) => self.user_holds(c, user),
-            // The next begins when this one was over, however late we are.
+            // The next iteration begins when this one was over, however late we are.
             Some(Act::Done) if iterates && !arrives => self.ask(c, user, due, News::Begin),
             Some(_) => self.user_ends(c, user),
         }
     }
 
-    /// A message came unasked on a user's connection. Who begins nothing further hears it, and sends nothing upon it.
+    /// Passes an unsolicited message to its user. A user that begins nothing further receives it, but sends nothing in
+    /// response.
     #[cold]
     pub(super) fn hears<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, message: &[u8]) {
         let source = self.source.of(user);
@@ -83,8 +84,9 @@ impl Users {
         self.comes_to(c, user, at, last);
     }
 
-    /// False: a user in closed load begins nothing further, though it may have something left to do. An iteration that began goes on though its
-    /// user is retired, all were started that were asked for, or the window is over; the end of the drain cuts it.
+    /// Returns `false` if a user in closed load begins nothing further, though it may have something left to do. An
+    /// iteration that began goes on even if its user is retired, the quota is used up, or the window is over; the end
+    /// of the drain cuts it.
     #[inline]
     fn may_go_on<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, news: News) -> bool {
         let over = c.window_over();
@@ -97,13 +99,14 @@ impl Users {
         !over && source.users().may_go_on(user) && !spent && source.has_another(user)
     }
 
-    /// Requests of a user that are under way beside the one whose end it is told of.
+    /// Returns the number of a user's requests in flight, apart from the one whose end it is told of.
     fn others_under_way(&mut self, user: UserId, news: News) -> u32 {
         let ended = matches!(news, News::Ended { .. } | News::Recalled);
         self.source.of(user).under_way(user).saturating_sub(u32::from(ended))
     }
 
-    /// A user does what its scenario says: all that it sends at once leaves. What it comes to in the end; None: it waits for that.
+    /// Wakes a user and performs its actions: all its requests are submitted. Returns its final action, or `None` if it
+    /// waits for a response.
     #[inline]
     fn acts<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, woken: Woken) -> Option<Act> {
         let mut acts = std::mem::take(&mut self.acts);
@@ -118,7 +121,8 @@ impl Users {
         self.source.of(user).wake(woken, values, acts);
     }
 
-    /// A user does this: all that it sends leaves. What it comes to in the end; None: it waits for that.
+    /// Performs a user's actions: all its requests are submitted. Returns its final action, or `None` if it waits for a
+    /// response.
     #[inline]
     fn does<N: Network>(&mut self, c: &mut Connections<N>, (user, at): (UserId, Nanos), mut acts: Acts) -> Option<Act> {
         let (mut last, mut recalled) = (None, 0_u32);
@@ -139,7 +143,7 @@ impl Users {
                     Sent::Wanted => self.source.of(user).sends(user, at, &mut acts),
                 }
             }
-            // Whoever had the answer goes on as if it had come.
+            // A user whose cache had the answer goes on as if a response had come.
             if recalled == 0 {
                 break;
             }
@@ -150,7 +154,7 @@ impl Users {
         last
     }
 
-    /// What is only to be noted of a user; else that is handed back.
+    /// Performs an action that is only recorded; any other is returned.
     #[inline]
     pub(super) fn notes<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, act: Act) -> Option<Act> {
         match act {
@@ -165,7 +169,7 @@ impl Users {
         None
     }
 
-    /// A user is to send a prepared request.
+    /// Sends a prepared request of a user.
     #[inline]
     fn sends<N: Network>(
         &mut self,
@@ -194,7 +198,7 @@ impl Users {
         Sent::Wanted
     }
 
-    /// A user is to send a request that is composed for it: one that cannot be has failed.
+    /// Sends a request composed for a user; one that cannot be composed has failed.
     #[cold]
     fn sends_composed<N: Network>(
         &mut self,
@@ -210,14 +214,14 @@ impl Users {
         Sent::Wanted
     }
 
-    /// A user could reach nobody: it is woken after a while. One whom an arrival brought is not ours to hold back: it goes on as after any
-    /// request that failed.
+    /// Lets a user that could not reach its server wait before it goes on. A user brought by an arrival is not held
+    /// back: it goes on as after any failed request.
     pub(crate) fn user_backs_off<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, news: News) {
         if self.source.of(user).users().arrive() {
             return self.ask(c, user, c.heard(), news);
         }
         let rests = Woken { rests: true, ..Woken::new(user.index(), news, c.now()) };
-        // Failing makes nobody faster: who would have paused anyway pauses for the longer of both.
+        // Failing makes no user faster: one that would have paused anyway pauses for the longer of both.
         let pause = match self.acts(c, user, rests) {
             Some(Act::Wait) => return,
             Some(Act::Pause(pause)) => pause,
@@ -227,8 +231,8 @@ impl Users {
         self.source.pause(user, until);
     }
 
-    /// A user has gone through many steps that send nothing: others have their turn. What it sends next is due when it would have been
-    /// without. One that seems never to send anything takes little of the processor from then on.
+    /// Reschedules a user that used up its step budget without sending: other users run first. Its next request is due
+    /// when it would have been otherwise. A user that seems never to send takes little CPU time from then on.
     #[cold]
     fn goes_on_later<N: Network>(&mut self, c: &mut Connections<N>, user: UserId, due: Nanos, turns: u32) {
         c.traffic().books().counts().endless += u64::from(turns == ENDLESS);
