@@ -19,7 +19,7 @@ const MOST_BUCKETS: usize = 1 << 16;
 pub(crate) struct Wheel {
     buckets: Vec<Vec<u32>>,
     tick: u64,
-    /// The next tick to look at.
+    /// The next tick to process.
     cursor: u64,
     entries: usize,
 }

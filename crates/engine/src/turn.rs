@@ -25,7 +25,7 @@ pub(crate) struct Turn {
     began: Nanos,
     /// Set if the turn is interrupted, not over.
     cut: bool,
-    /// If more lies in the sockets than a turn takes: when the round over all connections began, and how many it has
+    /// Start of the round over all connections, if more lies in the sockets than a turn takes, and how many it has
     /// visited.
     round: Option<(Nanos, u32)>,
     /// Time until which sockets may hold more than one piece each, because we were late.
@@ -46,8 +46,9 @@ impl Turn {
         }
     }
 
-    /// A wait is over that was to end at `until`. Woken in time, we are told what happens as it happens; woken late (the turn
-    /// before took long, the thread did not run), we may be told of anything since we had caught up.
+    /// Records the end of a wait that was to end at `until`. After a wakeup in time, events are reported as they happen;
+    /// after a late one (the turn before took long, or the thread did not run), they may be as old as the last time we had
+    /// caught up.
     #[inline]
     pub fn woken(&mut self, until: Nanos, now: Nanos) {
         let late = now - until.max(self.began);

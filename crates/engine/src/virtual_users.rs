@@ -23,9 +23,9 @@ pub(crate) struct VirtualUsers {
     /// Number of users that may run.
     target: u32,
     next_change: Nanos,
-    /// To be started, the next one last.
+    /// Users to be started, the next one last.
     starting: Vec<UserIndex>,
-    /// The first of them have been told to start.
+    /// Set once the first of them have been told to start.
     begun: bool,
 }
 

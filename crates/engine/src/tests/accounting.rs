@@ -1,4 +1,4 @@
-//! Every request is accounted for: hundreds of random plans on random networks with random faults, each from a seed.
+//! Accounting of every request: hundreds of random plans on random networks with random faults, each from a seed.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use wire::{Ask, Shape};
 
 use super::harness::{MS, Played, SECOND, Scene, US, each_seed};
 
-/// Chosen at random, each as likely as the others.
+/// Returns one of the choices at random, each equally likely.
 fn one_of<T: Copy>(rng: &mut Rng, choices: &[T]) -> T {
     choices[rng.below(choices.len() as u64) as usize]
 }
@@ -43,7 +43,7 @@ fn random_load(rng: &mut Rng) -> Load {
     }
 }
 
-/// A random plan; TLS, keep-alive and redirects included.
+/// Creates a random plan; TLS, keep-alive and redirects included.
 fn random_scene(seed: u64) -> Scene {
     let mut rng = Rng::new(seed);
     let rng = &mut rng;
@@ -76,7 +76,7 @@ fn random_scene(seed: u64) -> Scene {
     scene
 }
 
-/// Faults of the network, and a processor that is not for free.
+/// Adds faults of the network, and CPU time used by the generator.
 fn with_faults(mut scene: Scene, seed: u64) -> Scene {
     let mut rng = Rng::new(seed ^ 0xfa17);
     let rng = &mut rng;
@@ -123,10 +123,10 @@ fn with_faults(mut scene: Scene, seed: u64) -> Scene {
     scene
 }
 
-/// So many pieces of a body are read as it is cut; more of them show no more, and take most of the time.
+/// Maximum number of pieces in which a body is read as it is cut; more of them show no more, and take most of the time.
 const PIECES: usize = 300;
 
-/// A server that does everything wrong at times; `trouble` is how often. Its bodies are no longer than `longest`.
+/// Creates a server that makes every kind of mistake; `trouble` is how often. Its bodies are no longer than `longest`.
 fn random_brain(
     seed: u64,
     trouble: f64,
@@ -176,7 +176,7 @@ fn play(seed: u64, faults: bool) -> Played {
     if faults {
         scene = with_faults(scene, seed);
     } else if !seed.is_multiple_of(8) {
-        // A network without a way has half a million requests in each second.
+        // A network without a route has half a million requests in each second.
         scene.sim.latency = Delay::fixed(MS);
     }
     let (mut worker, longest) = (0, scene.sim.read_size.saturating_mul(PIECES));

@@ -1,4 +1,5 @@
-//! Users who go away and come back: each `close` costs a connect where its user comes back, and the pool stays as large as it was.
+//! Users who disconnect and come back: each `close` costs a connect when its user comes back, and the size of the pool
+//! stays the same.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -64,7 +65,7 @@ fn pause() -> Step {
     Step::Pause(Pause::Uniform { from: MS, to: Nanos::from_millis(4) })
 }
 
-/// `first`, `back` and a page of another server.
+/// Adds the URLs `first`, `back` and a page of another server.
 fn scene(scene: Scene, steps: Vec<Step>) -> Scene {
     scene.with(|plan| {
         plan.urls =

@@ -1,4 +1,4 @@
-//! Requests of a batch that say themselves what follows where they fail: exact counts, whatever else of the batch is under way.
+//! Requests of a batch with their own reaction to failure: exact counts, whatever else of the batch is in flight.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use super::played::Played;
 
 const USERS: u32 = 3;
 const ITERATIONS: u64 = 30;
-/// `/fails`, `/slow`, `/later`, `/after`: as many names.
+/// Number of names: `/fails`, `/slow`, `/later`, `/after`.
 const NAMES: u16 = 4;
 
-/// Two at once of three: the first fails while the second is under way, the third has not left; a step follows. The batch and the others of
-/// it say the opposite of what the first one says.
+/// Creates a batch of three, two at once: the first fails while the second is in flight and the third has not been
+/// sent; a step follows. The batch and its other requests have the opposite reaction to that of the first.
 fn scene(of_first: OnFailure, path: &str) -> Scene {
     let opposite = if of_first == OnFailure::GoOn { OnFailure::StopRun } else { OnFailure::GoOn };
     Scene::closed(USERS, SECOND).with(|plan| {
@@ -47,7 +47,7 @@ fn serving(now: Nanos, ask: &Ask<'_>) -> (Nanos, ReplyOwned) {
     }
 }
 
-/// Succeeded, failed, unfinished.
+/// Returns the numbers that succeeded, failed and are unfinished.
 fn row(played: &Played, name: u16) -> [u64; 3] {
     let mut all = BTreeMap::<u16, Named>::new();
     for named in played.seconds.iter().flat_map(|second| &second.named) {
@@ -64,7 +64,7 @@ fn a_request_of_a_batch_says_what_follows_where_it_fails_and_those_under_way_end
         (OnFailure::StopUser, u64::from(USERS), false),
         (OnFailure::StopRun, u64::from(USERS), false),
     ] {
-        // What fails may be where a redirect of it led.
+        // The failure may be at the target of a redirect.
         for (path, hops) in [("/fails", 0), ("/moved", 1)] {
             each_seed(1..4, |seed| {
                 let played = scene(of_first, path).with(|plan| plan.seed = seed).play(|| serving);

@@ -1,4 +1,4 @@
-//! When heartbeats come.
+//! Times of heartbeats.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use super::fronted::Fronted;
 use super::harness::{SECOND, Scene};
 use super::held::held;
 
-/// The times of each connection's upgrade and heartbeats.
+/// Returns the times of each connection's upgrade and heartbeats.
 fn listened(scene: &Scene) -> Vec<Vec<Nanos>> {
     let notes = Arc::new(Mutex::new(Vec::new()));
     scene.speak(&WebSocket, Arc::default(), |_| {
@@ -44,7 +44,7 @@ fn every_connection_is_pinged_within_an_interval_from_the_moment_it_stands() {
             let gaps: Vec<Nanos> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
             assert!(gaps.len() >= 3, "{times:?}");
             assert!(gaps[0] <= late, "{gaps:?}");
-            // While others are opened the walk may be a part of a round off.
+            // While others are opened the visits may be off by a part of a round.
             assert!(gaps.iter().all(|gap| *gap <= late + Nanos::from_millis(60)), "{gaps:?}");
             assert!(gaps[1..].iter().all(|gap| *gap >= Nanos::from_millis(800)), "{gaps:?}");
         }

@@ -1,4 +1,4 @@
-//! What the engine does with time-outs, failures, redirects, several URLs, a common start and a quota.
+//! Behaviour of the engine with timeouts, failures, redirects, several URLs, a common start and a quota.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,7 +16,7 @@ fn ms(n: u64) -> Nanos {
     Nanos::from_millis(n)
 }
 
-/// A server that does not take part in connecting, or does so as told.
+/// A server that does not take part in connecting, or answers with the given welcome.
 struct Door(Welcome);
 
 impl Peer for Door {
@@ -48,7 +48,7 @@ fn a_timeout_fires_once_closes_the_connection_and_the_user_goes_on() {
 #[test]
 fn an_answer_after_the_timeout_is_no_success_and_one_before_it_is() {
     let timeout = ms(100);
-    // The first request opens its connection besides: 0.1 ms, as the network is for each.
+    // The first request also opens its connection: 0.1 ms, as the network takes for each.
     for (delay, in_time) in [(99_700, true), (100_100, false), (100_300, false)] {
         for scene in [Scene::closed(2, SECOND), Scene::open(20.0, Arrivals::Constant, SECOND)] {
             let played = scene.with(|p| p.timeout = timeout).play(|| after(Nanos::from_micros(delay)));
@@ -58,7 +58,7 @@ fn an_answer_after_the_timeout_is_no_success_and_one_before_it_is() {
             assert_eq!((s.finished, s.failed), if in_time { (s.due, 0) } else { (0, s.due) }, "{delay}");
             assert_eq!(s.failures("timeout/first_byte/"), s.failed);
             assert!(in_time || s.latency.service_at_least.min() > timeout.0, "{delay}");
-            // Answers that were read after the timeout are no answers of the run, and are counted apart.
+            // Answers that were read after the timeout are no answers of the run, and are counted separately.
             let late: u64 = played.seconds.iter().map(|s| s.late).sum();
             let answered: u64 = s.status.values().sum();
             assert_eq!(answered, s.finished, "{delay}");
@@ -137,7 +137,7 @@ fn no_descriptors_left_is_a_failure_and_a_failed_connection() {
         played.check();
         let s = &played.sum;
         assert_eq!(s.failures("no_descriptors/connect/EMFILE"), 100);
-        // Without keep-alive each arrival is an attempt of its own: that is what was asked for.
+        // Without keep-alive each arrival makes its own attempt, as requested.
         let attempts = if keep_alive { 4..=14 } else { 100..=100 };
         assert!(attempts.contains(&s.connect_failed), "keep-alive {keep_alive}: {}", s.connect_failed);
     }
@@ -172,7 +172,7 @@ fn a_common_start_that_comes_late_shifts_the_whole_run() {
     assert_eq!(played.ended.window, SECOND);
     let first = &played.seconds[0];
     assert_eq!(first.from_ns, 0);
-    // Told with the first second, and not opened in it.
+    // Reported with the first second, and not opened in it.
     assert_eq!((first.connections.opened, first.connections.ahead), (10, 10));
     assert!((3_400_000_000..3_403_000_000).contains(&first.connections.ahead_ns), "{}", first.connections.ahead_ns);
     // 10 ms of service and 0.1 of network: 99 complete rounds and one that the drain lets finish.
@@ -245,7 +245,7 @@ fn users_of_a_quota_all_have_as_much_to_do() {
     let played = scene.play(|| after(ms(10)));
     played.check();
     assert_eq!(played.sum.finished, 30);
-    // Ten rounds of 10.1 ms; split evenly over the workers, the user who is alone would have fifteen.
+    // Ten rounds of 10.1 ms; split evenly over the workers, the user that is alone would have fifteen.
     assert!(played.ended.window >= ms(100) && played.ended.window < ms(110), "{}", played.ended.window);
 }
 
@@ -272,7 +272,7 @@ fn the_warm_up_is_counted_apart() {
     played.check();
     assert_eq!(played.sum.finished, 40, "the quota begins with the window");
     assert_eq!(played.heard, 40 + played.sum.warmup);
-    // Twenty rounds of 10.1 ms, the first of them after what was under way when the window began.
+    // Twenty rounds of 10.1 ms, the first of them after the requests in flight when the window began.
     assert!(played.ended.window >= ms(202) && played.ended.window < ms(213), "{}", played.ended.window);
 }
 
@@ -305,7 +305,7 @@ fn requests_to_a_second_origin_are_served_at_the_bound_of_connections() {
     }
 }
 
-/// Fails a number of times, then answers.
+/// A resolver that fails a number of times, then answers.
 struct Later(AtomicU32);
 
 impl Resolver for Later {
@@ -376,7 +376,7 @@ fn handshakes_are_counted_and_timed_apart() {
 #[test]
 fn the_phases_of_a_request_that_opens_its_connection_add_up_to_its_service() {
     let scene = Scene::closed(1, SECOND).option("no-keepalive", "").on(|s| {
-        // The call itself takes longer than what is left after it.
+        // The call itself takes longer than the rest.
         (s.connect_cost, s.connect_delay, s.event_cost) =
             (Nanos::from_micros(30), Delay::fixed(US), Nanos::from_micros(5));
     });
@@ -386,7 +386,7 @@ fn the_phases_of_a_request_that_opens_its_connection_add_up_to_its_service() {
     assert!(l.connect.min() >= 30_000, "{} ns: the call to connect is a part of connecting", l.connect.min());
     let parts = l.connect.sum() + l.first_byte.sum() + l.transfer.sum();
     assert!(played.sum.finished > 500);
-    // The last ones may have been opened for requests of which the run saw no end.
+    // The last ones may have been opened for requests whose end the run did not see.
     let off = parts.abs_diff(l.service.sum());
     assert!(off < 2_000_000, "{off} ns of {} in no phase", l.service.sum());
 }
@@ -422,7 +422,7 @@ fn the_window_is_tied_to_the_clock_after_the_warm_up_and_before_the_first_second
         let played = scene.play(|| after(MS));
         let meant = scene.sim.starts_at + MS + SECOND;
         let began = played.began.expect("it began").clock_ns;
-        // A common start is as late as the last connection stands.
+        // A common start is as late as the opening of the last connection.
         let late = if together { 0..SECOND.0 } else { 0..1 };
         assert!(late.contains(&(began - meant.0)), "{began} {meant:?}");
     }

@@ -1,4 +1,4 @@
-//! Connections that are a user's for its iteration: nobody else says anything on them meanwhile, and what is lost with one is told.
+//! Connections owned by a user for its iteration: no other user sends on them meanwhile, and losing one is reported.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -17,11 +17,11 @@ struct Ledger(Arc<Mutex<Seen>>);
 
 #[derive(Default)]
 struct Seen {
-    /// By connection: whose turn it is.
+    /// The user whose turn it is, by connection.
     by: HashMap<u32, String>,
     begun: u64,
     went_on: u64,
-    /// Somebody went on where another had begun.
+    /// Set if a user went on where another had begun.
     mistaken: u64,
     opened: u64,
     closes: bool,
@@ -53,7 +53,7 @@ impl Peer for Ledger {
     fn closed(&mut self, _now: Nanos, _conn: u32) {}
 }
 
-/// Each user says `SET` with its name, pauses, and says `GET` with it.
+/// Creates a scene in which each user sends `SET` with its name, pauses, and sends `GET` with it.
 fn scene(scene: Scene) -> Scene {
     scene.with(|plan| {
         let url = |command: &str| {

@@ -1,4 +1,4 @@
-//! Who made a request wait: the server (or the bound of connections), or the generator.
+//! Attribution of waits: to the server (or the connection limit), or to the generator.
 
 use measure::Nanos;
 use plan::Arrivals;
@@ -6,7 +6,7 @@ use sim::Span;
 
 use super::harness::{MS, Played, SECOND, Scene, after};
 
-/// Every request finished, so that the three parts add up to the whole, exactly.
+/// Returns the three parts and the whole: every request finished, so they add up exactly.
 fn parts(played: &Played) -> (u128, u128, u128, u128) {
     played.check();
     assert_eq!(played.sum.finished, played.sum.due);
@@ -16,7 +16,7 @@ fn parts(played: &Played) -> (u128, u128, u128, u128) {
 
 #[test]
 fn too_few_connections_are_a_wait_for_connections() {
-    // Two connections at 1 ms and 0.1 of network serve 1818/s; 3000/s come for 100 ms.
+    // Two connections at 1 ms and 0.1 ms of network serve 1818/s; 3000/s come for 100 ms.
     let scene = Scene::open(3000.0, Arrivals::Constant, Nanos::from_millis(100)).with(|p| p.max_connections = 2);
     let (response, wait, late, service) = parts(&scene.play(|| after(MS)));
     assert_eq!(response, wait + late + service);
@@ -27,7 +27,7 @@ fn too_few_connections_are_a_wait_for_connections() {
 
 #[test]
 fn a_slow_send_is_the_generator_being_late() {
-    // Ten at once, 20 µs of our processor each: the n-th is n · 20 µs late.
+    // Ten at once, 20 µs of our CPU time each: the n-th is n · 20 µs late.
     let scene = Scene::open(10.0, Arrivals::Burst, SECOND).with(|p| p.warmup = SECOND);
     let scene = scene.on(|s| s.send_cost = Nanos::from_micros(20));
     let played = scene.play(|| after(MS));
@@ -38,14 +38,14 @@ fn a_slow_send_is_the_generator_being_late() {
 
 #[test]
 fn a_generator_that_was_stopped_is_late_and_the_server_is_not_blamed() {
-    // The thread does not run for 200 ms; meanwhile 200 arrivals are due, and ten connections stand idle.
+    // The thread does not run for 200 ms; meanwhile 200 arrivals are due, and ten connections are idle.
     let scene = Scene::open(1000.0, Arrivals::Constant, SECOND);
     let from = scene.sim.starts_at + Nanos::from_millis(500);
     let pause = Span { from, to: from + Nanos::from_millis(200) };
     let played = scene.on(|s| s.pauses.push(pause)).play(|| after(MS));
     let (response, wait, late, service) = parts(&played);
     assert_eq!(response, wait + late + service);
-    // Their lateness is 200, 199 … 1 ms; what they wait for connections to open is 0.1 ms each.
+    // Their lateness is 200, 199 … 1 ms; the wait for connections to open is 0.1 ms each.
     let owed: u128 = (1..=200).map(|n| n * 1_000_000).sum();
     assert!(late.abs_diff(owed) < owed / 50, "late {late}, owed {owed}, blamed on connections {wait}");
 }
@@ -103,7 +103,7 @@ fn a_pause_over_the_end_of_the_window_counts_in_both_parts() {
             longest.unwrap_or_default() / 1_000_000
         };
         let (window, drain) = (gaps(record::Part::Window), gaps(record::Part::Drain));
-        // While responses are awaited a wait lasts 10 ms at most, and nobody knows where in it the pause began.
+        // While responses are awaited a wait lasts 10 ms at most, and it is unknown where in it the pause began.
         assert!((380..=401).contains(&window) && (1_190..=1_200).contains(&drain), "{window} {drain}");
     }
 }

@@ -1,4 +1,5 @@
-//! Caches of users over whole runs: what a user has is not asked for, what may be good no more is asked about, and all is counted once.
+//! Caches of users over whole runs: fresh answers are not requested, stale ones are revalidated, and all is counted
+//! once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,16 +16,17 @@ use wire::Ask;
 use super::harness::{Books, MS, SECOND, Scene, each_seed};
 use super::played::Played;
 
-/// What the rows are: the requests, what the page names, and behind the names iterations and the group, each twice.
+/// Rows: the requests, the page's resources, and behind the names iterations and the group, two each.
 const PAGE: u16 = 0;
 const AFTER: u16 = 1;
 const RESOURCES: u16 = 2;
 const ITERATIONS: u16 = 3;
-/// One that is good for an hour, one of which is asked each time, one that is not kept, one that is good for ever.
+/// Resources: one fresh for an hour, one revalidated each time, one not cached, one fresh for ever.
 const HTML: &str =
     "<html><link rel=stylesheet href=/r/fresh><script src=r/asked></script><img src=/r/none><img src=/r/unchanged>";
 
-/// A page of which is asked each time, what it names, and a JSON that is good for an hour and has a value that the user takes.
+/// Returns a page that is revalidated each time, its resources, and a JSON that is fresh for an hour and has a value
+/// that the user captures.
 fn reply(ask: &Ask<'_>) -> ReplyOwned {
     let with = |headers: &str, body: &[u8]| ReplyOwned {
         headers: Arc::from(headers.as_bytes()),
@@ -42,7 +44,8 @@ fn reply(ask: &Ask<'_>) -> ReplyOwned {
     }
 }
 
-/// Users who load a page with what it names, and another, of which they take a value that they say in a third.
+/// Creates users who load a page with its resources, and another, from which they capture a value that they send in a
+/// third.
 fn caching(scene: Scene, how: &str) -> Scene {
     scene.option("cache", how).with(|plan| {
         let url = |url: &str, name: &str| WeightedUrl { name: Some(name.into()), ..WeightedUrl::plain(url) };
@@ -66,7 +69,7 @@ fn serving() -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clon
     move |now, ask| (now + MS, reply(ask))
 }
 
-/// Due, succeeded, failed, and had without asking, of a row.
+/// Returns how many of a row were due, succeeded, failed, and came from the cache.
 fn row(played: &Played, name: u16) -> [u64; 4] {
     let mut all = BTreeMap::<u16, Named>::new();
     played.seconds.iter().flat_map(|s| &s.named).for_each(|named| all.entry(named.name).or_default().merge(named));
@@ -81,7 +84,7 @@ fn heard(played: &Played, path: &str) -> u64 {
     played.asks.iter().filter(|(_, asked)| asked == path).count() as u64
 }
 
-/// That five users went through ten iterations each, with an empty cache at the beginning of so many of these.
+/// Checks that five users went through ten iterations each, of which `empty` began with an empty cache.
 fn judge(played: &Played, empty: u64) {
     let all = 50;
     assert_eq!(row(played, ITERATIONS), [all, all, 0, 0]);
@@ -97,7 +100,7 @@ fn judge(played: &Played, empty: u64) {
     let saved = HTML.len() as u64 + 20 + 10 + 1 + 10;
     assert_eq!(sum(played, |second| second.cache_bytes), saved * (all - empty));
     assert_eq!(sum(played, |second| second.not_cached), 0);
-    // Of the page its status was looked at, of the other what is in it, wherever they came from.
+    // The status of the page was checked, and the content of the other, whether they came from the cache or not.
     let checks = |check: u16| {
         let all = played.seconds.iter().flat_map(|second| &second.checks).filter(|told| told.check == check);
         all.fold((0, 0), |(passed, failed), told| (passed + told.passed, failed + told.failed))
@@ -163,7 +166,8 @@ fn whoever_has_all_answers_gives_others_their_turn() {
     let played = scene.play(serving);
     let times = heard(&played, "/r/none");
     assert_eq!((heard(&played, "/r/fresh"), times > 100), (3, true), "{times}");
-    // Of each user the first sends something: the others are no groups. Two names, and two rows of iterations, are before them.
+    // Only the first of each user sends a request; the others are no groups. Two names, and two rows of iterations, are
+    // before them.
     assert_eq!(row(&played, 4)[..3], [3, 3, 0]);
     let from_cache = sum(&played, |second| second.from_cache);
     assert!(from_cache >= 5000 * times - 3 && from_cache <= 5000 * (times + 3), "{from_cache} of {times}");

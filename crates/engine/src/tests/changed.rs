@@ -1,4 +1,4 @@
-//! Changes of load on the way, over whole runs: every request is accounted for, and no two workers disagree.
+//! Changes of load during whole runs: every request is accounted for, and all workers agree.
 
 use measure::Nanos;
 use plan::{Arrivals, Change};
@@ -7,7 +7,7 @@ use record::End;
 use super::harness::{MS, Played, SECOND, Scene, after, each_seed, never};
 use super::held::{self, speaking};
 
-/// Requests that were due in each second of the window.
+/// Returns the requests that were due in each second of the window.
 fn due(played: &Played) -> Vec<u64> {
     played.seconds.iter().map(|second| second.due).filter(|due| *due > 0).collect()
 }
@@ -49,7 +49,7 @@ fn a_number_of_requests_ends_when_it_is_done_at_the_rate_it_was_changed_to() {
             let played = scene.with(|p| p.workers = 3).changed(at(1000), Change::Rate(rate)).play(|| after(MS));
             check(&played);
             assert_eq!(played.sum.due, 400, "{arrivals:?} {rate}");
-            // One second at the planned rate, the rest at the other; of Poisson arrivals more or less.
+            // One second at the planned rate, the rest at the other; with Poisson arrivals more or less.
             let slack = if arrivals == Arrivals::Poisson { SECOND.0 * 3 / 2 } else { SECOND.0 / 10 };
             let took = played.ended.window.0;
             assert!(took.abs_diff(ms * 1_000_000) <= slack, "{arrivals:?} {rate}: {took}");
@@ -59,7 +59,7 @@ fn a_number_of_requests_ends_when_it_is_done_at_the_rate_it_was_changed_to() {
 
 #[test]
 fn users_come_and_go_and_rest() {
-    // One takes 10 ms a request.
+    // One user takes 10 ms per request.
     for workers in [1, 3] {
         let scene = Scene::closed(6, at(5000)).with(|p| p.workers = workers);
         let played = scene
@@ -91,7 +91,7 @@ fn a_pause_is_not_the_end_of_a_number_of_requests() {
     assert_eq!(played.sum.due, 200);
 }
 
-/// Nobody waited for anything in this second: neither for the server nor for brunt.
+/// Checks that no request was waited for in this second: neither by the server nor by brunt.
 #[track_caller]
 fn rested(played: &Played, second: usize) {
     let s = &played.seconds[second];
@@ -113,7 +113,7 @@ fn a_pause_of_users_on_connections_of_their_own_loses_nothing() {
         rested(&lasting, 2);
         let users: Vec<u32> = lasting.seconds.iter().map(|second| second.users).collect();
         assert_eq!(users[..5], [6, 0, 0, 6, 6], "{workers} workers");
-        // Who comes back connects anew, and none of the connections was lost.
+        // Users that come back reconnect, and none of the connections was lost.
         assert_eq!((lasting.sum.opened, lasting.sum.connect_failed), (12, 0));
         assert!(lasting.seconds.iter().all(|second| second.connections.lost == 0));
         let counted = speaking(Scene::closed(6, SECOND)).with(|p| (p.requests, p.duration) = (Some(1200), None));
@@ -121,7 +121,7 @@ fn a_pause_of_users_on_connections_of_their_own_loses_nothing() {
         check(&played);
         rested(&played, 2);
         assert_eq!((played.sum.due, played.heard), (1200, 1200), "{workers} workers");
-        // Six users at ten milliseconds each take two seconds for so many, and two are rest.
+        // Six users at ten milliseconds each take two seconds for that number, and two are rest.
         assert!((3_900..4_400).contains(&(played.ended.window.0 / 1_000_000)), "{}", played.ended.window.0);
     }
 }
@@ -132,7 +132,7 @@ fn connections_that_a_rate_goes_over_stand_through_a_pause() {
     let played = held::play(&scene.changed(at(1500), Change::Pause).changed(at(3500), Change::Resume), at(10), 0);
     check(&played);
     assert_eq!((played.sum.opened, played.heard), (4, played.sum.due));
-    // The window begins once the connections stand, and the moments of the changes are those of the run.
+    // The window begins once the connections are open, and the times of the changes are those of the run.
     assert!((195..=205).contains(&played.sum.due), "{}", played.sum.due);
     rested(&played, 2);
     assert!(played.seconds[..4].iter().all(|second| second.connections.open == 4));
@@ -151,7 +151,7 @@ fn what_is_in_flight_when_a_pause_begins_is_waited_for_and_counted_as_ever() {
     let s = &hangs.sum;
     assert_eq!((s.due, s.finished, s.failed, s.censored), (3, 0, 0, 3), "a user that waits does not begin another");
     hangs.check();
-    // A pause without an end ends with the run, whatever it is that ends it.
+    // A pause without an end ends with the run, however that ends.
     let timed = Scene::closed(3, at(3000)).changed(at(500), Change::Pause).play(|| after(at(10)));
     check(&timed);
     assert_eq!(timed.ended.window, at(3000));
@@ -199,7 +199,7 @@ fn a_drain_ends_the_window_at_its_moment_and_lets_what_is_in_flight_end() {
         assert_eq!(due(&open), [100, 50], "{workers} workers");
         assert_eq!((open.sum.finished, open.sum.failed, open.sum.censored), (150, 0, 0));
         let closed = drained(Scene::closed(6, at(9000)), 300);
-        // Users are at it from 0 on, 300 ms each; at 1500 they begin no more.
+        // Users are active from 0 on, 300 ms each; at 1500 they begin no more.
         assert_eq!((closed.sum.due, closed.sum.finished, closed.sum.censored), (30, 30, 0), "{workers} workers");
         let counted = drained(Scene::closed(6, SECOND).with(|p| (p.requests, p.duration) = (Some(10_000), None)), 10);
         for played in [&open, &closed, &counted] {
@@ -209,7 +209,7 @@ fn a_drain_ends_the_window_at_its_moment_and_lets_what_is_in_flight_end() {
             assert!(played.ended.elapsed <= at(2000), "it does not wait for the planned end: {:?}", played.ended);
             assert_eq!(played.changes.iter().map(|c| c.change).collect::<Vec<_>>(), [Change::Drain]);
         }
-        // What does not end is unfinished once the drain is over.
+        // Unfinished requests are counted as such once the drain is over.
         let hangs = Scene::open(100.0, Arrivals::Constant, at(9000)).with(|p| p.drain = at(200));
         let played = hangs.changed(at(1500), Change::Drain).play(never);
         let ended = played.ended;
@@ -223,7 +223,7 @@ fn a_drain_ends_the_window_at_its_moment_and_lets_what_is_in_flight_end() {
             (stopped.ended.reason, stopped.ended.window, stopped.sum.censored),
             (End::Interrupted, at(1500), 150)
         );
-        // One that comes after the end changes nothing.
+        // A drain after the end changes nothing.
         let over =
             Scene::open(100.0, Arrivals::Constant, at(1000)).changed(at(1100), Change::Drain).play(|| after(at(300)));
         check(&over);

@@ -1,4 +1,4 @@
-//! Checks by name: each counts what passed and what failed it, exactly, whatever else was wrong with the response.
+//! Checks by name: each counts its passes and failures exactly, whatever else was wrong with the response.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use wire::Ask;
 use super::harness::{MS, SECOND, Scene};
 use super::played::Played;
 
-/// Passed and failed of each check, by its index.
+/// Returns the passes and failures of each check, by its index.
 fn checks(played: &Played) -> BTreeMap<u16, [u64; 2]> {
     let mut all = BTreeMap::<u16, [u64; 2]>::new();
     for told in played.seconds.iter().flat_map(|second| &second.checks) {
@@ -30,7 +30,7 @@ fn url(path: &str, options: &[(&str, &[&str])]) -> WeightedUrl {
     WeightedUrl { options: options.collect(), ..WeightedUrl::plain(format!("http://test{path}")) }
 }
 
-/// Each user asks for `/a`, which has four checks, and for `/b`, which has one.
+/// Creates users who request `/a`, which has four checks, and `/b`, which has one.
 fn scene(iterations: u64) -> Scene {
     Scene::closed(3, SECOND).with(|plan| {
         let rules: &[&str] = &["$.ok == true", "$.n < 3"];
@@ -45,7 +45,7 @@ fn scene(iterations: u64) -> Scene {
     })
 }
 
-/// Responses to `/a` are these in turn.
+/// Returns a server whose responses to `/a` are these in turn.
 fn in_turn(replies: &'static [(u16, &'static str)]) -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send {
     let mut at = 0;
     move |now, ask| {
@@ -101,7 +101,7 @@ fn a_run_without_checks_tells_of_none() {
     assert!(checks(&played).is_empty());
 }
 
-/// Says how many requests came so far, behind the body of each response; of every fourth it says nothing.
+/// A server that sends the number of requests so far in a trailer of each response, except every fourth.
 #[derive(Default)]
 struct Trailing(u64);
 
@@ -130,7 +130,7 @@ fn what_comes_behind_a_body_is_checked_and_goes_into_the_next_request() {
         (plan.requests, plan.duration) = (Some(30), None);
     });
     let played = scene.speak(&protocols::http::Http, Arc::default(), |_| Box::new(Trailing::default()));
-    // Requests 1, 3 are pages with a sum, 2 and 4 follow them: the one without is never that of a page.
+    // Requests 1 and 3 are pages with a checksum, 2 and 4 follow them: the one without is never that of a page.
     assert_eq!((played.sum.due, played.sum.failed), (60, 0), "{:?}", played.sum.failures);
     assert_eq!(checks(&played)[&0], [30, 0]);
 }

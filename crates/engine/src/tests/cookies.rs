@@ -1,4 +1,4 @@
-//! Cookies over whole runs: what a server sets is sent again, and what it takes away is not.
+//! Cookies over whole runs: cookies set by a server are sent again, deleted ones are not.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,7 +8,7 @@ use sim::{Peer, Say};
 
 use super::harness::{Played, SECOND, Scene};
 
-/// Sets a cookie with its first answer and says something else of it with its third; notes what cookies came.
+/// A server that sets a cookie with its first answer and changes it with its third; it records the cookies received.
 struct Forgetful {
     heard: Arc<Mutex<Vec<String>>>,
     third: &'static str,
@@ -31,7 +31,7 @@ impl Peer for Forgetful {
     fn closed(&mut self, _now: Nanos, _conn: u32) {}
 }
 
-/// The cookies of six requests of one user.
+/// Returns the cookies of six requests of one user.
 fn cookies(third: &'static str, connections: &str) -> (Played, Vec<String>) {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let scene = Scene::closed(1, SECOND).with(|p| (p.requests, p.duration) = (Some(6), None)).option("cookie-jar", "");
@@ -49,7 +49,7 @@ fn a_cookie_that_the_server_deletes_is_not_sent_again() {
             ("visit=; Max-Age=0; Path=/", "theme=dark"),
             ("visit=1; Max-Age=-1; Path=/", "theme=dark"),
             ("visit=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "theme=dark"),
-            // Age decides over the date, and another path is another cookie.
+            // Age takes precedence over the date, and another path is another cookie.
             ("visit=2; Path=/; Max-Age=900; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "visit=2; theme=dark"),
             ("visit=; Max-Age=0; Path=/elsewhere", "visit=1; theme=dark"),
         ] {

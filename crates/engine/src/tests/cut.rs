@@ -1,4 +1,4 @@
-//! Answers that are cut: what is said of them does not depend on the pieces they came in.
+//! Truncated answers: the failure reported does not depend on the pieces they came in.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use sim::{Peer, Say, SecurePeer};
 
 use super::harness::{Played, SECOND, Scene};
 
-/// A server that says the same to whatever it hears, in these pieces, and closes or not.
+/// A server that answers everything with these pieces, and closes or not.
 struct Says {
     pieces: &'static [&'static [u8]],
     closes: bool,
@@ -31,7 +31,8 @@ fn failures(played: &Played) -> Vec<(String, String, u64)> {
     all.map(|f| (f.kind.clone(), f.phase.clone(), f.count)).collect()
 }
 
-/// Whoever cuts a connection says no close_notify, and neither do some servers: nobody can report them apart.
+/// An attacker who truncates a connection sends no close_notify, and neither do some servers: the two are
+/// indistinguishable.
 #[test]
 fn an_answer_that_ends_with_a_tls_connection_needs_its_close_notify() {
     const HTTP: &[&[u8]] = &[b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhalf"];
@@ -39,7 +40,7 @@ fn an_answer_that_ends_with_a_tls_connection_needs_its_close_notify() {
     for (raw, pieces, polite, whole) in [
         (false, HTTP, true, true),
         (false, HTTP, false, false),
-        // Its length says that it is whole, whatever ends the connection.
+        // Its length shows that it is whole, however the connection ends.
         (false, SIZED, false, true),
         (true, HTTP, true, true),
         (true, HTTP, false, false),
@@ -90,7 +91,7 @@ fn a_stream_of_messages_that_fails_after_some_fails_in_their_transfer() {
 
 #[test]
 fn a_stream_reset_in_its_body_fails_in_transfer_with_what_had_come() {
-    // In one piece, and in two: SETTINGS and all else leave together, or the reset leaves apart.
+    // In one piece, and in two: SETTINGS together with the rest, or the reset apart.
     const TOGETHER: &[u8] = b"\0\0\0\x04\0\0\0\0\0\0\0\x01\x01\x04\0\0\0\x01\x88\0\0\x04\0\0\0\0\0\x01half\
 \0\0\x04\x03\0\0\0\0\x01\0\0\0\x02";
     assert_eq!(TOGETHER, [SETTINGS, HTTP_HEAD, BODY, RESET].concat());
@@ -106,7 +107,7 @@ fn a_stream_reset_in_its_body_fails_in_transfer_with_what_had_come() {
     }
 }
 
-/// Says what it says once, to the first that is heard.
+/// A server that answers once, the first time it receives anything.
 struct Once(Option<Says>);
 
 impl Peer for Once {

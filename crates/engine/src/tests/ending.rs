@@ -68,7 +68,7 @@ fn a_rate_far_beyond_what_can_be_sent_is_accounted_for_to_the_last_arrival() {
         assert!(played.heard > 8_000, "{arrivals:?}: it goes on sending: {}", played.heard);
         assert!(played.ended.elapsed <= SECOND + ms(151), "{}", played.ended.elapsed);
         assert!(played.seconds.iter().all(|second| second.waiting < 1 << 21), "the queue has a bound");
-        // All that is known of the unfinished is how long they waited: evenly from nothing to the whole run.
+        // The unfinished are known only by how long they waited: evenly from nothing to the whole run.
         let bounds = &s.latency.response_at_least;
         assert_eq!(bounds.count(), s.censored);
         let median = bounds.at_rank(s.censored / 2).unwrap();
@@ -79,7 +79,7 @@ fn a_rate_far_beyond_what_can_be_sent_is_accounted_for_to_the_last_arrival() {
     }
 }
 
-/// Stops a run of 60 ms at every 100 µs of it and beyond.
+/// Stops a run of 60 ms at every 100 µs, and beyond its end.
 fn stop_everywhere(scene: &Scene, label: &str) {
     let begin = scene.sim.starts_at;
     for step in 0..=900 {
@@ -92,7 +92,7 @@ fn stop_everywhere(scene: &Scene, label: &str) {
         if played.ended.reason == record::End::Interrupted {
             let s = &played.sum;
             let seen = s.finished + s.failed + s.censored + s.warmup;
-            // The stop is seen within 50 ms: never more than the whole run, never fewer than were heard.
+            // The stop is seen within 50 ms: never more than the whole run, never fewer than were received.
             assert!(seen >= played.heard, "{label}, step {step}");
             assert!(played.ended.window <= ms(60), "{label}, step {step}: {}", played.ended.window);
         }
@@ -101,7 +101,7 @@ fn stop_everywhere(scene: &Scene, label: &str) {
 
 #[test]
 fn a_stop_between_arrivals_leaves_nothing_unfinished() {
-    // A worker that waits for the next arrival sees a stop when it wakes for it: that one is sent no more.
+    // A worker that waits for the next arrival sees a stop when it wakes for it: that one is not sent.
     for pause in (20..100).step_by(7) {
         let mut scene = Scene::open(400.0, Arrivals::Constant, Nanos::from_secs(9));
         scene.stop_at = Some(scene.sim.starts_at + SECOND + Nanos(US.0 * 25 * pause));

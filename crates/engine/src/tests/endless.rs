@@ -1,5 +1,5 @@
-//! Every protocol against a peer whose answer never ends and comes faster than it is read, beside a healthy one: time is
-//! kept, and the healthy one is served.
+//! Endless answers: every protocol against a peer whose answer never ends and comes faster than it is read, and a
+//! healthy one. Time is kept, and the healthy peer is served.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use wire::{Ask, Broken, Out, Protocol, Reply, ServerSession, Shape};
 
 use super::harness::{Played, SECOND, Scene};
 
-/// Bytes in one piece of what never ends, and how often one is sent: twice as fast as they are read.
+/// Bytes in one piece of the endless answer, and how often one is sent: twice as fast as they are read.
 const PIECE: usize = 1000;
 const OFTEN: Nanos = Nanos::from_micros(100);
 const READ: Nanos = Nanos::from_micros(200);
@@ -25,13 +25,13 @@ fn ms(n: u64) -> Nanos {
 
 type Make = fn() -> Box<dyn ServerSession>;
 
-/// A server that answers at once on connections of an odd number, and without an end on the others.
+/// A server that answers at once on connections with an odd number, and without an end on the others.
 struct Endless {
     make: Make,
     begins: &'static [u8],
     piece: Vec<u8>,
     sessions: Vec<Option<Box<dyn ServerSession>>>,
-    /// Connections that just opened, and those that are sent an endless answer.
+    /// Connections that just opened, and those that get an endless answer.
     fresh: Vec<u32>,
     endless: Vec<u32>,
     next: Nanos,
@@ -100,9 +100,9 @@ impl Peer for Endless {
     }
 }
 
-/// A server that takes each send for a request, once it has been greeted with what it answers to.
+/// A server that treats each send as a request, after its greeting was answered.
 struct Plain {
-    /// What it says to the first send, which is no request; nothing: there is no greeting.
+    /// The answer to the first send, which is no request; empty if there is no greeting.
     welcome: &'static [u8],
     answer: &'static [u8],
     greeted: bool,
@@ -132,7 +132,7 @@ fn plain(welcome: &'static [u8], answer: &'static [u8]) -> Box<dyn ServerSession
     Box::new(Plain { welcome, answer, greeted: false })
 }
 
-/// A server of calls: each stream is answered with no message and the status OK.
+/// A server of gRPC calls: each stream is answered with no message and the status OK.
 #[derive(Default)]
 struct Calls {
     bytes: Vec<u8>,
@@ -182,15 +182,15 @@ impl ServerSession for Calls {
     }
 }
 
-/// Packets of a result set that go on for ever: one column, and rows of one empty text.
+/// Packets of an endless result set: one column, and rows of one empty text.
 const MYSQL: &[u8] = b"\x01\0\0\x01\x01\x1a\0\0\x02\x03def\0\0\0\x04body\0\x0c\x2d\0\0\0\x01\0\xfd\0\0\0\0\0";
 
-/// Rows in packets whose numbers follow those of [`MYSQL`].
+/// Returns rows in packets whose numbers follow those of [`MYSQL`].
 fn rows() -> Vec<u8> {
     (3..=258_u32).flat_map(|number| [1, 0, 0, number as u8, 0]).collect()
 }
 
-/// A scene of one user at either peer, for a second.
+/// Creates a scene of one user at each peer, for a second.
 fn scene(url: &str) -> Scene {
     let scene = Scene::closed(2, SECOND).urls(&[(url, 1.0)]).on(|s| (s.event_cost, s.read_size) = (READ, PIECE));
     scene.with(|p| (p.timeout, p.drain) = (ms(100), ms(200)))
@@ -203,7 +203,7 @@ fn play(scene: &Scene, protocol: &impl Protocol, make: Make, begins: &'static [u
     })
 }
 
-/// Every protocol, in its own sort of endless answer, handed to `each`.
+/// Passes every protocol with its kind of endless answer to `each`.
 fn every_protocol(each: impl Fn(&str, &dyn Fn(Option<Nanos>) -> Played)) {
     const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
     const HEADERS: &[u8] = b"\0\0\x01\x01\x04\0\0\0\x01\x88";
@@ -241,7 +241,7 @@ fn every_protocol(each: impl Fn(&str, &dyn Fn(Option<Nanos>) -> Played)) {
     hold!("tcp, until a pattern", Raw, until(), || plain(b"", b"end"), b"", b"en");
 }
 
-/// A WebSocket that answers everything with `{"id":1}`.
+/// Creates a WebSocket server that answers everything with `{"id":1}`.
 fn plain_socket() -> Box<dyn ServerSession> {
     struct Same(WebSocketServer);
     impl ServerSession for Same {
@@ -268,9 +268,9 @@ fn whatever_is_spoken_an_endless_answer_times_out_and_others_are_served() {
         let s = &played.sum;
         let timeouts = s.failures("timeout/");
         assert!(timeouts >= 5, "{name}: {timeouts} timeouts: {s:?}");
-        // HTTP/2 gives up a connection on which a stream that was given up goes on and on.
+        // HTTP/2 gives up a connection on which an abandoned stream goes on and on.
         assert_eq!(s.failed, timeouts + s.failures("broken_protocol/first_byte/"), "{name}: {s:?}");
-        // About two thousand where the answer is not read behind a piece of the other one each time.
+        // About two thousand if the answer is not read after a piece of the other one each time.
         assert!(s.finished > 500, "{name}: {}", s.finished);
         let longest = s.latency.service_at_least.max();
         assert!(longest < 130_000_000, "{name}: timed out after {longest} ns instead of 100 ms");

@@ -1,4 +1,4 @@
-//! Flows: what users do in order, what is counted of iterations and groups, and from when their steps are timed.
+//! Flows: the order of users' steps, the counts of iterations and groups, and the start of the steps' times.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use wire::Ask;
 use super::harness::{MS, SECOND, Scene, after, each_seed};
 use super::played::{Played, Sum};
 
-/// So many names have the requests of these tests: `/a`, `/b` and `/c`.
+/// Number of names in these tests: `/a`, `/b` and `/c`.
 const NAMES: u16 = 3;
 const ITERATIONS: u16 = NAMES;
 const GROUP: u16 = NAMES + 2;
@@ -30,7 +30,7 @@ fn group(steps: Vec<Step>) -> Step {
     Step::Group { name: "group".into(), steps }
 }
 
-/// A flow over three requests, of which the second carries what the first captured.
+/// Creates a flow over three requests, of which the second carries what the first captured.
 fn flowing(scene: Scene, steps: Vec<Step>) -> Scene {
     scene.with(|plan| {
         let url = |path: &str, name: &str| WeightedUrl { name: Some(name.into()), ..WeightedUrl::plain(path) };
@@ -41,7 +41,7 @@ fn flowing(scene: Scene, steps: Vec<Step>) -> Scene {
     })
 }
 
-/// A server that gives each `/a` a token of its own, after so long.
+/// Returns a server that sends a new token with each `/a`, after `delay`.
 fn giving(delay: Nanos) -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clone {
     let mut given = 0;
     move |now, ask| {
@@ -64,7 +64,7 @@ fn histogram(packed: &measure::Packed) -> Histogram {
     histogram
 }
 
-/// Started, succeeded, failed, cut.
+/// Returns the numbers started, succeeded, failed and cut.
 fn counts(named: Option<&Named>) -> [u64; 4] {
     named.map_or([0; 4], |named| [named.counts.due, named.counts.finished, named.counts.failed, named.counts.censored])
 }
@@ -202,7 +202,8 @@ fn littles_law_holds_for_iterations() {
     assert!(pace.min() >= 80_000_000 && pace.max() <= 82_000_000, "{} to {}", pace.min(), pace.max());
 }
 
-/// An open network of queues (Jackson 1957) with one station, visited twice: each visit takes 1 / (μ − 2λ) on average.
+/// Checks an open network of queues (Jackson 1957) with one station, visited twice: each visit takes 1 / (μ − 2λ) on
+/// average.
 #[test]
 fn two_steps_at_one_queue_take_as_long_as_theory_says() {
     let (rate, service) = (20.0, 0.01);
@@ -232,7 +233,7 @@ fn what_is_under_way_at_the_end_may_finish_as_long_as_the_drain_lasts() {
         let [started, ended, failed, cut] = counts(rows(&played).get(&ITERATIONS));
         assert!(started >= 20 && (ended, failed, cut) == (started, 0, 0), "{started} {ended} {failed} {cut}");
         assert_eq!((played.sum.due, played.sum.finished, played.heard), (2 * started, 2 * started, 2 * started));
-        // Two seconds each: those that began are cut when the drain is over, and it is not waited for pauses beyond it.
+        // Two seconds each: those that began are cut when the drain is over, which does not wait for pauses beyond it.
         let played = flowing(scene, vec![send(0), pause(2000), send(1)]).play(|| giving(MS));
         let [started, ended, failed, cut] = counts(rows(&played).get(&ITERATIONS));
         assert!(started > 0 && (ended, failed, cut) == (0, 0, started), "{started} {ended} {failed} {cut}");
@@ -264,7 +265,7 @@ fn a_dead_server_fails_iterations_and_loses_none() {
 
 #[test]
 fn lists_are_gone_over_and_called_flows_are_counted_where_they_are_called() {
-    // Each user has as many as its token says, of one to three.
+    // Each user has as many items as its token says, from one to three.
     let brain = || {
         let mut asked = 0u32;
         move |now: Nanos, ask: &Ask<'_>| {
@@ -310,7 +311,7 @@ fn a_step_that_is_to_end_the_run_is_counted_and_its_user_leaves() {
 
 #[test]
 fn a_loop_that_sends_nothing_keeps_nobody_else_from_anything() {
-    // The first response is without a token, as that of every second user.
+    // The first response is without a token, as is that of every second user.
     let steps = vec![send(0), Step::While { condition: "token == 't1'".into(), steps: vec![] }, send(1)];
     for pause_within in [false, true] {
         let mut steps = steps.clone();
@@ -351,14 +352,14 @@ fn a_batch_is_sent_at_once_and_each_of_its_requests_is_counted_and_timed_from_wh
         within(&group, 20, 24);
         within(&histogram(&rows[&0].latency), 10, 13);
         if open {
-            // Of the two called c one waited for the others of its batch.
+            // Of the two named c, one waited for the others of its batch.
             within(&histogram(&rows[&2].latency), 10, 24);
             assert!(histogram(&rows[&2].latency).count_at_most(Nanos::from_millis(15)) == 60);
             let late = &played.sum.latency.gen_late;
             assert!(late.max() < 1_000_000, "what waits for the batch is not late: {}", late.max());
         }
     }
-    // Of one in three requests nothing comes of the iteration; none is lost.
+    // One in three requests makes its iteration fail; none is lost.
     let failing = || {
         |now: Nanos, ask: &Ask<'_>| {
             let status = if ask.path.starts_with("/b") { 500 } else { 200 };
@@ -445,7 +446,7 @@ fn what_looking_into_a_response_takes_makes_the_next_request_late_and_no_respons
         let played = scene.play(|| giving(MS));
         let Sum { finished, latency, .. } = &played.sum;
         assert!(*finished > 100, "{finished}");
-        // 1 ms of the server and 0.1 ms of the way.
+        // 1 ms of the server and 0.1 ms of the network.
         assert!(latency.service.max() < 2 * MS.0, "open {open}: {}", latency.service.max());
         if open {
             let late = &latency.gen_late;
@@ -462,12 +463,12 @@ fn what_checking_a_response_takes_is_no_time_of_the_next_one() {
         let scene = Scene::closed(1, SECOND).on(|sim| sim.look_cost = Nanos::from_millis(7));
         let scene = if checks { scene.option("expect-json", "$.token") } else { scene };
         let slowest = scene.play(|| giving(MS)).sum.latency.service.max();
-        // What nobody looks into is dealt with sooner than the clock is read again.
+        // Responses that are not checked are processed before the clock is read again.
         assert_eq!(slowest < 2 * MS.0, checks, "{slowest}");
     }
 }
 
-/// Users whose first step fails at once, in three seconds: so many requests.
+/// Returns the number of requests of users whose first step fails at once, in three seconds.
 fn failing_users(steps: Vec<Step>, change: impl Fn(&mut plan::Plan)) -> u64 {
     let missing = || |now: Nanos, _: &Ask<'_>| (now + Nanos(1), ReplyOwned::new(404, b""));
     let scene = flowing(Scene::closed(3, Nanos::from_secs(3)), steps).with(change);
@@ -491,7 +492,7 @@ fn a_failed_step_makes_no_iteration_begin_sooner_than_the_plan_says() {
         plan.urls.make_mut()[0].options.insert("expect-body".into(), vec!["welcome".into()]);
     };
     assert_eq!(failing_users(vec![send(0), second.clone()], checked), 9);
-    // Who stops at the failed step is not replaced, whatever it would have waited for.
+    // Users that stop at the failed step are not replaced, whatever they would have waited for.
     for on_failure in [OnFailure::StopUser, OnFailure::StopRun] {
         let stops = Step::Request { url: 0, on_failure };
         assert_eq!(failing_users(vec![stops, pause(300), second.clone()], |_| {}), 3);
@@ -511,7 +512,7 @@ fn a_failed_step_keeps_what_named_flows_and_loops_behind_it_wait() {
     assert_eq!(failing_users(vec![send(0), each], |_| {}), 9);
     let polled = Step::While { condition: "token != \"done\"".into(), steps: rest() };
     assert_eq!(failing_users(vec![send(0), polled], |_| {}), 9);
-    // Conditions are evaluated: nothing was captured.
+    // Conditions are evaluated: no value was captured.
     let optional = |condition: &str, steps, otherwise| Step::If { condition: condition.into(), steps, otherwise };
     assert_eq!(failing_users(vec![send(0), optional("token == \"\"", rest(), vec![])], |_| {}), 9);
     assert_eq!(failing_users(vec![send(0), optional("token == \"x\"", vec![], rest())], |_| {}), 9);

@@ -1,4 +1,4 @@
-//! A peer with something in front of it: who is let in, what is heard before the peer hears it, who goes.
+//! A peer with a filter in front: connections may be refused, input intercepted, and closes observed.
 
 use measure::Nanos;
 use sim::{Peer, Say, Welcome};
@@ -7,7 +7,7 @@ use wire::Place;
 type Asked = Box<dyn FnMut(Nanos) -> Welcome + Send>;
 type Heard = Box<dyn FnMut(Nanos, u32, &[u8], &mut Say) -> bool + Send>;
 
-/// The peer, and what is in front of it.
+/// The peer, and its filter.
 pub struct Fronted<P> {
     peer: P,
     asked: Asked,
@@ -16,19 +16,19 @@ pub struct Fronted<P> {
 }
 
 impl<P: Peer> Fronted<P> {
-    /// Nothing is in front of it yet.
+    /// Wraps a peer with an empty filter.
     pub fn new(peer: P) -> Fronted<P> {
         let heard = |_: Nanos, _: u32, _: &[u8], _: &mut Say| false;
         Fronted { peer, asked: Box::new(|_| Welcome::Accept), heard: Box::new(heard), left: Box::new(|| {}) }
     }
 
-    /// Who asks for a connection is let in where this is true of the moment.
+    /// Accepts connections only at times for which `open` returns `true`.
     pub fn open_when(mut self, mut open: impl FnMut(Nanos) -> bool + Send + 'static) -> Self {
         self.asked = Box::new(move |now| if open(now) { Welcome::Accept } else { Welcome::Refuse });
         self
     }
 
-    /// Hears all that comes; what it answers true to the peer never hears.
+    /// Intercepts all input; the peer does not receive input for which `heard` returns `true`.
     pub fn hearing(mut self, heard: impl FnMut(Nanos, u32, &[u8], &mut Say) -> bool + Send + 'static) -> Self {
         self.heard = Box::new(heard);
         self

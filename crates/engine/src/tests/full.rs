@@ -1,4 +1,4 @@
-//! A session that refuses what it was thought to have room for: the request has failed, and was never sent.
+//! A session that refuses a request it was thought to have room for: the request has failed, and was never sent.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use wire::{
 
 use super::harness::{MS, SECOND, Scene};
 
-/// A protocol whose sessions say that they have room and take nothing.
+/// A protocol whose sessions claim to have room and take nothing.
 struct Stubborn;
 
 impl Protocol for Stubborn {
@@ -55,7 +55,7 @@ impl Session for Refuses {
     }
 }
 
-/// Hears nothing and says nothing.
+/// A peer that neither reads nor writes.
 struct Silent;
 
 impl Peer for Silent {

@@ -1,7 +1,7 @@
 //! A whole run on the simulation: a plan, a network and a server in, events and sums out.
 //!
-//! Each worker has a simulation of its own; what they report goes to the real collector. Where workers wait for each other they
-//! run on threads kept in step, else one after the other on the calling thread. A watchman around the network asks for a
+//! Each worker has its own simulation; their reports go to the real collector. If workers wait for each other they run
+//! on threads kept in step, else one after the other on the calling thread. A watchdog around the network requests a
 //! stop when it is time, and ends a worker that spins.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,26 +31,26 @@ pub const MINUTE: Nanos = Nanos::from_secs(60);
 pub const MS: Nanos = Nanos::from_millis(1);
 pub const US: Nanos = Nanos::from_micros(1);
 
-/// What is to be played.
+/// The definition of a simulated run.
 #[derive(Clone)]
 pub struct Scene {
     pub plan: Plan,
     pub sim: SimSettings,
     pub security: FakeSettings,
     pub resolver: Arc<dyn Resolver>,
-    /// When a stop is asked for, on the clock of the simulation.
+    /// Time at which a stop is requested, on the clock of the simulation.
     pub stop_at: Option<Nanos>,
-    /// A worker whose process is lost, and how many seconds it tells of before.
+    /// A worker whose process is lost, and the number of seconds it reports before.
     pub lost: Option<(u32, u32)>,
-    /// Changes of the load, since the start of the run.
+    /// Changes of the load, by the time since the start of the run.
     pub changes: Vec<(Nanos, Change)>,
-    /// What a worker may poll away; none where nothing else is said, as polls of a simulation take many turns.
+    /// The time that a worker may spend polling; none by default, as polls of a simulation take many turns.
     pub spinning: Spinning,
-    /// What users do in the place of the plan's own.
+    /// The scenario of users in place of the plan's own.
     pub scenario: Option<MakeScenario>,
 }
 
-/// Every origin is one address.
+/// A resolver that gives every origin the same address.
 pub struct Fixed;
 
 impl Resolver for Fixed {
@@ -108,12 +108,12 @@ impl Scene {
         }
     }
 
-    /// Arrivals at a rate.
+    /// Creates a run with arrivals at a rate.
     pub fn open(rate: f64, arrivals: Arrivals, lasts: Nanos) -> Scene {
         Scene::of(Load::Open { stages: vec![Stage { lasts, from: rate, to: rate }], arrivals }, lasts)
     }
 
-    /// Users, each sending one request after another.
+    /// Creates a run with users, each sending one request after another.
     pub fn closed(users: u32, lasts: Nanos) -> Scene {
         let level = f64::from(users);
         let stages = vec![Stage { lasts, from: level, to: level }];
@@ -140,7 +140,7 @@ impl Scene {
         self
     }
 
-    /// Plays it against servers that answer as `brain` says; every worker has one of its own.
+    /// Runs it against servers that answer as `brain` decides; every worker has its own.
     pub fn play<B>(&self, mut brain: impl FnMut() -> B) -> Played
     where
         B: FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + 'static,
@@ -160,12 +160,12 @@ impl Scene {
         })
     }
 
-    /// Plays it against whatever stands at the other end of each worker's network.
+    /// Runs it against any peer at the other end of each worker's network.
     pub fn play_with<P: Peer + ?Sized + 'static>(&self, books: Arc<Books>, peer: impl FnMut(u32) -> Box<P>) -> Played {
         self.speak(&Http1, books, peer)
     }
 
-    /// As [`Scene::play_with`], in another protocol.
+    /// Like [`Scene::play_with`], with another protocol.
     pub fn speak<P: Peer + ?Sized + 'static>(
         &self,
         protocol: &impl Protocol,
@@ -256,7 +256,7 @@ impl Scene {
 }
 
 impl Scene {
-    /// What changes the load on the way.
+    /// Returns the control that changes the load during the run.
     fn control(&self) -> Control {
         let control = Control::default();
         let start = self.sim.starts_at + MS;
@@ -264,13 +264,13 @@ impl Scene {
         control
     }
 
-    /// With a change so long after the start.
+    /// Adds a change at a time after the start.
     pub fn changed(mut self, at: Nanos, change: Change) -> Scene {
         self.changes.push((at, change));
         self
     }
 
-    /// What a worker tells with: until its process is lost, if it is.
+    /// Returns the function with which a worker reports, until its process is lost, if it is.
     fn teller(&self, index: u32, report: Sender<(usize, Message)>) -> Box<dyn FnMut(Message) + Send> {
         let mut left = self.lost.filter(|(lost, _)| *lost == index).map(|(_, seconds)| seconds);
         let mut dead = false;
@@ -285,23 +285,23 @@ impl Scene {
                 _ => message,
             };
             left = left.map(|left| left - u32::from(second && left > 0));
-            // Nobody listens any more only where a test has failed.
+            // The receiver is gone only if a test has failed.
             let _ = report.send((index as usize, message));
         })
     }
 }
 
-/// What the servers and the networks of a run counted.
+/// Counts of the servers and the networks of a run.
 #[derive(Debug, Default)]
 pub struct Books {
-    /// Requests heard.
+    /// Requests received.
     pub heard: AtomicU64,
-    /// When, and what was asked for.
+    /// Time and target of each request.
     pub asks: Mutex<Vec<(Nanos, String)>>,
-    /// Bytes that went each way, as the networks saw them.
+    /// Bytes sent in each direction, as seen by the networks.
     pub sent: AtomicU64,
     pub received: AtomicU64,
-    /// How often it was asked what is unsent.
+    /// Number of calls that asked for unsent bytes.
     pub looks: AtomicU64,
 }
 
@@ -328,13 +328,13 @@ pub fn each_seed(seeds: std::ops::Range<u64>, test: impl Fn(u64)) {
     }
 }
 
-/// A brain that answers everything after the same time.
+/// Returns a brain that answers everything after the same time.
 pub fn after(delay: Nanos) -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clone {
     let reply = ReplyOwned::new(200, b"x");
     move |now, _| (now + delay, reply.clone())
 }
 
-/// A brain that never answers.
+/// Returns a brain that never answers.
 pub fn never() -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clone {
     |_, _| (Nanos::MAX, ReplyOwned::new(200, b""))
 }

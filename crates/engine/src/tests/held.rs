@@ -1,4 +1,4 @@
-//! Connections that are part of the plan: opened first, held, kept alive, replaced; requests that nobody answers.
+//! Connections that are part of the plan: opened first, held, kept alive, replaced; and requests without a response.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use wire::Ask;
 use super::fronted::Fronted;
 use super::harness::{Books, MS, Played, SECOND, Scene};
 
-/// Plays it against a server that answers each message after `delay`, and cuts the connection of every `cut`-th.
+/// Runs it against a server that answers each message after `delay`, and cuts the connection of every `cut`-th.
 pub(super) fn play(scene: &Scene, delay: Nanos, cut: u64) -> Played {
     let books = Arc::new(Books::default());
     let counted = Arc::clone(&books);
@@ -80,11 +80,11 @@ fn every_heartbeat_is_accounted_for() {
     let (sent, answered, missed, open) = beats(&play(&scene, MS, 0));
     assert_eq!((missed, open), (0, 0));
     assert_eq!(sent, answered);
-    // Five seconds on ten connections, less what they wait before the first.
+    // Five seconds on ten connections, less the wait before the first heartbeat.
     assert!((35..=50).contains(&sent), "{sent}");
 }
 
-/// A server that lets everybody in and never says another word.
+/// A server that accepts all connections and then stays silent.
 struct Mute;
 
 impl Peer for Mute {
@@ -97,7 +97,7 @@ impl Peer for Mute {
     fn closed(&mut self, _now: Nanos, _conn: u32) {}
 }
 
-/// What a server says to an upgrade.
+/// Returns the response of a server to an upgrade.
 pub(super) fn consent(upgrade: &[u8]) -> Vec<u8> {
     let (mut server, mut out) = (WebSocketServer::new(), wire::Out::default());
     wire::ServerSession::receive(&mut server, upgrade, &mut |_| {}).expect("an upgrade");
@@ -126,7 +126,7 @@ fn a_rate_goes_over_the_connections_in_turn() {
     let played = play(&scene, Nanos::from_millis(200), 0);
     let s = &played.sum;
     assert_eq!((s.due, s.finished, s.failed, s.opened, played.heard), (100, 100, 0, 4, 100));
-    // All stood before the first was due: nobody waited for one, and nobody was late.
+    // All were open before the first was due: no request waited for one, and none was late.
     assert_eq!((s.latency.wait_conn.max(), s.latency.gen_late.max()), (0, 0));
     assert_eq!(s.reused, 96);
 }
@@ -149,11 +149,11 @@ fn one_way_messages_end_when_they_are_written_and_have_no_latency() {
         assert!(second.first_success_ns.is_some() && second.last_success_ns >= second.first_success_ns, "{second:?}");
     }
     assert_eq!(s.latency.service.count(), 0);
-    // The simulated server ends with the run: the last of each user are still on their way then.
+    // The simulated server ends with the run: the last of each user are still in flight then.
     assert!((57..=60).contains(&played.heard), "{}", played.heard);
 }
 
-/// What ended the connections that were lost, with how many.
+/// Returns the causes that ended the lost connections, with their counts.
 fn losses(played: &Played) -> Vec<(String, String, u64)> {
     let mut all = Vec::new();
     played.seconds.iter().flat_map(|s| &s.losses).for_each(|loss| record::Loss::add(&mut all, loss));
@@ -181,7 +181,7 @@ fn lost_connections_are_told_apart_by_what_ended_them() {
     );
 }
 
-/// A server that lets everybody in and sends them away a little later.
+/// A server that accepts all connections and dismisses them a little later.
 struct Dismissing;
 
 impl Peer for Dismissing {
@@ -201,7 +201,7 @@ fn full_sockets_of_one_way_messages_are_not_looked_at_again() {
         p.options.insert("one-way".into(), vec![String::new()]);
         p.max_connections = 100;
     });
-    // A message is under way for 300 ms, and until then its socket is full; two come to each connection.
+    // A message is in transit for 300 ms, and until then its socket is full; two are sent on each connection.
     let full = |s: &mut sim::SimSettings| {
         (s.window, s.latency) = (Some(1), Delay::fixed(Nanos::from_millis(300)));
     };
@@ -233,7 +233,7 @@ fn what_cannot_be_said_because_nobody_lets_us_in_has_failed() {
         p.options.insert("data".into(), vec!["x".into()]);
         (p.requests, p.duration) = (Some(6), None);
     });
-    // A server that speaks something else.
+    // A server of another protocol.
     let played = scene.speak(&WebSocket, Arc::default(), |_| {
         let answer = |now: Nanos, _: &Ask<'_>| (now, ReplyOwned::new(403, b"no"));
         Box::new(ServerPeer::new(Http1Server::new, answer))
@@ -275,7 +275,7 @@ fn users_start_together_on_connections_that_say_nothing_and_are_then_held() {
     };
     let played = play(&held(40, SECOND).with(together), MS, 0);
     assert_eq!((played.sum.opened, played.sum.due), (40, 0));
-    // The time of held begins when everything is said, not before the start.
+    // The hold time begins when everything is sent, not before the start.
     let slow = speaking(held(4, SECOND)).with(together).on(|s| s.connect_delay = Delay::fixed(Nanos::from_millis(300)));
     let played = play(&slow, Nanos::from_millis(800), 0);
     assert_eq!((played.sum.opened, played.sum.finished), (4, 4));
@@ -292,7 +292,7 @@ fn no_more_fails_than_was_asked_for() {
     assert_eq!((played.sum.due, played.sum.failed), (6, 6));
 }
 
-/// A server that ends so many conversations in order when it is asked for a sign of life.
+/// Wraps a server so that it ends `left` conversations in order when it receives a heartbeat.
 fn leaving<P: Peer>(server: P, mut left: u32) -> Fronted<P> {
     Fronted::new(server).hearing(move |_, conn, bytes, say| {
         let leaves = bytes[0] == 0x89 && left > 0;
@@ -323,9 +323,9 @@ fn a_held_connection_that_the_server_ends_in_order_is_lost_and_opened_again() {
     assert!(answered > 3, "{answered}");
 }
 
-/// A server that lets everybody in and closes in the same breath: 101 and a close frame, 1013 «busy», in one write.
+/// A server that accepts all connections and closes them at once: 101 and a close frame, 1013 "busy", in one write.
 struct Busy {
-    /// Ends the connection too.
+    /// Set if it ends the connection too.
     hangs_up: bool,
 }
 
@@ -370,7 +370,7 @@ fn what_was_to_be_said_to_a_server_that_closed_at_once_was_not_sent() {
     }
 }
 
-/// Ends every connection so long after it was let in.
+/// A server that ends every connection a fixed time after accepting it.
 struct Impatient<P>(P, std::collections::VecDeque<(Nanos, u32)>);
 
 impl<P: Peer> Peer for Impatient<P> {
@@ -412,7 +412,7 @@ fn a_pause_longer_than_the_servers_patience_does_not_keep_a_user_silent() {
     });
     let s = &played.sum;
     assert_eq!((s.failed, s.due), (0, s.finished));
-    // The first at once, then one every 400 ms on a connection of its own: eight of each in three seconds.
+    // The first at once, then one every 400 ms, each on its own connection: eight of each in three seconds.
     assert!((35..=40).contains(&s.finished), "{}", s.finished);
 }
 

@@ -1,4 +1,4 @@
-//! A process of the run is lost in the middle: what it had told stays, what it had under way is unfinished.
+//! Loss of a process during the run: its reported figures stay, its open requests are unfinished.
 
 use measure::Nanos;
 use plan::Arrivals;
@@ -30,7 +30,7 @@ fn check(played: &Played, open: bool) {
 #[test]
 fn what_a_lost_process_told_is_kept_and_what_it_had_open_is_unfinished() {
     for lost in [0, 1] {
-        // Each of ten users has a request under way at any moment; one takes 30.1 ms.
+        // Each of ten users has a request in flight at any moment; one takes 30.1 ms.
         let scene = of_two(Scene::closed(10, Nanos::from_secs(SECONDS)), lost);
         let played = scene.play(|| after(Nanos::from_millis(30)));
         check(&played, false);
@@ -53,7 +53,7 @@ fn arrivals_of_a_lost_process_that_waited_are_unfinished_too() {
         let played = scene.play(never);
         check(&played, true);
         let s = &played.sum;
-        // Fifty a second of each worker: two under way, the rest never sent.
+        // Fifty a second for each worker: two in flight, the rest never sent.
         assert_eq!((s.due, s.finished, s.censored), (300, 0, 300));
         assert_eq!(s.latency.service_at_least.count(), 4);
     }

@@ -1,4 +1,5 @@
-//! Memory does not grow with time, and a request allocates nothing. Counted by an allocator, on the worker's thread.
+//! Memory use: it does not grow with time, and a request allocates nothing. Counted by an allocator, on the worker's
+//! thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -59,7 +60,7 @@ static ALLOCATOR: Counting = Counting;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nServer: nginx/1.22.1\r\nContent-Type: text/plain\r\n\
     Content-Length: 1\r\nConnection: keep-alive\r\n\r\nx";
 
-/// Answers at once whatever it hears, and allocates nothing; may close after each answer.
+/// A server that answers any input at once and allocates nothing; it may close after each answer.
 struct Answers {
     close: bool,
 }
@@ -84,7 +85,7 @@ struct Cost {
     peak: isize,
 }
 
-/// Runs with one worker, its collector and its server on this thread; the events are looked at and forgotten.
+/// Runs with one worker, its collector and its server on this thread; the events are checked and dropped.
 fn cost(scene: &Scene, close: bool) -> Cost {
     let plan = &scene.plan;
     let setup = Setup {
@@ -142,7 +143,7 @@ fn two_hours_take_the_memory_of_ten_minutes() {
     for (name, scene) in scenes {
         let (short, long) = (cost(&scene(secs(600)), false), cost(&scene(secs(7200)), false));
         assert!(long.finished > 11 * short.finished && long.seconds >= 7200, "{name}: {short:?} {long:?}");
-        // More requests may meet in one second, and so may the room for them: kilobytes, not per request or second.
+        // More requests may meet in one second, and so may the space for them: kilobytes, not per request or second.
         assert!(long.peak - short.peak < 20_000, "{name}: {short:?} {long:?}");
     }
 }
@@ -170,12 +171,12 @@ fn a_request_allocates_nothing() {
         let more = twice.finished - once.finished;
         assert!(more > 90_000, "{name}: {once:?} {twice:?}");
         let spent = twice.calls.abs_diff(once.calls);
-        // What there is, is snapshots: the same number of seconds, with some more buckets to write.
+        // What remains is snapshots: the same number of seconds, with some more buckets to write.
         assert!(spent < 100, "{name}: {spent} allocations for {more} requests more: {once:?} {twice:?}");
     }
 }
 
-/// With so many names.
+/// Sets the number of names.
 fn named(scene: Scene, names: usize) -> Scene {
     let urls: Vec<String> = (0..names).map(|n| format!("http://test/{n}")).collect();
     scene.urls(&urls.iter().map(|url| (url.as_str(), 1.0)).collect::<Vec<_>>())
@@ -186,7 +187,8 @@ fn with_fifty_names_a_request_allocates_nothing_and_memory_does_not_grow_with_ti
     let scene = |rate| named(Scene::open(rate, Arrivals::Constant, secs(10)), 50);
     let (once, twice) = (cost(&scene(10_000.0), false), cost(&scene(20_000.0), false));
     assert_eq!(once.failed + twice.failed, 0);
-    // Each second of a name is a few allocations, however many requests it had; those with more buckets are grown more often.
+    // Each second of a name takes a few allocations, however many requests it had; those with more buckets are grown
+    // more often.
     let spent = twice.calls.abs_diff(once.calls);
     assert!(twice.finished - once.finished > 90_000 && spent < 3_000, "{spent}: {once:?} {twice:?}");
     let lasts = |seconds| cost(&named(Scene::open(100.0, Arrivals::Poisson, secs(seconds)), 50), false);
@@ -203,7 +205,7 @@ fn requests_that_fail_allocate_nothing_either() {
     assert!(twice.calls.abs_diff(once.calls) < 100, "{once:?} {twice:?}");
 }
 
-/// Users who go through all sorts of steps; the first request of each iteration captures what `capture` says.
+/// Creates users with all kinds of steps; the first request of each iteration captures what `capture` says.
 fn flowing(scene: Scene, capture: &str) -> Scene {
     let send = |url| Step::Request { url, on_failure: OnFailure::default() };
     let mean = Nanos::from_micros(100);

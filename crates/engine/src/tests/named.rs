@@ -10,7 +10,7 @@ use wire::Ask;
 
 use super::harness::{MS, SECOND, Scene, after};
 
-/// What must hold of every second of a run with several names, whatever went wrong in it.
+/// Checks the invariants of every second of a run with several names, whatever went wrong in it.
 #[track_caller]
 pub fn check(second: &Second) {
     let mut sum = Named::default();
@@ -53,7 +53,7 @@ fn latency(named: &Named) -> Histogram {
     histogram
 }
 
-/// A server that is fast, slow or broken by path.
+/// Returns the reply of a server that is fast, slow or broken by path.
 fn by_path(now: Nanos, ask: &Ask<'_>) -> (Nanos, ReplyOwned) {
     match ask.path.split('?').next().unwrap_or_default() {
         "/fast" => (now + MS, ReplyOwned::new(200, b"ok")),

@@ -1,4 +1,4 @@
-//! Pages of flows over whole runs: what they name is fetched as often as it stands there, so many at once, and counted once.
+//! Pages of flows over whole runs: each resource is fetched once, within the concurrency limit, and counted once.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ use wire::Ask;
 use super::harness::{Books, MS, SECOND, Scene, each_seed};
 use super::played::Played;
 
-/// What the rows are: the two requests, what the page names, and behind the names iterations and the group, each twice.
+/// Rows: the two requests, the page's resources, and behind the names iterations and the group, two each.
 const PAGE: u16 = 0;
 const AFTER: u16 = 1;
 const RESOURCES: u16 = 2;
 const ITERATIONS: u16 = 3;
 const GROUP: u16 = 5;
-/// Five of its own, of which one stands twice, and two of elsewhere.
+/// Five resources of the same origin, one of them named twice, and two of another.
 const HTML: &str = "<html><link rel=stylesheet href=/r/1><script src=r/2></script><img src=/r/3><img src='/r/3#x'><img src=/r/4>\
     <img src=/r/5><img src=http://elsewhere/x><img src=//elsewhere/y>";
 
-/// Users who load a page with what it names, two at once, and then another.
+/// Creates users who load a page with its resources, two at once, and then another.
 fn paging(scene: Scene, options: &[(&str, &str)]) -> Scene {
     scene.with(|plan| {
         let url = |url: &str, name: &str| WeightedUrl { name: Some(name.into()), ..WeightedUrl::plain(url) };
@@ -37,7 +37,7 @@ fn paging(scene: Scene, options: &[(&str, &str)]) -> Scene {
     })
 }
 
-/// So many iterations of so many users.
+/// Creates `count` iterations of `users` users.
 fn iterations(users: u32, count: u64, options: &[(&str, &str)]) -> Scene {
     paging(Scene::closed(users, Nanos::from_secs(3600)), options)
         .with(|plan| (plan.requests, plan.duration) = (Some(count), None))
@@ -52,7 +52,7 @@ fn reply(path: &str, third: &ReplyOwned) -> ReplyOwned {
     }
 }
 
-/// A server of the page whose third resource is this, after 1 ms each.
+/// Returns a server of the page with `third` as its third resource, after 1 ms each.
 fn serving(third: ReplyOwned) -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clone {
     move |now, ask| (now + MS, reply(ask.path, &third))
 }
@@ -61,7 +61,7 @@ fn ok() -> ReplyOwned {
     ReplyOwned::new(200, b"x")
 }
 
-/// Due, succeeded, failed, unfinished of a row.
+/// Returns how many of a row were due, succeeded, failed and are unfinished.
 fn row(played: &Played, name: u16) -> [u64; 4] {
     let mut all = BTreeMap::<u16, Named>::new();
     played.seconds.iter().flat_map(|s| &s.named).for_each(|named| all.entry(named.name).or_default().merge(named));

@@ -1,4 +1,5 @@
-//! A server that refuses or drops connections is not stormed, and what it did to those nobody had asked for is told.
+//! Backoff from a server that refuses or drops connections: it is not flooded, and the effect on waiting requests is
+//! reported.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -15,7 +16,7 @@ use wire::Ask;
 use super::fronted::Fronted;
 use super::harness::{MS, Played, SECOND, Scene};
 
-/// A server that lets so many in at a time.
+/// Wraps a server so that it accepts a limited number of connections at a time.
 fn narrow<P: Peer>(server: P, room: usize) -> Fronted<P> {
     let inside = Arc::new(AtomicUsize::new(0));
     let left = Arc::clone(&inside);
@@ -23,7 +24,7 @@ fn narrow<P: Peer>(server: P, room: usize) -> Fronted<P> {
     Fronted::new(server).open_when(comes).leaving(move || _ = left.fetch_sub(1, Relaxed))
 }
 
-/// A server that lets everybody in and hangs up at the first word.
+/// A server that accepts all connections and hangs up at the first input.
 struct Dropping;
 
 impl Peer for Dropping {
@@ -34,7 +35,7 @@ impl Peer for Dropping {
     fn closed(&mut self, _now: Nanos, _conn: u32) {}
 }
 
-/// Connections asked for in each second.
+/// Returns the connections requested in each second.
 fn attempts(played: &Played) -> Vec<u64> {
     played.seconds.iter().map(|s| s.connections.opened + s.connections.failed).collect()
 }
@@ -43,7 +44,7 @@ fn attempts(played: &Played) -> Vec<u64> {
 fn a_server_that_takes_no_more_connections_is_asked_a_few_times_a_second_and_said_to_refuse() {
     let scene = Scene::open(300.0, Arrivals::Constant, Nanos::from_secs(10)).with(|p| p.timeout = SECOND);
     let played = scene.play_with(Arc::default(), |_| {
-        // Three connections carry 150 requests a second, half of what comes.
+        // Three connections carry 150 requests a second, half of the arrivals.
         let answer = |now: Nanos, _: &Ask<'_>| (now + Nanos::from_millis(20), ReplyOwned::new(200, b"x"));
         Box::new(narrow(ServerPeer::new(Http1Server::new, answer), 3))
     });
@@ -66,7 +67,7 @@ fn a_server_that_accepts_and_drops_is_not_stormed() {
     let (open, closed) = (Scene::open(1000.0, Arrivals::Constant, lasts), Scene::closed(4, lasts));
     let bare = Scene::closed(4, lasts).option("no-keepalive", "");
     let shared = Scene::closed(40, lasts).option("http", "2").option("streams", "10");
-    // Open load has one pool, shared connections too; each user of its own connection is one who tries again.
+    // Open load has one pool, also with shared connections; each user with its own connection retries by itself.
     // Arrivals are not held back for longer than a tenth of a second.
     let scenes = [("open", open, 1, 11), ("closed", closed, 4, 6), ("bare", bare, 4, 6), ("shared", shared, 1, 6)];
     for (name, scene, who, most) in scenes {
@@ -112,7 +113,7 @@ fn a_pool_grows_to_what_is_needed_once_the_server_takes_connections_again() {
     assert!(last.finished > 950 && last.waiting < 20, "{} finished, {} wait", last.finished, last.waiting);
 }
 
-/// Whoever got a part of an answer, or a wrong one, got an answer: closed load goes on at once, and arrivals are sent.
+/// An incomplete or wrong answer is an answer: closed load goes on at once, and arrivals are sent.
 #[test]
 fn a_server_whose_answers_are_never_whole_is_asked_as_often_as_it_was_to_be() {
     for mishap in [Mishap::Cut(3), Mishap::Cut(500), Mishap::Garbage(Arc::from(&b"nothing of the kind"[..]))] {
@@ -124,7 +125,7 @@ fn a_server_whose_answers_are_never_whole_is_asked_as_often_as_it_was_to_be() {
                 let played = scene.urls(&[(url, 1.0)]).play_with(Arc::default(), |_| -> Box<dyn Peer> {
                     let reply = ReplyOwned::new(200, &[b'x'; 1000]).with(mishap.clone());
                     let server = ServerPeer::new(Http1Server::new, move |now, _: &Ask<'_>| (now + MS, reply.clone()));
-                    // Over TLS it says no close_notify, as whoever cuts a connection does.
+                    // Over TLS it sends no close_notify, as if the connection were truncated.
                     match secure {
                         true => Box::new(SecurePeer::new(server).without_close_notify()),
                         false => Box::new(server),
@@ -139,7 +140,7 @@ fn a_server_whose_answers_are_never_whole_is_asked_as_often_as_it_was_to_be() {
     }
 }
 
-/// A server of Redis that is full: it lets everybody in, and tells all but so many that they are too many.
+/// A Redis server that is full: it accepts all connections, and tells all but a few that they are too many.
 struct Full {
     room: usize,
     inside: Vec<u32>,
@@ -166,7 +167,7 @@ impl Peer for Full {
 #[test]
 fn a_server_that_answers_only_that_it_is_full_is_not_stormed_and_its_word_is_counted() {
     let lasts = Nanos::from_secs(3);
-    // Two users find room, four do not; arrivals find none that one connection does not carry.
+    // Two users find room, four do not; arrivals find only what one connection carries.
     let scenes = [("closed", Scene::closed(6, lasts), 4), ("open", Scene::open(50_000.0, Arrivals::Poisson, lasts), 1)];
     for (name, scene, who) in scenes {
         let scene = scene.urls(&[("redis://test", 1.0)]).with(|p| p.timeout = Nanos::from_millis(50));
@@ -174,15 +175,15 @@ fn a_server_that_answers_only_that_it_is_full_is_not_stormed_and_its_word_is_cou
         let s = &played.sum;
         assert_eq!(s.due, s.finished + s.failed + s.censored, "{name}: {s:?}");
         let refused = s.failures("wrong_status/first_byte/");
-        // Codes go by number here: ERR is the first of those known.
+        // Codes are numbers here: ERR is the first of those known.
         assert_eq!(s.status.get("10").copied(), Some(refused), "{name}: {:?}", s.status);
         assert!(s.finished > 1000 && refused >= 3 * who, "{name}: {} finished, {refused} refused", s.finished);
         let kept_out = Nanos(played.seconds.iter().map(|s| s.kept_out_ns).sum());
-        // Four of six users are outside for nearly three seconds each; arrivals have no users.
+        // Four of six users are kept out for nearly three seconds each; arrivals have no users.
         let outside = if name == "closed" { 10_500..12_000 } else { 0..1 };
         assert!(outside.contains(&(kept_out.0 / 1_000_000)), "{name}: {kept_out}");
         let attempts = attempts(&played);
-        // Those that arrivals began before the first was turned away come besides.
+        // Plus those that arrivals began before the first was refused.
         assert!(attempts[0] <= 80 && attempts[1..].iter().all(|n| *n <= 12 * who), "{name}: {attempts:?}");
         let told = played.examples.iter().find(|example| example.kind == "wrong_status").expect("an example");
         assert!(told.detail.contains("maxclients") && told.received.contains("max number"), "{told:?}");
@@ -195,7 +196,7 @@ fn arrivals_wait_a_tenth_of_a_second_at_most_for_a_server_that_is_back() {
     let (from, to) = (scene.sim.starts_at + SECOND, scene.sim.starts_at + Nanos::from_secs(4));
     let played = scene.play_with(Arc::default(), |_| {
         let answer = move |now: Nanos, _: &Ask<'_>| {
-            // It goes with a reset, and whoever it still serves is reset too.
+            // It goes down with a reset, and the connections it still serves are reset too.
             let reply = ReplyOwned::new(200, b"x");
             (now + MS, if (from..to).contains(&now) { reply.with(Mishap::Reset) } else { reply })
         };

@@ -1,4 +1,4 @@
-//! What came of a simulated run: its events, sums over them, and what must hold of any run.
+//! Result of a simulated run: its events, sums over them, and the invariants of any run.
 
 use std::sync::atomic::Ordering;
 
@@ -7,11 +7,11 @@ use record::{Began, Changed, Ended, Example, Latency, Notice, Part, RunEvent, Se
 
 use super::harness::Books;
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Played {
     pub seconds: Vec<Second>,
-    /// What spans are made of.
+    /// Row numbers of spans are derived from it.
     pub spans: Vec<record::Span>,
     pub examples: Vec<Example>,
     pub notices: Vec<Notice>,
@@ -26,7 +26,8 @@ pub struct Played {
     pub looks: u64,
 }
 
-/// The seconds of a run added up, the warm-up's apart from its counts of connections and bytes left out as in a report.
+/// The seconds of a run added up, except the warm-up's counts other than connections and bytes, which a report leaves
+/// out too.
 #[derive(Debug, Default)]
 pub struct Sum {
     pub due: u64,
@@ -44,7 +45,7 @@ pub struct Sum {
     pub bytes_received: u64,
     pub payload: u64,
     pub latency: Latency,
-    /// `kind/phase/errno` → count.
+    /// Counts by `kind/phase/errno`.
     pub failures: std::collections::BTreeMap<String, u64>,
     pub status: std::collections::BTreeMap<String, u64>,
 }
@@ -128,12 +129,12 @@ impl Played {
         sum
     }
 
-    /// Seconds without what no simulation can repeat: the CPU time of the thread that ran it.
+    /// Returns the seconds without what no simulation can repeat: the CPU time of the thread that ran it.
     pub fn timeless(&self) -> Vec<Second> {
         self.seconds.iter().map(|s| Second { cpu_ns: 0, ..s.clone() }).collect()
     }
 
-    /// What must hold for every run, whatever went wrong in it.
+    /// Checks the invariants of every run, whatever went wrong in it.
     pub fn check(&self) {
         let s = &self.sum;
         assert_eq!(s.due, s.finished + s.failed + s.censored, "every request is accounted for: {s:?}");

@@ -1,4 +1,4 @@
-//! Laws of queues that figures are checked against. Rates are per second, times in seconds.
+//! Laws of queueing theory against which figures are checked. Rates are per second, times in seconds.
 
 /// Mean response time of one server with exponential service: 1/(μ−λ); infinite where it cannot keep up.
 pub fn mm1_mean(service_rate: f64, arrival_rate: f64) -> f64 {
@@ -30,13 +30,13 @@ pub fn mmc_mean(servers: u32, service_rate: f64, arrival_rate: f64) -> f64 {
     erlang_c(servers, service_rate, arrival_rate) / spare + 1.0 / service_rate
 }
 
-/// One full stop of a server under open, constant load: the exact law of what it does to response times (MEASUREMENT
+/// One full stall of a server under open, constant load: the exact law of its effect on response times (MEASUREMENT
 /// 1.3). The capacity must be above the rate and the backlog gone before the run ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stall {
     /// Arrivals per second.
     pub rate: f64,
-    /// What the server can do per second.
+    /// Requests per second that the server can handle.
     pub capacity: f64,
     /// Length of the run in seconds.
     pub run: f64,

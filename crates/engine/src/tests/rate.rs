@@ -1,4 +1,4 @@
-//! The rate is kept and intended times are right, with one worker and with several.
+//! Rates and intended times, with one worker and with several.
 
 use measure::Nanos;
 use plan::Arrivals;
@@ -30,7 +30,7 @@ fn a_constant_rate_is_kept_to_the_request_in_every_second() {
 fn one_worker_and_four_make_the_same_merged_record() {
     let scene = |workers| {
         let scene = Scene::open(1000.0, Arrivals::Constant, Nanos::from_secs(5)).with(|p| p.workers = workers);
-        // Each worker has a connection of its own standing before the figures begin.
+        // Each worker has its own connection open before the figures begin.
         scene.with(|p| p.warmup = SECOND).play(|| after(US))
     };
     let (one, four) = (scene(1), scene(4));
@@ -52,7 +52,7 @@ fn one_worker_and_four_make_the_same_merged_record() {
         times.sort_unstable();
         times
     };
-    // The server cannot report them apart, but for the first request of each worker, which opens its connection.
+    // The server cannot tell them apart, except the first request of each worker, which opens its connection.
     assert_eq!(times(&one)[4..], times(&four)[4..]);
 }
 

@@ -1,4 +1,4 @@
-//! Servers that let nobody in: the requests that fail by it carry the server's own code.
+//! Servers that refuse all connections: the requests that fail by it carry the server's own code.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use sim::{Peer, Say};
 
 use super::harness::{MS, Played, SECOND, Scene};
 
-/// A server that says this to whoever comes, and closes.
+/// A server that sends this on each connection, and closes.
 struct Doorman {
     says: &'static [u8],
     came: VecDeque<(Nanos, u32)>,

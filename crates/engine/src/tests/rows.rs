@@ -1,4 +1,5 @@
-//! Rows of data files that are taken once: each by one request or one iteration, whatever the workers and however the users fall to them.
+//! Rows of data files that are used once: each by one request or one iteration, whatever the number of workers and the
+//! distribution of users.
 
 use measure::Nanos;
 use plan::flow::{Flow, OnFailure, Pause, Step};
@@ -8,14 +9,15 @@ use plan::{Arrivals, Load, Stage, WeightedUrl};
 use super::harness::{MS, SECOND, Scene, after};
 use super::played::Played;
 
-/// Users, and rows: with more workers than one the users are uneven, or the rows do not divide, or there are fewer than users.
+/// Numbers of users and of rows: with several workers the users are uneven, or the rows do not divide, or there are
+/// fewer than users.
 const TABLE: [(u32, u64); 6] = [(3, 100), (5, 31), (10, 100), (7, 3), (1, 9), (4, 40)];
 
 fn send(url: u32) -> Step {
     Step::Request { url, on_failure: OnFailure::default() }
 }
 
-/// A file of so many rows, `u0` and so on, in a folder that goes with it.
+/// Creates a file with this many rows, `u0` and so on, and the folder that holds it.
 fn file(rows: u64) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("users.csv");
@@ -27,7 +29,7 @@ fn url(path: &str, file: &str, words: &str) -> WeightedUrl {
     WeightedUrl::plain(format!("http://test/{path}?u={{csv {file}.name {words}}}"))
 }
 
-/// The rows that requests of this path took, in the order of the file.
+/// Returns the rows used in requests of this path, in the order of the file.
 fn taken(played: &Played, path: &str) -> Vec<u64> {
     let rows = played.asks.iter().filter_map(|(_, asked)| asked.strip_prefix(path)?.strip_prefix("?u=u"));
     let mut rows: Vec<u64> = rows.map(|row| row.parse().expect("a row")).collect();
@@ -68,7 +70,7 @@ fn each_iteration_takes_another_row_for_all_of_its_requests() {
             let played = scene.play(|| after(MS));
             let found = ["/a", "/b"].map(|path| taken(&played, path));
             assert_eq!(found, [each(rows, 1), each(rows, 1)], "{users} users, {workers} workers, {ahead}");
-            // What a user does before its first iteration has the row of that one; who has no iteration does nothing.
+            // Steps before a user's first iteration use the row of that one; a user without an iteration does nothing.
             let before = taken(&played, "/once");
             assert_eq!(before.len() as u64, if ahead { rows.min(u64::from(users)) } else { 0 }, "{before:?}");
         }

@@ -1,5 +1,5 @@
-//! A scenario from outside, as a crate of scripts would bring it: its users decide from what a response says what they send next, to
-//! which path, and how long they pause.
+//! An external scenario, as a scripting crate would provide it: from a response, its users decide what they send next,
+//! to which path, and how long they pause.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,13 +12,13 @@ use wire::{Ask, Draft, RequestId, Values};
 
 use super::harness::{MS, Played, SECOND, Scene, each_seed};
 
-/// The variable that the path is filled from, and the one that holds what the last response said.
+/// The variable for the path, and the one that holds the last response.
 const PATH: u16 = 0;
 const SAID: u16 = 1;
 
 /// Follows the pages of a book: each says which comes next, and how many milliseconds it takes to read.
 struct Reader {
-    /// By user: when its iteration began, and how long it has paused since.
+    /// Time when each user's iteration began, and how long it has paused since.
     began: Vec<(Nanos, Nanos)>,
 }
 
@@ -72,7 +72,7 @@ impl Scenario for Reader {
     }
 }
 
-/// A server of books: the cover leads to a chapter, in turns one or the other, and each of them to the end.
+/// Returns a server of books: the cover leads to one of two chapters in turn, and each of them to the end.
 fn book() -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clone {
     let mut covers = 0;
     move |now, ask| {
@@ -111,7 +111,7 @@ fn a_script_decides_from_a_response_what_it_sends_next_and_how_long_it_pauses() 
         let (short, long) = (["/cover", "/short", "/end"], ["/cover", "/long", "/end"]);
         assert_eq!(paths, [short, long, short, long].concat(), "four iterations were asked for");
         let pauses: Vec<u64> = asks.windows(2).map(|pair| (pair[1].0 - pair[0].0).0 / MS.0).collect();
-        // A response takes a millisecond, and so does the way of it.
+        // A response takes a millisecond, and so does its network time.
         for (nth, paused) in [10, 5, 0, 50, 5, 0, 10, 5, 0, 50, 5].into_iter().enumerate() {
             assert!((paused + 1..=paused + 3).contains(&pauses[nth]), "{nth}: {pauses:?}");
         }
@@ -136,9 +136,9 @@ fn what_a_script_tells_of_its_iterations_is_counted_and_stops_what_it_says() {
     assert_eq!(counts, [1, 0, 1]);
 }
 
-/// Composes each request but the first of what the response before it said: its path, its method, a header and its body.
+/// Composes each request but the first from the previous response: its path, its method, a header and its body.
 struct Composer {
-    /// What is composed of a word of a response.
+    /// Composes a draft from a response.
     drafts: fn(&str) -> Draft,
 }
 
@@ -155,7 +155,8 @@ impl Scenario for Composer {
     }
 }
 
-/// Plays it against a server that says how many bytes a body had, and after three bodies that it is closed; what the server heard.
+/// Runs it against a server that reports the size of a body, and after three bodies that it is closed; returns also
+/// what the server received.
 fn composed(drafts: fn(&str) -> Draft) -> (Played, Vec<String>) {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&heard);
@@ -208,7 +209,7 @@ fn a_script_composes_requests_of_what_responses_said() {
 #[test]
 fn a_request_that_cannot_be_composed_has_failed_and_says_why() {
     let (played, heard) = composed(|_| Draft { url: Some("http://[".into()), ..Draft::default() });
-    // After each its user rests as after a server that cannot be reached, and begins anew.
+    // After each, its user pauses as after a server that cannot be reached, and starts again.
     let sum = &played.sum;
     assert_eq!((heard.len() as u64, sum.due), (sum.finished, sum.finished + sum.failed));
     assert!(sum.failed > 0 && sum.failed == sum.failures("resolve"), "{:?}", sum.failures);

@@ -1,4 +1,4 @@
-//! Connections that several users share: as many as the streams need, none lost when a peer turns requests away.
+//! Connections shared by users: as many as the streams need, none lost when a peer refuses requests.
 
 use std::sync::Arc;
 

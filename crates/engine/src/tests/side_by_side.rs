@@ -13,7 +13,7 @@ use wire::Ask;
 use super::harness::{MS, SECOND, Scene, after, each_seed};
 use super::played::Played;
 
-/// So many names have the requests of these tests: `/a` and `/b`.
+/// Number of names in these tests: `/a` and `/b`.
 const NAMES: u16 = 2;
 
 fn send(url: u32) -> Step {
@@ -25,7 +25,7 @@ fn pause(millis: u64) -> Step {
     Step::Pause(Pause::Uniform { from: time, to: time })
 }
 
-/// One that lasts as long as its load, with all else as plans have it.
+/// Creates a scenario that lasts as long as its load, with all else as plans have it.
 pub fn scenario(name: &str, load: Load, steps: Vec<Step>) -> Scenario {
     let lasts = load.stages().iter().fold(Nanos::ZERO, |sum, stage| sum + stage.lasts);
     Scenario {
@@ -61,22 +61,22 @@ fn scene(scenarios: Vec<Scenario>) -> Scene {
     })
 }
 
-/// What came of a scenario.
+/// The result of a scenario.
 #[derive(Debug)]
 struct Came {
-    /// Due, succeeded, failed, cut, dropped.
+    /// Iterations due, succeeded, failed, cut and dropped.
     iterations: [u64; 5],
     took: Histogram,
     at_least: Histogram,
-    /// Scheduled, succeeded, failed, unfinished.
+    /// Requests scheduled, succeeded, failed and unfinished.
     requests: [u64; 4],
-    /// Users when each second ended, summed up.
+    /// Sum of the users at the end of each second.
     users: u64,
     /// Time integral of its users, in user-nanoseconds.
     users_ns: u64,
 }
 
-/// By its number, among as many as there are; none has groups.
+/// Returns the result of a scenario by its number, among `of`; none has groups.
 fn came(played: &Played, number: u16, of: u16) -> Came {
     let mut rows = BTreeMap::<u16, Named>::new();
     for named in played.seconds.iter().flat_map(|second| &second.named) {
@@ -100,7 +100,7 @@ fn came(played: &Played, number: u16, of: u16) -> Came {
     }
 }
 
-/// Milliseconds since the run began.
+/// Returns the milliseconds since the run began.
 fn since_start(at: Nanos) -> u64 {
     (at - SimSettings::default().starts_at).0 / 1_000_000
 }

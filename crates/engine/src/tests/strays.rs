@@ -1,4 +1,4 @@
-//! What comes that nobody waits for: refusals of datagrams nobody answers, second answers, pushes that were not announced.
+//! Unexpected input: refusals of one-way datagrams, second answers, and unannounced pushes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use sim::{Peer, Say};
 use super::harness::{MS, SECOND, Scene};
 use super::held::{consent, speaking};
 
-/// A machine where nobody listens: every datagram is refused once it comes.
+/// A host with closed ports: every datagram is refused when it comes.
 struct Nobody;
 
 impl Peer for Nobody {
@@ -21,7 +21,7 @@ impl Peer for Nobody {
     fn closed(&mut self, _now: Nanos, _conn: u32) {}
 }
 
-/// Every origin is a port for datagrams.
+/// A resolver that gives every origin a port for datagrams.
 struct Datagrams;
 
 impl crate::Resolver for Datagrams {
@@ -45,7 +45,7 @@ fn refusals_of_datagrams_that_nobody_answers_are_counted() {
     }
 }
 
-/// A machine that says everything it hears, twice.
+/// A host that echoes everything it receives, twice.
 struct Twice;
 
 impl Peer for Twice {
@@ -57,7 +57,7 @@ impl Peer for Twice {
     fn closed(&mut self, _now: Nanos, _conn: u32) {}
 }
 
-/// Each second answer is taken for the next request's: what is left over at the end tells.
+/// Checks that duplicate answers, each matched to the next request, are detected by what is left over at the end.
 #[test]
 fn answers_that_come_twice_are_found_out_at_the_end_at_the_latest() {
     for (users, requests) in [(1, 1), (1, 20), (3, 60)] {
@@ -73,7 +73,7 @@ fn answers_that_come_twice_are_found_out_at_the_end_at_the_latest() {
     }
 }
 
-/// A machine that gives the same answer twice to whatever it hears: at once, or the second one a millisecond later.
+/// A host that gives the same answer twice to any input: at once, or the second one a millisecond later.
 struct TwiceInOrder {
     answer: &'static [u8],
     apart: bool,
@@ -130,7 +130,7 @@ fn answers_that_come_twice_on_a_stream_are_told_apart_from_pushes() {
     }
 }
 
-/// A machine that says what it hears 20 ms later, and the first of it twice.
+/// A host that echoes its input 20 ms later, and the first of it twice.
 #[derive(Default)]
 struct OnceTwice {
     waiting: VecDeque<(Nanos, u32, Vec<u8>)>,
@@ -154,7 +154,8 @@ impl Peer for OnceTwice {
     }
 }
 
-/// One answer too many shifts all that follow: whatever the number of requests, the last is still on its way at the end.
+/// Checks that one surplus answer, which shifts all that follow, is found: the last is still on its way at the end,
+/// whatever the number of requests.
 #[test]
 fn a_single_answer_too_many_is_waited_for() {
     for requests in [2, 39, 40, 41] {
@@ -167,7 +168,7 @@ fn a_single_answer_too_many_is_waited_for() {
     }
 }
 
-/// A server that says something of its own beside each answer: in the same piece, or right behind it.
+/// A server that sends a message of its own with each answer: in the same piece, or right behind it.
 struct Talkative {
     apart: bool,
 }
@@ -178,7 +179,7 @@ impl Peer for Talkative {
         if bytes.starts_with(b"GET ") {
             return say.send(conn, &consent(bytes));
         }
-        // A message of one byte, behind head and mask.
+        // A message of one byte, behind header and mask.
         for _ in 0..bytes.len() / 7 {
             if self.apart {
                 say.send(conn, b"\x81\x01a");

@@ -1,4 +1,4 @@
-//! Steps with a timeout of their own, and steps that wait for their turns (`at-most`), over whole runs.
+//! Steps with their own timeout, and steps that wait for their turns (`at-most`), over whole runs.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use wire::Ask;
 use super::harness::{MS, Scene, each_seed};
 use super::played::Played;
 
-/// A server that takes 50 ms for what is slow, and 1 ms for the rest; its page names two of each.
+/// Returns a server that takes 50 ms for slow paths, and 1 ms for the rest; its page names two of each.
 fn serving() -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clone {
     move |now, ask| {
         let html = b"<img src=/slow/1><img src=/quick/1><img src=/slow/2><img src=/quick/2>";
@@ -47,7 +47,7 @@ fn send(url: u32) -> Step {
     Step::Request { url, on_failure: OnFailure::GoOn }
 }
 
-/// Due, succeeded, failed of a row.
+/// Returns how many of a row were due, succeeded and failed.
 fn row(played: &Played, name: u16) -> [u64; 3] {
     let mut all = BTreeMap::<u16, Named>::new();
     played.seconds.iter().flat_map(|s| &s.named).for_each(|named| all.entry(named.name).or_default().merge(named));
@@ -77,7 +77,7 @@ fn a_step_has_a_timeout_of_its_own_and_so_have_its_redirects_and_what_its_page_n
         let scene = flowing(Scene::closed(4, Nanos::from_secs(3600)), urls, steps);
         let played =
             scene.with(|plan| (plan.requests, plan.duration, plan.seed) = (Some(20), None, seed)).play(serving);
-        // The redirect succeeds, and where it leads takes too long; so do two resources of each page, and one of a batch.
+        // The redirect succeeds, and its target takes too long; so do two resources of each page, and one of a batch.
         assert_eq!([row(&played, 0), row(&played, 1), row(&played, 2)], [[20, 0, 20], [40, 40, 0], [40, 40, 0]]);
         assert_eq!([row(&played, 3), row(&played, 4), row(&played, 5)], [[40, 20, 20], [20, 20, 0], [20, 0, 20]]);
         assert_eq!(row(&played, 6), [80, 40, 40]);
@@ -95,7 +95,8 @@ fn users_wait_for_their_turns_and_no_two_workers_take_the_same() {
         let mut at: Vec<u64> =
             played.asks.iter().filter(|(_, path)| path == "/quick").map(|(at, _)| at.0 / 1_000_000).collect();
         at.sort_unstable();
-        // Those of the window but the first two, which came before anybody asked for them, and of each who waited then one more.
+        // The turns in the window except the first two, which came before any user requested them, and then one more
+        // for each user that waited.
         assert!((255..=260).contains(&at.len()), "{}", at.len());
         assert!(at.windows(2).all(|pair| (19..=21).contains(&(pair[1] - pair[0]))), "{at:?}");
         assert_eq!((played.sum.failed, played.sum.due), (0, played.heard));
@@ -109,12 +110,12 @@ fn steps_of_one_name_and_bound_share_it_in_all_scenarios() {
     let named =
         |name: &str, path: &str, rate: &str| WeightedUrl { name: Some(name.into()), ..url(path, &[("at-most", rate)]) };
     let urls = || vec![named("search", "/a", "50/s"), named("search", "/b", "50/s"), named("other", "/c", "50/s")];
-    // Of the window: whoever waits at its end has its turns in the drain. It begins a second after the clock does.
+    // In the window: a user that waits at its end has its turns in the drain. It begins a second after the clock does.
     let heard = |played: &Played, path: &str| {
         let asks = played.asks.iter().filter(|(at, asked)| *at < Nanos::from_secs(6) && asked == path);
         asks.count()
     };
-    // Two steps of one flow, and the same called in two scenarios; apart they would be 500.
+    // Two steps of one flow, and the same called in two scenarios; separate limits would give 500.
     each_seed(1..4, |seed| {
         let steps = vec![send(0), send(1), send(2)];
         let scene = flowing(Scene::closed(20, Nanos::from_secs(5)), urls(), steps);
@@ -154,7 +155,8 @@ fn a_turn_that_nobody_takes_is_lost() {
     let urls = vec![url("/slow", &[("at-most", "25/s")])];
     let closed = flowing(Scene::closed(1, Nanos::from_secs(2)), urls.clone(), vec![send(0)]);
     let played = closed.with(|plan| plan.workers = 1).play(serving);
-    // Each takes 50 ms, so that every other turn is taken: at 0, 80, 160 ms …, and a last one of an iteration that had begun.
+    // Each takes 50 ms, so that every other turn is taken: at 0, 80, 160 ms …, and a last one of an iteration that had
+    // begun.
     assert_eq!(played.heard, 26);
     let open = flowing(Scene::open(10.0, Arrivals::Constant, Nanos::from_secs(2)), urls, vec![send(0)]);
     let played = open.with(|plan| plan.workers = 1).play(serving);

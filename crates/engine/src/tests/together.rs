@@ -1,4 +1,4 @@
-//! Workers that wait for each other: a common start, and connections that are held until all stand.
+//! Workers that wait for each other: a common start, and connections that are held until all are open.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ fn several_workers_hold_until_all_of_them_could() {
         Box::new(ServerPeer::new(WebSocketServer::new, answer))
     });
     assert_eq!((played.sum.opened, played.sum.connect_failed), (9, 0));
-    // One by one at nine a second, whichever worker it is of: all stand after 0.89 s, and are held for two.
+    // One by one at nine a second, whichever worker they belong to: all are open after 0.89 s, and are held for two.
     let window = played.ended.window;
     assert!((Nanos::from_millis(2885)..Nanos::from_millis(2960)).contains(&window), "{window}");
     assert!(played.seconds.iter().any(|s| s.connections.open == 9));

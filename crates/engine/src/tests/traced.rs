@@ -1,4 +1,4 @@
-//! Traces of slow and of failed requests: what is told is what was sent, and it belongs to those that were slow.
+//! Traces of slow and of failed requests: the reported ids are those sent, and they belong to the slow requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -14,10 +14,10 @@ use wire::Ask;
 use super::harness::{MS, SECOND, Scene};
 use super::played::Played;
 
-/// What a service heard of each span: how long it took for it.
+/// Service times by span id, as recorded by the service.
 type Heard = Arc<Mutex<BTreeMap<String, Nanos>>>;
 
-/// Requests say their trace where the service of the simulation sees it, too.
+/// Creates requests that carry their trace where the simulated service sees it.
 fn scene(share: &str) -> Scene {
     Scene::open(200.0, Arrivals::Constant, Nanos::from_secs(3)).with(|plan| {
         let url = WeightedUrl::plain(format!("http://test/?{{traceparent {share}}}"));
@@ -27,7 +27,8 @@ fn scene(share: &str) -> Scene {
     })
 }
 
-/// Each request takes as many milliseconds as the last digits of its span say, every fiftieth half a second.
+/// Returns a service in which each request takes as many milliseconds as the last digits of its span say, every
+/// fiftieth half a second.
 fn service(heard: &Heard) -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + use<> {
     let (heard, mut asked) = (Arc::clone(heard), 0u64);
     move |now, ask| {

@@ -10,13 +10,13 @@ use wire::Ask;
 
 use super::harness::{MINUTE, MS, Played, SECOND, Scene, after, never};
 
-/// A network whose way there and back take 2 ns: what is left is the server.
+/// Sets the network's round trip to 2 ns: what is left is the server.
 fn near(sim: &mut SimSettings) {
     sim.latency = Delay::fixed(Nanos(1));
     sim.connect_delay = Delay::fixed(Nanos(2));
 }
 
-/// Served first come, first served by one queue.
+/// Returns a server with one queue, first come, first served.
 fn queue(station: Station) -> impl FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send + Clone {
     let station = Arc::new(Mutex::new(station));
     let reply = ReplyOwned::new(200, b"x");
@@ -65,7 +65,7 @@ fn the_row_of_the_table() {
         assert!((found - expected).abs() <= 0.01 * expected + 0.001, "p{q}: {found}");
     }
     assert!((1_000_190_000..=1_000_210_000).contains(&l.response.max()), "{}", l.response.max());
-    // What was waited for is the server's, and none of it ours.
+    // The wait is attributed to the server, and none of it to us.
     assert_eq!(l.gen_late.max(), 0);
     // One user of the same server sees one slow answer.
     let one = Scene::closed(1, MINUTE).on(near).play(|| queue(station())).sum.latency;
@@ -83,7 +83,8 @@ fn one_queue_with_exponential_service_is_the_formula() {
         let played = scene.play(|| queue(Station::exponential(1, Nanos::from_millis(2), 100 + seed)));
         played.check();
         let l = &played.sum.latency.response;
-        // Successive responses are alike: 480,000 of them are worth some 4,000 independent ones at this utilisation.
+        // Successive responses are correlated: 480,000 of them are worth some 4,000 independent ones at this
+        // utilisation.
         let mean = l.mean().unwrap().as_secs_f64();
         let expected = mm1_mean(mu, lambda);
         assert!((mean / expected - 1.0).abs() < 0.08, "seed {seed}: mean {mean}, {expected}");
@@ -94,8 +95,8 @@ fn one_queue_with_exponential_service_is_the_formula() {
     }
 }
 
-/// Responses of `servers` that each take `service`, first come, first served: an arrival is served once the one so many before
-/// it is over. And how many of them waited.
+/// Returns the response times of `servers` that each take `service`, first come, first served (an arrival is served
+/// once the one `servers` before it is over), and how many of them waited.
 fn in_one_queue(due: &[Nanos], servers: usize, service: Nanos) -> (Histogram, u64) {
     let (mut begun, mut responses, mut waited) = (Vec::with_capacity(due.len()), Histogram::new(), 0);
     for (i, due) in due.iter().enumerate() {
@@ -124,11 +125,11 @@ fn a_limit_of_connections_is_one_queue_for_all_arrivals() {
         let due = arrivals(lasts);
         let (found, (law, waited)) = (&played.sum.latency.response, in_one_queue(&due, limit as usize, service));
         for q in [0.5, 0.9, 0.99, 0.999] {
-            // The same arrivals: equal but for the buckets and the nanoseconds of the network.
+            // The same arrivals: equal except for the buckets and the nanoseconds of the network.
             let (found, expected) = (at(found, q), at(&law, q));
             assert!((found / expected - 1.0).abs() < 0.01, "{limit} connections, {q}: {found}, {expected}");
         }
-        // And what they are compared with is the law, in a run a hundred times as long.
+        // The reference is the law itself, in a run a hundred times as long.
         let (long, _) = in_one_queue(&arrivals(Nanos(lasts.0 * 100)), limit as usize, service);
         for (q, expected) in [(0.5, p50), (0.99, p99)] {
             let found = at(&long, q);
@@ -151,7 +152,7 @@ fn one_user_of_that_queue_sees_service_only() {
 
 #[test]
 fn known_delays_come_back_as_their_quantiles() {
-    // Lognormal, median 5 ms, σ 0.8. The very delays drawn are kept, so that the comparison is exact to the bucket.
+    // Lognormal, median 5 ms, σ 0.8. The delays drawn are kept, so that the comparison is exact to the bucket.
     let drawn = Arc::new(Mutex::new(Vec::new()));
     let (kept, mut rng) = (Arc::clone(&drawn), Rng::new(7));
     let reply = ReplyOwned::new(200, b"x");
@@ -194,7 +195,7 @@ fn a_server_that_hangs_leaves_lower_bounds_only() {
     // Ages at the end of the drain of one second: 1.01 s, 1.02 s … 5 s.
     assert_eq!((bounds.min(), bounds.max()), (1_010_000_000, 5_000_000_000));
     assert!(at_least(&played, 0.5) >= Nanos::from_millis(2980));
-    // And with a timeout of 500 ms.
+    // With a timeout of 500 ms.
     let scene = Scene::open(100.0, Arrivals::Constant, Nanos::from_secs(4));
     let played = scene.with(|p| p.timeout = Nanos::from_millis(500)).play(never);
     played.check();

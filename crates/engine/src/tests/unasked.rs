@@ -1,5 +1,5 @@
-//! Messages that come unasked, as a scenario from another crate hears them: one user publishes, the others hear what it said, and
-//! how long that took is measured.
+//! Unsolicited messages, as received by a scenario from another crate: one user publishes, the others receive its
+//! messages, and the delay is measured.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,18 +16,19 @@ use super::held::consent;
 const PUBLISHES: Act = Act::Send(RequestId(0));
 const SPEAKS: Act = Act::Send(RequestId(1));
 const PUBLISHER: UserIndex = UserIndex(0);
-/// So much is published.
+/// Number of messages published.
 const NEWS: usize = 5;
 
-/// A message that a user heard: when, since it was published.
+/// A message that a user received: its user, its text, and the time since it was published.
 type Heard = (u32, String, Nanos);
 
-/// The first user publishes; the others say once that they are there, and once more when they hear the third.
+/// The first user publishes; the others send once that they are ready, and once more when they receive the third
+/// message.
 struct Subscribers {
     hears: bool,
-    /// The publisher has said that it is there.
+    /// Set once the publisher has sent that it is ready.
     began: bool,
-    /// When each message was published.
+    /// Time when each message was published.
     published: Vec<Nanos>,
     heard: Arc<Mutex<Vec<Heard>>>,
 }
@@ -36,7 +37,7 @@ impl Scenario for Subscribers {
     fn wake(&mut self, Woken { user, news, at, .. }: Woken, _values: &mut Values, acts: &mut Acts) {
         let act = match (news, user) {
             (News::NoMore, _) => Act::Leave,
-            // The others are there by then.
+            // The others are ready by then.
             (News::Ended { .. }, PUBLISHER) if self.published.len() < NEWS => Act::Pause(Nanos(50 * MS.0)),
             (News::Ended { .. }, _) => Act::Wait,
             (_, PUBLISHER) if std::mem::replace(&mut self.began, true) => {
@@ -63,7 +64,7 @@ impl Scenario for Subscribers {
     }
 }
 
-/// Tells everybody else, in two messages of one piece, that somebody published something.
+/// A broker that passes each publication to all other connections, as two messages in one piece.
 struct Broker {
     frames: bool,
     there: Vec<u32>,
@@ -85,7 +86,7 @@ impl Peer for Broker {
         if bytes.starts_with(b"GET ") {
             return say.send(conn, &consent(bytes));
         }
-        // A frame of a client has a mask: its length tells what it is.
+        // A client's frame has a mask: its length identifies it.
         if bytes.len() != if self.frames { 6 + b"publish".len() } else { b"publish".len() } {
             return;
         }
@@ -100,7 +101,7 @@ impl Peer for Broker {
     }
 }
 
-/// Plays it in WebSocket or bare TCP: what came of it, and what was heard.
+/// Runs it over WebSocket or plain TCP; returns the result and the messages received.
 fn played(frames: bool, hears: bool, seed: u64) -> (Played, Vec<Heard>) {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let (url, says, one_way) = match frames {
@@ -136,7 +137,7 @@ fn what_one_user_publishes_the_others_hear_in_its_order_with_its_bytes_and_act_u
             let of = |user: u32| heard.iter().filter(move |(of, ..)| *of == user).map(|(_, text, _)| text.as_str());
             let nth = |nth: usize| match frames {
                 true => vec![format!("news {nth}"), format!("and {nth}")],
-                // What comes at once is one message where nothing says how long each is.
+                // Without framing, whatever comes at once is one message.
                 false => vec![format!("news {nth}and {nth}")],
             };
             let all: Vec<String> = (0..NEWS).flat_map(nth).collect();
@@ -144,10 +145,10 @@ fn what_one_user_publishes_the_others_hear_in_its_order_with_its_bytes_and_act_u
             for user in [1, 2] {
                 assert_eq!(of(user).collect::<Vec<_>>(), all, "user {user}, frames: {frames}");
             }
-            // There and back.
+            // Both directions of the network.
             assert!(heard.iter().all(|(.., took)| (1..5 * MS.0).contains(&took.0)), "{heard:?}");
             assert_eq!(pushes(&played), heard.len() as u64);
-            // Each said that it is there; the two that heard the third said so once more.
+            // Each reported ready; the two that received the third message did so once more.
             let sum = &played.sum;
             assert_eq!((sum.due, sum.finished, sum.censored), (NEWS as u64 + 5, NEWS as u64 + 5, 0), "{frames}");
         }

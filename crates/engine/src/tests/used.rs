@@ -1,4 +1,4 @@
-//! The values that a failed request was made of are told with its example.
+//! Values used in a failed request, reported with its example.
 
 use measure::Nanos;
 use plan::WeightedUrl;

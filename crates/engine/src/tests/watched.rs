@@ -1,4 +1,4 @@
-//! The simulated networks of a run's workers: watched, and where workers wait for each other, kept in step.
+//! Simulated networks of a run's workers: watched, and kept in step where workers wait for each other.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex};
@@ -9,11 +9,11 @@ use wire::{Arrival, ConnId, Dial, Errno, ListenerId, Network, Out, Place, Rest};
 use super::harness::Books;
 use crate::Stop;
 
-/// Turns of the loop without time passing after which a worker is taken to spin.
+/// Turns of the loop without time passing after which a worker is considered to spin.
 const SPINS: u32 = 100_000;
 
-/// Workers on threads, each with a clock of its own: only the one whose clock is furthest behind runs, so that what they
-/// say to each other comes in the order of time, and every run is the same.
+/// Workers on threads, each with its own clock: only the one whose clock is furthest behind runs, so that their
+/// messages come in the order of time, and every run is the same.
 pub(super) struct InStep {
     clocks: Mutex<Vec<Nanos>>,
     moved: Condvar,
@@ -24,7 +24,7 @@ impl InStep {
         InStep { clocks: Mutex::new(vec![Nanos::ZERO; workers as usize]), moved: Condvar::new() }
     }
 
-    /// This one has come to `now`, and goes on when it is its turn.
+    /// Records that this worker has come to `now`, and waits until it is its turn.
     fn wait(&self, index: u32, now: Nanos) {
         let mut clocks = self.clocks.lock().unwrap_or_else(|broken| broken.into_inner());
         clocks[index as usize] = now;
@@ -34,14 +34,14 @@ impl InStep {
         }
     }
 
-    /// Nobody waits for this one any more.
+    /// Removes this worker: the others no longer wait for it.
     fn leave(&self, index: u32) {
         self.clocks.lock().unwrap_or_else(|broken| broken.into_inner())[index as usize] = Nanos::MAX;
         self.moved.notify_all();
     }
 }
 
-/// The simulation with a watchman: asks for the stop, counts bytes, and ends a loop that spins.
+/// A simulation with a watchdog: requests the stop, counts bytes, and ends a loop that spins.
 pub(super) struct Watched<N: Network> {
     net: N,
     stop_at: Nanos,
@@ -51,7 +51,7 @@ pub(super) struct Watched<N: Network> {
     idle_turns: u32,
     received: u64,
     told: bool,
-    /// The others, and its number among them.
+    /// The other workers, and its own index among them.
     step: Option<(Arc<InStep>, u32)>,
 }
 
