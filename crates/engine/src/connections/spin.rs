@@ -342,7 +342,7 @@ mod tests {
         spin.polled(from, now);
         assert_eq!(spin.wait(now, Nanos::MAX, Nanos::MAX), Wait::Asleep(Nanos::MAX, None));
         assert_eq!(spin.wait(now + REST, Nanos::MAX, Nanos::MAX), Wait::Poll);
-        // Where it goes on so, each rest is longer, and where it went well they begin anew.
+        // If it goes on like that, each rest is longer; if it went well, they start over.
         let mut rest = |now: Nanos| {
             let from = now.max(spin.rests_until);
             spin.polled(from, from + Nanos::from_millis(4));

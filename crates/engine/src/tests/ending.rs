@@ -1,4 +1,4 @@
-//! How runs end: the drain, and a stop at any moment.
+//! Ends of runs: the drain, and a stop at any moment.
 
 use measure::Nanos;
 use plan::Arrivals;

@@ -289,7 +289,7 @@ fn whatever_is_spoken_an_endless_answer_does_not_hold_up_a_stop() {
     });
 }
 
-/// A piece that takes longer than a turn should is a turn of its own.
+/// Checks pieces that take longer to read than a turn should: each is a turn of its own.
 #[test]
 fn pieces_that_are_slow_to_read_do_not_stop_the_clock_either() {
     let scene = scene("http://a/").on(|s| s.event_cost = ms(3));
@@ -301,7 +301,7 @@ fn pieces_that_are_slow_to_read_do_not_stop_the_clock_either() {
     assert!(played.ended.elapsed < ms(1_400), "{}", played.ended.elapsed);
 }
 
-/// An answer of many pieces that lay in its socket while we did not run.
+/// Checks an answer of many pieces that lay in its socket while we did not run.
 #[test]
 fn a_large_answer_that_lay_in_its_socket_while_we_were_stopped_did_not_time_out() {
     use sim::{ReplyOwned, Span};

@@ -151,7 +151,7 @@ fn users_of_each_do_once_what_comes_first_and_last_and_call_the_flows_of_all() {
         let played = scene(vec![each.clone(), calls.clone()]).with(|plan| plan.workers = workers).play(|| after(MS));
         let (each, calls) = (came(&played, 0, 2), came(&played, 1, 2));
         assert_eq!((each.iterations, calls.iterations), ([30, 30, 0, 0, 0], [80, 80, 0, 0, 0]), "{workers} workers");
-        // Of six users three requests beside two an iteration; of eighty arrivals three each.
+        // From six users three requests plus two per iteration; from eighty arrivals three each.
         assert_eq!((each.requests, calls.requests), ([78, 78, 0, 0], [240, 240, 0, 0]), "{workers} workers");
         assert_eq!((heard(&played, "/a"), heard(&played, "/b")), (60 + 160, 18 + 80));
     }
@@ -161,7 +161,7 @@ fn users_of_each_do_once_what_comes_first_and_last_and_call_the_flows_of_all() {
 fn a_server_that_stands_still_keeps_no_other_scenario_from_its_schedule() {
     let stalls = || {
         move |now: Nanos, ask: &Ask<'_>| {
-            // From the first second to the third nothing is answered to one of them.
+            // Between the first second and the third, one of them gets no answers.
             let stalled = ask.path == "/a" && (1_000_000_000..3_000_000_000).contains(&now.0);
             (if stalled { Nanos::from_secs(3) } else { now } + MS, ReplyOwned::new(200, b"x"))
         }
@@ -188,15 +188,15 @@ fn one_begins_later_and_ends_earlier_and_what_is_left_of_it_is_cut() {
     for workers in [1, 2] {
         let played = scene(vec![long.clone(), short.clone()]).with(|plan| plan.workers = workers).play(|| after(MS));
         let short = came(&played, 1, 2);
-        // Each begins once, asks twice, and is in the middle of its second pause when its time is over.
+        // Each begins once, sends two requests, and is in the middle of its second pause when its time is over.
         assert_eq!((short.iterations, short.requests), ([3, 0, 0, 3, 0], [6, 6, 0, 0]));
         assert!((1_199_000_000..1_210_000_000).contains(&short.at_least.max()), "{}", short.at_least.max());
         let asked: Vec<Nanos> = played.asks.iter().filter(|(_, path)| path == "/b").map(|(at, _)| *at).collect();
         assert!(asked.iter().all(|at| (2_000..3_000).contains(&since_start(*at))), "{asked:?}");
         assert!(came(&played, 0, 2).iterations[1] > 100, "the other goes on");
-        // Three users at the end of the one second in which they were there.
+        // Three users at the end of the one second in which they were running.
         assert_eq!(short.users, 3);
-        // And until they were cut.
+        // They ran until they were cut.
         assert!((3_590_000_000..3_620_000_000).contains(&short.users_ns), "{}", short.users_ns);
     }
 }
@@ -219,7 +219,7 @@ fn arrivals_beyond_the_users_there_may_be_are_dropped_and_counted() {
     let visits = scenario("visits", rate(10.0, Nanos::from_secs(2), Arrivals::Constant), vec![send(0), pause(449)]);
     let visits = Scenario { max_users: Some(3), ..visits };
     let played = scene(vec![visits]).play(|| after(MS));
-    // Each takes 450 ms: of five arrivals in that time three may come.
+    // Each takes 450 ms: of five arrivals in that time three may begin.
     let visits = came(&played, 0, 1);
     let [due, finished, failed, cut, dropped] = visits.iterations;
     assert_eq!((due, failed, cut), (20, 0, 0));
@@ -239,7 +239,7 @@ fn each_user_has_so_many_iterations_and_they_come_at_a_rate() {
         let played = scene(vec![each.clone()]).with(|plan| plan.workers = workers).play(|| after(MS));
         let came = came(&played, 0, 1);
         assert_eq!(came.iterations, [24, 24, 0, 0, 0]);
-        // One every tenth of a second, whichever worker it is of, who is there until its four are over.
+        // One every tenth of a second, whichever worker it belongs to, which runs until its four iterations are over.
         let tenths = played.asks.iter().fold([0; 7], |mut tenths, (at, _)| {
             tenths[(since_start(*at) as usize / 100).min(6)] += 1;
             tenths
@@ -255,7 +255,7 @@ fn users_are_counted_from_when_they_start() {
     let slow = Scenario { spawn_rate: Some(4.0), ..scenario("slow", users(10, four), vec![send(0), pause(50)]) };
     for workers in [1, 3] {
         let played = scene(vec![slow.clone()]).with(|plan| plan.workers = workers).play(|| after(MS));
-        // A quarter of a second after each other: 4 + 3.75 + … + 1.75 user-seconds, and what is under way at the end.
+        // A quarter of a second apart: 4 + 3.75 + … + 1.75 user-seconds, and the iterations in progress at the end.
         let users_ns = came(&played, 0, 1).users_ns as f64 / 1e9;
         assert!((28.7..29.4).contains(&users_ns), "{users_ns} user-seconds with {workers} workers");
     }
@@ -289,12 +289,12 @@ fn littles_law_holds_for_the_iterations_of_each() {
     let (closed, open) = (came(&played, 0, 2), came(&played, 1, 2));
     let at_a_time = |came: &Came| (came.took.sum() + came.at_least.sum()) as f64 / 10e9;
     assert!((at_a_time(&closed) - 20.0).abs() < 0.1, "{} users", at_a_time(&closed));
-    // λ·W, of Poisson arrivals in ten seconds.
+    // λ·W, for Poisson arrivals in ten seconds.
     let mean = open.iterations[0] as f64 / 10.0 * 0.257;
     assert!((at_a_time(&open) - mean).abs() < 0.2, "{} users, {mean} expected", at_a_time(&open));
 }
 
-/// Two scenarios at queues of their own: each is the M/M/1 that it would be alone, its second step too.
+/// Checks two scenarios, each at its own queue: each is the M/M/1 that it would be alone, its second step too.
 #[test]
 fn two_steps_at_a_queue_take_as_long_beside_another_scenario_as_theory_says() {
     let (service, lasts) = (0.01, Nanos::from_secs(1500));
@@ -318,7 +318,7 @@ fn two_steps_at_a_queue_take_as_long_beside_another_scenario_as_theory_says() {
     }
 }
 
-/// What `think` of a scenario is: a pause behind each of its requests.
+/// Users with `think` in a scenario: a pause after each of its requests.
 #[test]
 fn think_and_pace_of_scenarios_hold_after_failures_in_closed_and_open_load() {
     let three = Nanos::from_secs(3);

@@ -1,4 +1,4 @@
-//! Waiting exactly: requests leave when they are due although the processor wakes late, at a bounded price.
+//! Exact waiting: requests leave when they are due although the CPU wakes late, at a bounded cost.
 
 use measure::Nanos;
 use plan::Arrivals;
@@ -7,7 +7,7 @@ use sim::Delay;
 use super::harness::{Played, SECOND, Scene, US, after};
 use crate::connections::Spinning;
 
-/// A processor that wakes 30 µs late, and 20 µs more in the mean; a poll takes it a microsecond.
+/// Creates a CPU that wakes 30 µs late, plus 20 µs on average; a poll takes a microsecond.
 fn sleepy(rate: f64, spinning: Spinning) -> Played {
     let mut scene = Scene::open(rate, Arrivals::Poisson, SECOND + SECOND).on(|sim| {
         sim.oversleep = Delay { fixed: Nanos::from_micros(30), jitter: Nanos::from_micros(20) };
@@ -19,7 +19,7 @@ fn sleepy(rate: f64, spinning: Spinning) -> Played {
     played
 }
 
-/// A quantile of how late requests left.
+/// Returns a quantile of the lateness with which requests left.
 fn late(played: &Played, part: f64) -> Nanos {
     let all = &played.sum.latency.gen_late;
     all.at_rank((part * all.count() as f64).ceil() as u64).expect("requests left")
