@@ -46,9 +46,9 @@ impl Turn {
         }
     }
 
-    /// Records the end of a wait that was to end at `until`. After a wakeup in time, events are reported as they happen;
-    /// after a late one (the turn before took long, or the thread did not run), they may be as old as the last time we had
-    /// caught up.
+    /// Records the end of a wait that was to end at `until`. After a wakeup in time, events are reported as they
+    /// happen; after a late one (the turn before took long, or the thread did not run), they may be as old as the
+    /// last time we had caught up.
     #[inline]
     pub fn woken(&mut self, until: Nanos, now: Nanos) {
         let late = now - until.max(self.began);

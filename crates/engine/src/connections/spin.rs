@@ -24,8 +24,8 @@ const MISSES: f64 = 0.004;
 const STEP: f64 = 8_000.0;
 const EARLY: (f64, f64) = (10_000.0, 400_000.0);
 const EARLY_AT_FIRST: f64 = 100_000.0;
-/// Time in nanoseconds for which responses are polled for after a request at first; if most take longer than the
-/// second, they are not polled for.
+/// Nanoseconds for which responses are polled for at first, and the maximum: if most take longer, they are not polled
+/// for.
 const WATCH_AT_FIRST: f64 = 400_000.0;
 const WATCH_AT_MOST: f64 = 1_000_000.0;
 /// Minimum length of a disturbed poll: an undisturbed one takes 1 to 2 µs.
@@ -64,7 +64,7 @@ impl Spinning {
 /// The way in which the next stretch of time is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Sleep until then; the second is the moment for which the wakeup is to be early, if any.
+    /// Sleep until the first time, to be early for the other one, if any.
     Asleep(Nanos, Option<Nanos>),
     /// Poll the sockets without sleeping.
     Poll,

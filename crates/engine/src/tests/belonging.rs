@@ -21,7 +21,7 @@ struct Seen {
     by: HashMap<u32, String>,
     begun: u64,
     went_on: u64,
-    /// Set if a user went on where another had begun.
+    /// Number of times a user went on where another had begun.
     mistaken: u64,
     opened: u64,
     closes: bool,
