@@ -1,4 +1,4 @@
-//! What an answer's frames come to: heads, trailers and bodies as RFC 9113 8.1 to 8.3 want them.
+//! The state of one exchange: judges response heads, trailers and bodies by RFC 9113 8.1 to 8.3.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::http1::redirect::Hop;
 use crate::http1::request::{Recipe, Rules};
 use crate::http1::session::NO_BODY;
 
-/// Its first byte came in the bytes at hand, or long ago.
+/// Set once the response's head has arrived; it may be earlier than the bytes at hand.
 const BEGUN: u8 = 128;
 
 const TOO_SHORT: Plain = cause::http2::body_too_short();
@@ -27,32 +27,32 @@ const TOO_LONG: Plain = cause::http2::body_too_long();
 /// One exchange in flight.
 #[derive(Debug)]
 pub struct Exchange {
-    /// Its name.
+    /// Identifies the exchange.
     pub id: ExchangeId,
     payload: u64,
     announced: u64,
     listed: u32,
-    /// 0 until a final head is there.
+    /// Status code, 0 until the final head arrives.
     status: u16,
     marks: u8,
     checks: u16,
     rare: Option<Box<Rare>>,
 }
 
-/// What most exchanges never need.
+/// State that most exchanges never need.
 #[derive(Debug, Default)]
 struct Rare {
-    /// The beginning of the answer, for an example.
+    /// The beginning of the response, for an example of a failure.
     kept: Vec<u8>,
     /// The recipe of a request that is not in the list (a redirect's).
     own: Option<Arc<Recipe>>,
-    /// What a request with slots was filled from, where redirects are made from it.
+    /// The slot values of the request, kept if redirects have to repeat them.
     filled: Option<FilledWith>,
     judge: Judge,
 }
 
 impl Exchange {
-    /// A request that was just sent.
+    /// Creates the exchange of a request that was just sent.
     #[inline]
     pub fn new(id: ExchangeId, request: &Request) -> Exchange {
         let rare = request.own.as_ref().map(|own| Box::new(Rare { own: Some(Arc::clone(own)), ..Rare::default() }));
@@ -62,7 +62,7 @@ impl Exchange {
 }
 
 impl Exchange {
-    /// The same with random bits for what is taken out of its response; 0: nothing is.
+    /// Sets the random bits used to choose captures from the response; 0 if nothing is captured.
     #[inline]
     pub fn drawing(mut self, random: u64) -> Exchange {
         if random != 0 {
@@ -71,7 +71,7 @@ impl Exchange {
         self
     }
 
-    /// The same where its user has an answer, and asks whether that is still good.
+    /// Records the cached answer that the request revalidates, if there is one.
     #[inline]
     pub fn having(mut self, condition: Option<&Condition>) -> Exchange {
         if let Some(condition) = condition {
@@ -80,8 +80,8 @@ impl Exchange {
         self
     }
 
-    /// The same of a request with slots: what it was filled from where redirects are made from it, and what the response's body
-    /// must hold.
+    /// Like [`Exchange::new`], for a request with slots: also takes the slot values (if redirects have to repeat them)
+    /// and the checks of the response body.
     pub fn filled(id: ExchangeId, request: &Request, filled: Option<FilledWith>, judge: Judge) -> Exchange {
         let closely = filled.is_some() || judge.expected.is_some() || judge.random != 0;
         let rare = closely.then(|| Box::new(Rare { filled, judge, ..Rare::default() }));
@@ -89,19 +89,19 @@ impl Exchange {
     }
 }
 
-/// The beginning of the body that came last, kept for the case that it is cut: of one exchange, so that it costs a copy of a
-/// few bytes and no memory of its own for each.
+/// The beginning of the body received most recently, in case the stream is cut off. Kept for one exchange per
+/// connection: this costs a copy of a few bytes and no memory per exchange.
 #[derive(Debug, Default)]
 pub struct Came {
     of: Option<ExchangeId>,
     bytes: Vec<u8>,
 }
 
-/// So many bytes of a body are kept for the case that it is cut.
+/// Maximum number of body bytes kept.
 const CAME_BOUND: usize = 512;
 
 impl Came {
-    /// A piece of an exchange's body; the last one ends what might be cut.
+    /// Adds a piece of an exchange's body. The last piece (`end`) is not kept, as the body can no longer be cut off.
     #[inline]
     fn piece(&mut self, id: ExchangeId, bytes: &[u8], end: bool) {
         if self.of != Some(id) {
@@ -113,7 +113,7 @@ impl Came {
         }
     }
 
-    /// The exchange is over.
+    /// Clears the buffer if it belongs to this exchange, which is over.
     #[inline]
     fn over(&mut self, id: ExchangeId) {
         if self.of == Some(id) {
@@ -121,18 +121,18 @@ impl Came {
         }
     }
 
-    /// The beginning of an exchange's body, where it is the one that is kept.
+    /// Returns the beginning of the exchange's body, or nothing if another exchange's is kept.
     fn of(&self, id: ExchangeId) -> &[u8] {
         if self.of == Some(id) { &self.bytes } else { &[] }
     }
 
-    /// What is kept, whosever it is.
+    /// Returns the kept bytes of whichever exchange they come from.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// Hears what the server says.
+/// Receives the events of a connection's streams and turns them into results of exchanges.
 #[derive(Debug)]
 pub struct Ear<'a> {
     pub rules: &'a Rules,
@@ -165,7 +165,7 @@ impl Listener<Exchange> for Ear<'_> {
             },
         };
         if said.status < 200 {
-            // Interim answers say nothing that is counted; 101 is not for HTTP/2 (8.6).
+            // Interim responses carry nothing that is counted; 101 does not exist in HTTP/2 (8.6).
             return Ok(match said.status {
                 101 => self.fail(x, cause::http2::switches()),
                 _ if end => self.fail(x, cause::http2::ends_interim()),
@@ -225,7 +225,8 @@ impl Listener<Exchange> for Ear<'_> {
 }
 
 impl Ear<'_> {
-    /// A head after the final one: it ends the answer and holds nothing that is counted (RFC 9113 8.1).
+    /// Handles a head after the final one: a trailer ends the response and holds nothing that is counted (RFC 9113
+    /// 8.1).
     #[cold]
     fn trailer(&mut self, x: &mut Exchange, fields: &mut Fields<'_>, end: bool) -> Result<Next, Malformed> {
         let wanted = x.rare.as_deref_mut().filter(|_| self.rules.checks(x.checks).trailers);
@@ -243,7 +244,8 @@ impl Ear<'_> {
         Ok(if end { self.whole(x) } else { self.fail(x, cause::http2::headers_within()) })
     }
 
-    /// A status that may send us on or be a failure, or a body that must hold something. False: the answer cannot be used.
+    /// Examines a head whose status may redirect or be a failure, or whose body has to be checked. Returns `false` if
+    /// the response is unusable.
     #[cold]
     fn look_closer(&mut self, x: &mut Exchange, text: Vec<u8>) -> bool {
         let (rules, status, listed) = (self.rules, x.status, x.listed);
@@ -257,7 +259,7 @@ impl Ear<'_> {
         good
     }
 
-    /// The answer is whole.
+    /// Finishes an exchange whose response is complete.
     #[inline]
     fn whole(&mut self, x: &mut Exchange) -> Next {
         let bodiless = x.marks & NO_BODY != 0 || x.status == 204 || x.status == 304;
@@ -278,14 +280,14 @@ impl Ear<'_> {
         Next::Go
     }
 
-    /// The answer is malformed: its exchange is over, the others are not concerned.
+    /// Fails an exchange whose response is malformed; other exchanges are not affected.
     #[cold]
     fn fail(&mut self, x: &mut Exchange, why: Plain) -> Next {
         self.end(x, Some(FaultKind::BrokenProtocol), Some(why));
         Next::Reset(code::PROTOCOL_ERROR)
     }
 
-    /// Which checks by name its answer failed.
+    /// Reports the named checks that the response failed.
     #[cold]
     fn tell_failed(&mut self, x: &Exchange, kind: FaultKind) {
         let rules = (self.rules, self.rules.checks(x.checks));
@@ -303,7 +305,7 @@ impl Ear<'_> {
         {
             self.begun.swap_remove(at);
             if fault.is_some() {
-                // An answer that begins and fails does both, whether or not one piece held it all.
+                // A response that begins and fails reports both events, whether or not a single piece held all of it.
                 self.done.push(Event::FirstByte(x.id));
             }
         }

@@ -1,10 +1,10 @@
-//! The client's end of an HTTP/2 connection (RFC 9113), whatever its streams mean: HTTP and gRPC are two owners of it.
+//! The client end of an HTTP/2 connection (RFC 9113), independent of what its streams carry; used for HTTP and gRPC.
 //!
-//! Spoken: streams, header blocks, bodies under flow control both ways, SETTINGS at any time, PING, GOAWAY, RST_STREAM.
-//! What the peer says of a stream goes to a [`Listener`], by static dispatch; the rest is answered here. Whatever the
-//! peer sends, memory stays bounded: a frame is kept until it is whole, a header block up to 256 KiB, bodies not at
-//! all, and frames that lead to nothing are counted. A stream error of the peer's framing is taken as one of the
-//! connection (5.4.1 allows it). Left out: priorities, and push, which is refused.
+//! Supports streams, header blocks, bodies under flow control in both directions, SETTINGS at any time, PING, GOAWAY
+//! and RST_STREAM. Stream events go to a [`Listener`] by static dispatch; everything else is handled here. Memory stays
+//! bounded whatever the peer sends: a frame is kept until it is complete, a header block up to 256 KiB, bodies not at
+//! all, and frames that have no effect are counted. A stream error in the peer's framing is treated as a connection
+//! error (allowed by 5.4.1). Not supported: priorities, and push, which is refused.
 
 use std::sync::Arc;
 
@@ -17,53 +17,53 @@ use super::sending::Sending;
 use super::streams::{Stream, Streams};
 use values::kept::{Budget, Kept};
 
-/// What a stream may send us without hearing from us.
+/// Receive window of a stream.
 pub(super) const STREAM_WINDOW: u32 = 1 << 24;
-/// What all streams together may.
+/// Receive window of the connection, shared by all streams.
 pub(super) const WINDOW: u32 = 1 << 30;
-/// Streams we open before the peer says how many it takes (6.5.2 wants it to take a hundred).
+/// Number of streams that may be opened before the peer's SETTINGS arrive (6.5.2 recommends at least 100).
 const STREAMS_START: u32 = 100;
 
-/// So many bytes of a GOAWAY's debug data are told in a sentence.
+/// Maximum number of bytes of a GOAWAY's debug data shown in a message.
 const FAREWELL_BOUND: usize = 160;
 
-/// What is said of a server that ends the connection before its SETTINGS.
+/// The cause reported if a server closes the connection before its SETTINGS.
 const SILENT: Plain = cause::http2::silent_in_clear();
-/// The same where TLS is spoken.
+/// Like [`SILENT`], for a connection over TLS.
 const SILENT_IN_TLS: Plain = cause::http2::silent();
 
-/// What to do with a stream.
+/// A listener's decision about a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Go on, or forget it where this was its end.
+    /// Go on, or forget the stream if it has ended.
     Go,
-    /// Reset it with this code and forget it.
+    /// Reset the stream with this code and forget it.
     Reset(u32),
 }
 
-/// Hears what the peer says of streams. `T` is what it keeps of each.
+/// Receives the events of streams. `T` is the state that it keeps for each.
 pub trait Listener<T> {
-    /// A head, an interim head or a trailer. Fields that are not read are read over.
+    /// Handles a head, an interim head or a trailer. Fields that it does not read are skipped.
     ///
     /// # Errors
-    /// Passes on those of [`Fields::next`].
+    /// Passes on the errors of [`Fields::next`].
     fn head(&mut self, own: &mut T, fields: &mut Fields<'_>, end: bool) -> Result<Next, Malformed>;
-    /// A piece of the body, perhaps an empty one; `end`: the last.
+    /// Handles a piece of the body, which may be empty; `end` marks the last one.
     fn data(&mut self, own: &mut T, bytes: &[u8], end: bool) -> Next;
-    /// The peer reset the stream.
+    /// Handles a reset of the stream by the peer.
     fn reset(&mut self, own: T, code: u32);
-    /// The peer did nothing for the stream and never will.
+    /// Handles a stream that the peer did not process and never will.
     fn refused(&mut self, own: T);
-    /// The peer answered [`Connection::ping`].
+    /// Handles the peer's reply to [`Connection::ping`].
     fn alive(&mut self) {}
-    /// The peer ends the connection, or a stream; told beside what becomes of streams by it.
+    /// Handles a GOAWAY or RST_STREAM code; called in addition to the events of the affected streams.
     fn word(&mut self, _word: code::Word) {}
 }
 
 const TURNED_AWAY: Plain = cause::http2::turned_away();
 const REFUSED: Plain = cause::http2::refused();
 
-/// Why the connection cannot go on.
+/// A connection error: its code and its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fault(pub(super) u32, pub(super) Plain);
 
@@ -73,52 +73,52 @@ impl From<Malformed> for Fault {
     }
 }
 
-/// A DATA frame under way.
+/// A DATA frame that is being received.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Data {
-    /// 0: nobody's.
+    /// Stream identifier, 0 if the stream is not in flight.
     pub(super) stream: u32,
-    /// Bytes of content to come.
+    /// Bytes of content still to come.
     pub(super) left: u32,
-    /// Bytes of padding to come.
+    /// Bytes of padding still to come.
     pub(super) padding: u32,
     pub(super) end: bool,
     pub(super) under_way: bool,
 }
 
-/// One connection, client side.
+/// An HTTP/2 connection, client side. `T` is the state kept for each stream.
 #[derive(Debug)]
 pub struct Connection<T> {
     pub(super) streams: Streams<T>,
     pub(super) encoder: Encoder,
     pub(super) decoder: Decoder,
     pub(super) sending: Sending,
-    /// The beginning of a frame.
+    /// The beginning of an incomplete frame.
     pub(super) kept: Vec<u8>,
-    /// The beginning of a header block, of this stream and with this end.
+    /// The beginning of an incomplete header block; `assembling` holds its stream and its END_STREAM flag.
     pub(super) block: Kept,
     pub(super) assembling: Option<(u32, bool)>,
-    /// What that is kept within, of all connections of a run together.
+    /// The memory budget for `block`, shared by all connections of a run.
     pub(super) budget: Budget,
     pub(super) data: Data,
-    /// Bytes received since the connection's window was last topped up.
+    /// Bytes received since the last WINDOW_UPDATE for the connection.
     pub(super) received: u32,
-    /// Streams the peer takes at once.
+    /// Maximum number of concurrent streams that the peer allows.
     pub(super) most: u32,
-    /// Frames since the last that led to something.
+    /// Number of frames since the last one that had an effect.
     pub(super) idle_frames: u32,
-    /// PING and SETTINGS answered, of which it is not known that the answers have left.
+    /// Number of replies to PING and SETTINGS that may still be unsent.
     pub(super) replies: u32,
     pub(super) pings: u32,
-    /// The peer's first SETTINGS came.
+    /// Set once the peer's first SETTINGS have arrived.
     pub(super) settled: bool,
     pub(super) going_away: bool,
-    /// The code of the peer's GOAWAY, and what it said beside it.
+    /// The code of the peer's GOAWAY and its debug data.
     pub(super) goodbye: Option<Box<(u32, Vec<u8>)>>,
-    /// We gave up a stream about which the peer may still talk.
+    /// Set once a stream was given up for which the peer may still send frames.
     pub(super) cancelled: bool,
     pub(super) pinging: bool,
-    /// TLS is spoken.
+    /// Set if the connection uses TLS.
     pub(super) tls: bool,
 }
 
@@ -129,7 +129,7 @@ impl<T> Default for Connection<T> {
 }
 
 impl<T> Connection<T> {
-    /// A connection of which is known whether it speaks TLS, and within what it keeps heads that arrive in pieces.
+    /// Creates a connection. `tls` tells whether it uses TLS; `budget` bounds the memory for incomplete header blocks.
     pub fn over(tls: bool, budget: Budget) -> Connection<T> {
         Connection {
             streams: Streams::default(),
@@ -155,7 +155,7 @@ impl<T> Connection<T> {
         }
     }
 
-    /// Appends what a client says first: preface, settings, and windows so large that topping up is rare.
+    /// Appends the connection preface and SETTINGS, with windows so large that they rarely need an update.
     pub fn open(&mut self, out: &mut Out) {
         let out = out.buffer();
         out.extend_from_slice(frames::PREFACE);
@@ -168,7 +168,7 @@ impl<T> Connection<T> {
         frames::put_number(frames::WINDOW_UPDATE, 0, WINDOW - frames::WINDOW_START as u32, out);
     }
 
-    /// Streams that may be begun now.
+    /// Returns the number of streams that may be opened now.
     #[inline]
     pub fn room(&self) -> usize {
         if self.going_away || self.streams.exhausted() {
@@ -177,31 +177,31 @@ impl<T> Connection<T> {
         (self.most as usize).saturating_sub(self.streams.live())
     }
 
-    /// Exchanges that may be begun now, where at most so many share the connection.
+    /// Returns the number of streams that may be opened now if at most `streams` may share the connection.
     #[inline]
     pub fn room_of(&self, streams: u32) -> usize {
         (streams as usize).saturating_sub(self.live()).min(self.room())
     }
 
-    /// Streams in flight.
+    /// Returns the number of streams in flight.
     #[inline]
     pub fn live(&self) -> usize {
         self.streams.live()
     }
 
-    /// True once the peer has said what it takes.
+    /// Returns `true` once the peer's SETTINGS have arrived.
     pub fn settled(&self) -> bool {
         self.settled
     }
 
-    /// Begins a stream with this head and returns its id; `end`: nothing follows. Not to be called without
-    /// [`Self::room`].
+    /// Opens a stream with this head and returns its identifier; `end` if no body follows. Must not be called if
+    /// [`Self::room`] is 0.
     #[inline]
     pub fn begin(&mut self, own: T, end: bool, lexicon: &Lexicon, list: &List, out: &mut Out) -> u32 {
         self.begin_with(own, end, out, |encoder, out| encoder.write(lexicon, list, out))
     }
 
-    /// The same with a head that `write` writes.
+    /// Like [`Self::begin`], with a head written by `write`.
     #[inline]
     pub fn begin_with(
         &mut self,
@@ -227,7 +227,7 @@ impl<T> Connection<T> {
         id
     }
 
-    /// Sends a block of a stream's body; what the peer does not take yet waits here. `end`: the last of it.
+    /// Sends a block of a stream's body, queueing the part that exceeds the peer's window. `end` marks the last block.
     pub fn send(&mut self, id: u32, block: &Arc<[u8]>, end: bool, out: &mut Out) {
         if let Some(stream) = self.streams.get(id) {
             self.idle_frames = 0;
@@ -235,7 +235,7 @@ impl<T> Connection<T> {
         }
     }
 
-    /// The same with bytes that are nobody else's: copied only where some of them must wait.
+    /// Like [`Self::send`], with borrowed bytes, of which only the part that has to be queued is copied.
     pub fn send_bytes(&mut self, id: u32, bytes: &[u8], end: bool, out: &mut Out) {
         if let Some(stream) = self.streams.get(id) {
             self.idle_frames = 0;
@@ -243,13 +243,13 @@ impl<T> Connection<T> {
         }
     }
 
-    /// Bytes that [`Self::send`] would send at once.
+    /// Returns the number of bytes that [`Self::send`] would send at once.
     pub fn sendable(&mut self, id: u32) -> usize {
         let Some(stream) = self.streams.get(id) else { return 0 };
         if stream.waiting.is_some() { 0 } else { self.sending.window_for(stream) }
     }
 
-    /// Sends a block of a stream's body if the peer takes it now; false: nothing was sent.
+    /// Sends a block of a stream's body if it fits the peer's window; returns `false` if nothing was sent.
     pub fn try_send(&mut self, id: u32, block: &[u8], end: bool, out: &mut Out) -> bool {
         let Some(stream) = self.streams.get(id).filter(|s| s.waiting.is_none() && !s.said) else { return false };
         if self.sending.window_for(stream) < block.len() {
@@ -259,18 +259,18 @@ impl<T> Connection<T> {
         true
     }
 
-    /// The first stream of which this holds.
+    /// Returns the first stream whose state matches `which`.
     pub fn find(&mut self, which: impl Fn(&T) -> bool) -> Option<u32> {
         self.streams.iter_mut().find(|s| which(&s.own)).map(|s| s.id)
     }
 
-    /// What the owner keeps of a stream in flight.
+    /// Returns the state kept for a stream in flight.
     #[inline]
     pub fn own(&mut self, id: u32) -> Option<&mut T> {
         self.streams.get(id).map(|s| &mut s.own)
     }
 
-    /// Gives a stream up, and tells the peer.
+    /// Gives up a stream with RST_STREAM and returns its state.
     pub fn reset(&mut self, id: u32, code: u32, out: &mut Out) -> Option<T> {
         let stream = self.forget(id)?;
         frames::put_number(frames::RST_STREAM, id, code, out.buffer());
@@ -278,7 +278,8 @@ impl<T> Connection<T> {
         Some(stream.own)
     }
 
-    /// Forgets a stream, and what of it waits: a peer that never widens a window would have us keep a trace of each.
+    /// Removes a stream and its queued blocks. Otherwise a peer that never opens its window would make us keep a
+    /// remnant of every stream.
     #[inline]
     pub(super) fn forget(&mut self, id: u32) -> Option<Stream<T>> {
         let stream = self.streams.remove(id)?;
@@ -288,29 +289,29 @@ impl<T> Connection<T> {
         Some(stream)
     }
 
-    /// As [`wire::Session::replies`].
+    /// Implements [`wire::Session::replies`].
     #[inline]
     pub fn replies(&self) -> u32 {
         self.replies
     }
 
-    /// As [`wire::Session::replies_left`].
+    /// Implements [`wire::Session::replies_left`].
     pub fn replies_left(&mut self) {
         self.replies = 0;
     }
 
-    /// The error that the peer named when it said GOAWAY, in a sentence; None where it named none.
+    /// Describes the error code of the peer's GOAWAY; `None` if there was none.
     pub fn goodbye(&self) -> Option<Plain> {
         match &self.goodbye {
             Some(said) => Some(code::of_goaway(said.0)),
-            // A server of TLS that hears HTTP/2 in the clear mostly closes without a word.
+            // A TLS server that receives cleartext HTTP/2 usually closes without sending anything.
             None if self.settled || self.live() == 0 => None,
             None if self.tls => Some(SILENT_IN_TLS),
             None => Some(SILENT),
         }
     }
 
-    /// The same with what the peer said beside it (the debug data of its GOAWAY).
+    /// Like [`Self::goodbye`], with the debug data of the peer's GOAWAY.
     pub fn farewell(&self) -> Option<Cause> {
         let (goodbye, data) = (self.goodbye(), self.goodbye_text());
         if data.is_empty() {
@@ -323,17 +324,18 @@ impl<T> Connection<T> {
         })
     }
 
-    /// Why the peer did nothing for a stream: on a connection that goes on it refused it, and nothing else ended.
+    /// Returns the cause for streams that the peer did not process: after GOAWAY it closes the connection, otherwise it
+    /// refused the stream.
     pub fn why_refused(&self) -> Plain {
         if self.going_away { TURNED_AWAY } else { REFUSED }
     }
 
-    /// What the peer said beside that.
+    /// Returns the debug data of the peer's GOAWAY.
     pub fn goodbye_text(&self) -> &[u8] {
         self.goodbye.as_ref().map_or(&[], |said| &said.1)
     }
 
-    /// Asks for a sign of life; false where one is on its way.
+    /// Sends a PING; returns `false` if one is already outstanding.
     pub fn ping(&mut self, out: &mut Out) -> bool {
         if self.pinging {
             return false;
@@ -344,16 +346,16 @@ impl<T> Connection<T> {
         true
     }
 
-    /// Appends GOAWAY: we open no more streams, and close.
+    /// Appends GOAWAY: no more streams are opened, and the connection will be closed.
     pub fn finish(&mut self, out: &mut Out) {
         put_goaway(code::NO_ERROR, out);
         self.going_away = true;
     }
 
-    /// Takes bytes from the peer, cut anywhere.
+    /// Processes bytes from the peer, split anywhere.
     ///
     /// # Errors
-    /// What about them is not HTTP/2; a GOAWAY that says so was appended, and the connection must be closed.
+    /// Fails if the bytes violate HTTP/2. A GOAWAY with the error code was appended, and the connection must be closed.
     #[inline]
     pub fn receive(&mut self, bytes: &[u8], out: &mut Out, ear: &mut impl Listener<T>) -> Result<(), Broken> {
         self.read(bytes, out.buffer(), ear).map_err(|Fault(code, what)| {

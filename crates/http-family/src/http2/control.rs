@@ -1,11 +1,11 @@
-//! Frames about the connection, and those that end a stream or widen its window (RFC 9113 6.3 to 6.9).
+//! Connection frames, and frames that end a stream or widen its window (RFC 9113 6.3 to 6.9).
 
 use super::connection::{Connection, Fault, Listener};
 use super::frames::{self, FrameHead, PAYLOAD_BOUND, code, setting};
 use super::streams::Stream;
 
 impl<T> Connection<T> {
-    /// Frames about the connection, or about a stream but not of it.
+    /// Handles frames of the connection, and frames that refer to a stream without carrying its content.
     #[cold]
     pub(super) fn control(
         &mut self,
@@ -41,7 +41,7 @@ impl<T> Connection<T> {
             frames::RST_STREAM => self.peer_reset(head.stream, payload, ear),
             frames::PRIORITY if payload.len() != 5 => Err(WRONG_SIZE),
             frames::PUSH_PROMISE => Err(Fault(code::PROTOCOL_ERROR, cause::http2::pushes())),
-            // PRIORITY, and kinds that nobody knew when this was written (5.5).
+            // PRIORITY and unknown frame types are ignored (5.5).
             _ => Ok(()),
         }
     }
@@ -76,7 +76,7 @@ impl<T> Connection<T> {
         Ok(())
     }
 
-    /// A peer that has us answer and reads none of it would fill our memory.
+    /// Counts a reply to be sent. A peer that requests replies without reading them would otherwise fill our memory.
     fn count_reply(&mut self) -> Result<(), Fault> {
         self.replies += 1;
         let unread = Fault(code::ENHANCE_YOUR_CALM, cause::http2::flood_of_acknowledgements());
@@ -110,16 +110,16 @@ impl<T> Connection<T> {
         match self.forget(id) {
             Some(Stream { answered: false, own, .. }) if code == code::REFUSED_STREAM => ear.refused(own),
             Some(stream) => ear.reset(stream.own, code),
-            // A stream that is over may be reset all the same: the peer needed no more of what we said (8.1).
+            // A stream that is over may still be reset: the peer did not need the rest of our request (8.1).
             None => {}
         }
         Ok(())
     }
 
-    /// `said`: the code, and perhaps a text for people.
+    /// Handles GOAWAY. `said` holds the error code and optional debug data.
     fn go_away(&mut self, last: u32, said: &[u8], ear: &mut impl Listener<T>) {
         let code = said.first_chunk::<4>().map_or(code::NO_ERROR, |code| u32::from_be_bytes(*code));
-        // Servers that end in order say it twice: that they will, and what was the last they took.
+        // Servers that shut down gracefully send GOAWAY twice: an announcement, then the last stream they processed.
         let before = self.going_away.then(|| self.goodbye.as_ref().map_or(code::NO_ERROR, |said| said.0));
         if before != Some(code) {
             ear.word(code::Word::GoAway(code));
@@ -131,7 +131,8 @@ impl<T> Connection<T> {
             let text = text[..text.len().min(TEXT_BOUND)].to_vec();
             self.goodbye = Some(Box::new((u32::from_be_bytes(*code), text)));
         }
-        // One whose answer has begun was served, whatever is said here: it goes on, and is not to be sent again.
+        // A stream whose response has begun was processed, whatever this frame says: it goes on and must not be
+        // retried.
         let unserved = self.streams.iter_mut().filter(|s| s.id > last && !s.answered);
         let mut unserved: Vec<u32> = unserved.map(|s| s.id).collect();
         unserved.sort_unstable();
@@ -140,14 +141,14 @@ impl<T> Connection<T> {
                 ear.refused(stream.own);
             }
         }
-        // What the peer still says about those is not for us.
+        // Further frames for these streams are ignored.
         self.cancelled = true;
     }
 }
 
-/// Answers that may wait for the peer to read them.
+/// Maximum number of replies that may wait for the peer to read them.
 const REPLIES_BOUND: u32 = 32_768;
-/// So much of the text of a GOAWAY is kept.
+/// Maximum number of bytes kept of a GOAWAY's debug data.
 const TEXT_BOUND: usize = 1024;
 const WRONG_SIZE: Fault = Fault(code::FRAME_SIZE_ERROR, cause::http2::wrong_size());
 const TOO_WIDE: Fault = Fault(code::FLOW_CONTROL_ERROR, cause::http2::too_wide());

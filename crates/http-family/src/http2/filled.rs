@@ -1,5 +1,5 @@
-//! A request with slots as HTTP/2 says it: fields that do not change are listed before the run as those of any other request,
-//! fields with slots follow them as texts that the peer shall not remember.
+//! HTTP/2 requests with slots. Constant fields are listed before the run like those of any other request; fields with
+//! slots follow as literals that the peer does not index.
 
 use wire::{Complaint, Fill, Trace};
 
@@ -7,41 +7,43 @@ use super::hpack::{Encoder, Lexicon, List, named, value};
 use crate::marks::{Marks, Piece};
 use values::template::{MOST_MARKS, Template, decimal};
 
-/// What such a request is made from.
+/// The template of a request with slots.
 #[derive(Debug)]
 pub struct Filled {
-    /// The values of the fields with slots, a mark behind each, and then the body.
+    /// The values of the fields with slots, a placeholder after each, and then the body.
     template: Template,
-    /// The beginnings of those fields, pseudo-fields first; empty: it is not said here.
+    /// The encoded names of those fields, pseudo-header fields first; an empty name means that the field is sent
+    /// elsewhere.
     names: Box<[Box<[u8]>]>,
-    /// How many of them are pseudo-fields.
+    /// Number of pseudo-header fields in `names`.
     pseudo: usize,
-    /// Fields without slots; pseudo-fields are in the list of the request.
+    /// The fields without slots; pseudo-header fields are in the request's list.
     rest: List,
-    /// The beginning of `content-length`, where the slots decide it.
+    /// The encoded name of `content-length`, if slots decide its value.
     length: Option<Box<[u8]>>,
-    /// The template holds the body.
+    /// Set if the template holds the body.
     pub body: bool,
 }
 
-/// What was filled for one request; its memory serves the next.
+/// The slot values of one request, in a buffer that is reused for the next.
 #[derive(Debug, Default)]
 pub struct Said {
     bytes: Vec<u8>,
-    /// Where the value of each field ends.
+    /// End offset of each field's value.
     ends: Vec<usize>,
 }
 
 impl Filled {
-    /// The trace that it says it belongs to.
+    /// Returns the trace that the request names as its own.
     pub fn trace(&self, fill: &Fill) -> Option<Trace> {
         self.template.trace(fill)
     }
 
-    /// From fields, pseudo-fields first, and a body, in which marks stand; `jar`: cookies are said with each request. Also the list of the pseudo-fields without slots.
+    /// Creates the template from fields (pseudo-header fields first) and a body with placeholders, and returns it with
+    /// the list of the pseudo-header fields without slots. With `jar`, cookies are sent with each request.
     ///
     /// # Errors
-    /// What is wrong with a slot.
+    /// Fails if a slot is invalid.
     pub fn new(
         fields: &[(String, &str)],
         body: &[u8],
@@ -76,7 +78,7 @@ impl Filled {
         let pseudo = filled.iter().filter(|(name, _)| is_pseudo(name)).count();
         let list = lexicon.list(fixed.iter().copied().filter(|(name, _)| is_pseudo(name)));
         let rest = lexicon.list(fixed.iter().copied().filter(|(name, _)| !is_pseudo(name)));
-        // What named values of a cookie are is known to what stands behind it, also where it is said elsewhere.
+        // A named value of a cookie is available to later slots, even if the cookie is sent elsewhere.
         let name = |name: &str| if jar && name == "cookie" { Box::default() } else { named(name) };
         let names = filled.iter().map(|(text, _)| name(text)).collect();
         Ok((list, Filled { template, names, pseudo, rest, length, body: varies }))
@@ -90,7 +92,7 @@ impl Filled {
         self.template.fill_marked(fill, &mut said.bytes, &mut said.ends);
     }
 
-    /// Appends the head; `list` are the pseudo-fields without slots.
+    /// Appends the head; `list` holds the pseudo-header fields without slots.
     pub fn head(&self, said: &Said, list: &List, lexicon: &Lexicon, encoder: &mut Encoder, out: &mut Vec<u8>) {
         encoder.write(lexicon, list, out);
         self.fields(said, 0..self.pseudo, out);
@@ -98,7 +100,7 @@ impl Filled {
         self.fields(said, self.pseudo..self.names.len(), out);
         if let Some(name) = &self.length {
             out.extend_from_slice(name);
-            // Of digits there are so few that their length is one byte.
+            // The number has so few digits that their length takes one byte.
             let at = out.len();
             out.push(0);
             decimal(self.said_body(said).len() as u64, out);
@@ -117,7 +119,7 @@ impl Filled {
         }
     }
 
-    /// The body.
+    /// Returns the body.
     pub fn said_body<'a>(&self, said: &'a Said) -> &'a [u8] {
         let from = if self.names.is_empty() { 0 } else { said.ends[self.names.len() - 1] };
         &said.bytes[from..]

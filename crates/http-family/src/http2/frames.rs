@@ -1,63 +1,63 @@
-//! Frames (RFC 9113 4 and 6): the nine bytes before each, the kinds, the settings; stateless.
+//! Frames (RFC 9113 4 and 6): the nine-byte header, frame types, settings and codes; stateless.
 
-/// Bytes before a frame's payload.
+/// Length of a frame header in bytes.
 pub const HEAD: usize = 9;
-/// The largest payload we take, and the largest everybody must take (6.5.2).
+/// The largest payload we accept, and the largest that everyone must accept (6.5.2).
 pub const PAYLOAD_BOUND: usize = 16_384;
-/// What a client sends first (3.4).
+/// The client connection preface (3.4).
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// The largest a window may be (6.9.1).
+/// The largest window size (6.9.1).
 pub const WINDOW_BOUND: i64 = (1 << 31) - 1;
-/// What a window is before anybody says otherwise (6.9.2).
+/// The initial window size (6.9.2).
 pub const WINDOW_START: i64 = 65_535;
 
 /// DATA: a piece of a body.
 pub const DATA: u8 = 0;
 /// HEADERS: the beginning of a head or trailer.
 pub const HEADERS: u8 = 1;
-/// PRIORITY: ignored, deprecated.
+/// PRIORITY: deprecated and ignored.
 pub const PRIORITY: u8 = 2;
-/// RST_STREAM: a stream is over at once.
+/// RST_STREAM: ends a stream at once.
 pub const RST_STREAM: u8 = 3;
-/// SETTINGS: what the other end must keep to.
+/// SETTINGS: parameters that the receiver must respect.
 pub const SETTINGS: u8 = 4;
-/// PUSH_PROMISE: never allowed here.
+/// PUSH_PROMISE: not allowed here.
 pub const PUSH_PROMISE: u8 = 5;
 /// PING.
 pub const PING: u8 = 6;
-/// GOAWAY: no stream beyond this one will be served.
+/// GOAWAY: streams beyond the given one will not be processed.
 pub const GOAWAY: u8 = 7;
-/// WINDOW_UPDATE: more may be sent.
+/// WINDOW_UPDATE: allows the receiver to send more.
 pub const WINDOW_UPDATE: u8 = 8;
-/// CONTINUATION: more of a HEADERS.
+/// CONTINUATION: the rest of a header block.
 pub const CONTINUATION: u8 = 9;
 
-/// DATA, HEADERS: the last of the stream.
+/// DATA, HEADERS: the last frame of the stream.
 pub const END_STREAM: u8 = 1;
-/// SETTINGS, PING: an answer to one.
+/// SETTINGS, PING: an acknowledgement.
 pub const ACK: u8 = 1;
-/// HEADERS, CONTINUATION: the block is whole.
+/// HEADERS, CONTINUATION: the header block is complete.
 pub const END_HEADERS: u8 = 4;
-/// DATA, HEADERS: the first byte says how much padding ends the payload.
+/// DATA, HEADERS: the payload is padded; its first byte is the length of the padding.
 pub const PADDED: u8 = 8;
-/// HEADERS: five bytes of priority come first.
+/// HEADERS: the payload begins with five bytes of priority.
 pub const PRIORITIZED: u8 = 0x20;
 
-/// The head of a frame.
+/// A frame header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameHead {
-    /// Bytes of payload.
+    /// Payload length in bytes.
     pub length: usize,
-    /// [`DATA`] and its like.
+    /// Frame type, such as [`DATA`].
     pub kind: u8,
-    /// [`END_STREAM`] and its like; meaning depends on the kind.
+    /// Flags, such as [`END_STREAM`]; their meaning depends on the type.
     pub flags: u8,
-    /// 0: the connection.
+    /// Stream identifier, 0 for the connection.
     pub stream: u32,
 }
 
 impl FrameHead {
-    /// Reads one.
+    /// Parses a frame header.
     #[inline]
     pub fn read(bytes: &[u8; HEAD]) -> FrameHead {
         let [a, b, c, kind, flags, s0, s1, s2, s3] = *bytes;
@@ -70,7 +70,7 @@ impl FrameHead {
         }
     }
 
-    /// As bytes; the length must be below 2^24.
+    /// Encodes the header; the length must be below 2^24.
     #[inline]
     pub fn bytes(self) -> [u8; HEAD] {
         let [_, a, b, c] = (self.length as u32).to_be_bytes();
@@ -78,7 +78,7 @@ impl FrameHead {
         [a, b, c, self.kind, self.flags, s0, s1, s2, s3]
     }
 
-    /// True where a flag is set.
+    /// Returns `true` if the flag is set.
     #[inline]
     pub fn has(self, flag: u8) -> bool {
         self.flags & flag != 0
@@ -91,12 +91,12 @@ pub fn put(kind: u8, flags: u8, stream: u32, payload: &[u8], out: &mut Vec<u8>) 
     out.extend_from_slice(payload);
 }
 
-/// Appends a frame whose payload is one number: WINDOW_UPDATE, RST_STREAM.
+/// Appends a frame whose payload is one number: WINDOW_UPDATE or RST_STREAM.
 pub fn put_number(kind: u8, stream: u32, number: u32, out: &mut Vec<u8>) {
     put(kind, 0, stream, &number.to_be_bytes(), out);
 }
 
-/// Appends a header block as HEADERS, and CONTINUATION where the peer takes no frame so large.
+/// Appends a header block as HEADERS, followed by CONTINUATION frames if it exceeds the peer's maximum frame size.
 pub fn put_block(flags: u8, stream: u32, block: &[u8], most: usize, out: &mut Vec<u8>) {
     let mut pieces = block.chunks(most.max(1)).peekable();
     let (mut kind, mut flags) = (HEADERS, flags);
@@ -111,32 +111,32 @@ pub fn put_block(flags: u8, stream: u32, block: &[u8], most: usize, out: &mut Ve
     }
 }
 
-/// Why a stream or a connection ends (7).
+/// Error codes (7).
 pub mod code {
     use cause::{Fixed, Plain};
 
-    /// Nothing is wrong.
+    /// Not an error.
     pub const NO_ERROR: u32 = 0;
-    /// The peer does not follow the protocol.
+    /// The peer violated the protocol.
     pub const PROTOCOL_ERROR: u32 = 1;
-    /// Something went wrong that is nobody's business.
+    /// An internal error.
     pub const INTERNAL_ERROR: u32 = 2;
-    /// A window was overrun, or is too large.
+    /// A window was exceeded, or is too large.
     pub const FLOW_CONTROL_ERROR: u32 = 3;
-    /// A frame on a stream that is over.
+    /// A frame for a closed stream.
     pub const STREAM_CLOSED: u32 = 5;
-    /// A frame of a wrong size.
+    /// A frame of invalid size.
     pub const FRAME_SIZE_ERROR: u32 = 6;
-    /// Nothing was done for this stream.
+    /// The stream was not processed.
     pub const REFUSED_STREAM: u32 = 7;
-    /// Nobody needs it any more.
+    /// The stream is no longer needed.
     pub const CANCEL: u32 = 8;
-    /// A header block that cannot be read.
+    /// A header block that cannot be decoded.
     pub const COMPRESSION_ERROR: u32 = 9;
-    /// A flood.
+    /// The peer causes excessive load.
     pub const ENHANCE_YOUR_CALM: u32 = 11;
 
-    /// The names by number, and the sentences that hold them: nothing is put together where a request fails.
+    /// Builds the tables of names and of messages, so that nothing is formatted when a request fails.
     macro_rules! names {
         ($($name:literal),*) => {
             const NAMES: &[&str] = &[$($name),*];
@@ -161,12 +161,12 @@ pub mod code {
         "HTTP_1_1_REQUIRED"
     );
 
-    /// The name of a code.
+    /// Returns the name of a code.
     pub fn name(code: u32) -> &'static str {
         NAMES.get(code as usize).copied().unwrap_or("an unknown code")
     }
 
-    /// What a peer says of a connection or a stream, as one number beside the status codes.
+    /// A code with which the peer ended the connection or a stream, encodable as one number beside status codes.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Word {
         /// GOAWAY with this code.
@@ -179,7 +179,7 @@ pub mod code {
     const STREAMS: u32 = 2 << 24;
 
     impl Word {
-        /// Its number; codes that nobody knows share one.
+        /// Returns the number of this code; unknown codes share one.
         pub fn number(self) -> u32 {
             let known = |code: u32| code.min(NAMES.len() as u32);
             match self {
@@ -188,7 +188,7 @@ pub mod code {
             }
         }
 
-        /// What a number says; None: it is no such word.
+        /// Describes a number returned by [`Word::number`]; `None` if it is no such number.
         pub fn named(number: u32) -> Option<String> {
             let code = |from: u32| number.checked_sub(from).filter(|code| *code <= NAMES.len() as u32);
             let reset = code(STREAMS).map(|code| format!("RST_STREAM {}", name(code)));
@@ -196,34 +196,34 @@ pub mod code {
         }
     }
 
-    /// That the server reset a stream with a code, in a sentence.
+    /// Returns the cause for a stream that the server reset with this code.
     pub fn of_reset(code: u32) -> Plain {
         RESETS.get(code as usize).map_or(cause::http2::reset_unknown(), Fixed::plain)
     }
 
-    /// That the server said GOAWAY with a code, in a sentence.
+    /// Returns the cause for a GOAWAY with this code.
     pub fn of_goaway(code: u32) -> Plain {
         GOODBYES.get(code as usize).map_or(cause::http2::goaway_unknown(), Fixed::plain)
     }
 }
 
-/// A setting (6.5.2), by its number.
+/// Settings (6.5.2), by their identifiers.
 pub mod setting {
-    /// The largest table for reading header blocks.
+    /// The maximum size of the table for decoding header blocks.
     pub const HEADER_TABLE_SIZE: u16 = 1;
-    /// Whether the other end may push.
+    /// Tells whether the receiver may push.
     pub const ENABLE_PUSH: u16 = 2;
-    /// The most streams at once.
+    /// The maximum number of concurrent streams.
     pub const MAX_CONCURRENT_STREAMS: u16 = 3;
-    /// The window every stream begins with.
+    /// The initial window size of streams.
     pub const INITIAL_WINDOW_SIZE: u16 = 4;
-    /// The largest payload.
+    /// The largest accepted payload.
     pub const MAX_FRAME_SIZE: u16 = 5;
-    /// The largest header list.
+    /// The largest accepted header list.
     pub const MAX_HEADER_LIST_SIZE: u16 = 6;
 }
 
-/// Appends SETTINGS.
+/// Appends a SETTINGS frame.
 pub fn put_settings(settings: &[(u16, u32)], out: &mut Vec<u8>) {
     let head = FrameHead { length: settings.len() * 6, kind: SETTINGS, flags: 0, stream: 0 };
     out.extend_from_slice(&head.bytes());
@@ -233,7 +233,7 @@ pub fn put_settings(settings: &[(u16, u32)], out: &mut Vec<u8>) {
     }
 }
 
-/// The settings in a payload, whose length must be a multiple of six.
+/// Returns the settings in a payload, whose length must be a multiple of six.
 pub fn settings(payload: &[u8]) -> impl Iterator<Item = (u16, u32)> {
     payload
         .as_chunks::<6>()
@@ -242,7 +242,7 @@ pub fn settings(payload: &[u8]) -> impl Iterator<Item = (u16, u32)> {
         .map(|&[n0, n1, v0, v1, v2, v3]| (u16::from_be_bytes([n0, n1]), u32::from_be_bytes([v0, v1, v2, v3])))
 }
 
-/// The payload of DATA or HEADERS without its padding; None where the padding is longer than the payload (6.1).
+/// Returns the payload of DATA or HEADERS without its padding; `None` if the padding is longer than the payload (6.1).
 pub fn without_padding(head: FrameHead, payload: &[u8]) -> Option<&[u8]> {
     if !head.has(PADDED) {
         return Some(payload);

@@ -1,16 +1,16 @@
-//! The head of an answer and its trailer: the rules of RFC 9113 8.2 and 8.3 for their fields.
+//! Response heads and trailers: the rules of RFC 9113 8.2 and 8.3 for their fields.
 //!
-//! Other than the letter of 8.2.1 has it, white space around a value is let pass, as browsers do.
+//! Unlike 8.2.1 requires, white space around a value is accepted, as browsers do.
 
 use cause::Plain;
 
 use super::hpack::{Fields, Malformed};
 use crate::http1::codec::is_token;
 
-/// The length of a body that is not announced.
+/// The length of a body whose length is not announced.
 pub const UNKNOWN: u64 = u64::MAX;
 
-/// Why the answer is malformed (8.1.1), in a sentence.
+/// The cause for which a response is malformed (8.1.1).
 #[derive(Clone, Copy, Debug)]
 pub struct Wrong(pub Plain);
 
@@ -19,17 +19,17 @@ const BAD_STATUS: Wrong = Wrong(cause::http2::wrong_status());
 const BAD_FIELD: Wrong = Wrong(cause::http2::wrong_field());
 const BAD_LENGTH: Wrong = Wrong(cause::http2::wrong_length());
 
-/// What a head said, in one number: status, announced length.
+/// The result of reading a head: status and announced length. It can be encoded as one number.
 #[derive(Clone, Copy)]
 pub struct Said {
-    /// Its status.
+    /// Status code.
     pub status: u16,
-    /// The length of the body, or [`UNKNOWN`].
+    /// The announced length of the body, or [`UNKNOWN`].
     pub announced: u64,
 }
 
 impl Said {
-    /// Lengths up to 2^53; larger ones are not remembered.
+    /// Encodes the head as one number; `None` if the length exceeds 2^53.
     pub fn digest(self) -> Option<u64> {
         match self.announced {
             UNKNOWN => Some(u64::from(self.status)),
@@ -37,7 +37,7 @@ impl Said {
         }
     }
 
-    /// What a digest stood for.
+    /// Decodes a number returned by [`Self::digest`].
     #[inline]
     pub fn of_digest(digest: u64) -> Said {
         let announced = (digest >> 10).wrapping_sub(1);
@@ -45,10 +45,11 @@ impl Said {
     }
 }
 
-/// Reads a head. Where `closely` says so of its status, it is also written to `text`, as HTTP/1 writes it.
+/// Reads a head. If `closely` is true for its status, also writes it to `text` in HTTP/1 syntax.
 ///
 /// # Errors
-/// Outside: the block cannot be read, and the connection not go on. Inside: the answer is malformed.
+/// The outer error: the block cannot be decoded and the connection cannot go on. The inner error: the response is
+/// malformed.
 pub fn read(
     fields: &mut Fields<'_>,
     closely: &impl Fn(u16) -> bool,
@@ -90,10 +91,10 @@ pub fn read(
     Ok(if said.status == 0 { Err(NO_STATUS) } else { Ok(said) })
 }
 
-/// Reads a trailer, and tells its fields; false where it is malformed.
+/// Reads a trailer and passes its fields to `hear`; returns `false` if it is malformed.
 ///
 /// # Errors
-/// The block cannot be read.
+/// Fails if the block cannot be decoded.
 pub fn is_trailer(fields: &mut Fields<'_>, mut hear: impl FnMut(&[u8], &[u8])) -> Result<bool, Malformed> {
     while let Some((name, value)) = fields.next()? {
         if !is_field(name, value) {
@@ -114,7 +115,8 @@ fn length(value: &[u8]) -> Option<u64> {
     std::str::from_utf8(value).ok().filter(|_| digits)?.parse().ok().filter(|n| *n != UNKNOWN)
 }
 
-/// True for a field that an answer may have: a small name, a value on one line, nothing about an HTTP/1.1 connection.
+/// Returns `true` for a field that is allowed in a response: lowercase name, value on one line, not connection-specific
+/// (HTTP/1.1).
 pub(super) fn is_field(name: &[u8], value: &[u8]) -> bool {
     let of_connections =
         matches!(name, b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade");

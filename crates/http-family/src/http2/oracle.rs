@@ -1,5 +1,5 @@
-//! What must hold for any bytes at all: the same outcome wherever they are cut, and every exchange told of at most once.
-//! Called by the property tests and by the fuzz targets; panics where something does not hold.
+//! Properties that hold for arbitrary bytes: the outcome does not depend on how they are split, and every exchange is
+//! reported at most once. Called by the property tests and the fuzz targets; panics if a property is violated.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill
 use super::hpack::Decoder;
 use crate::http::Http;
 
-/// Exchanges in flight when the bytes arrive.
+/// Number of exchanges in flight when the bytes arrive.
 const EXCHANGES: u32 = 3;
 
-/// Holds the client half against these bytes as what a server says, also cut at `at`.
+/// Feeds these bytes to the client as a server's output, whole and split at `at`.
 pub fn answers(bytes: &[u8], at: usize) {
     for options in
         [&[][..], &[("redirects", "2"), ("expect-body", "lo")], &[("data", "body")], &[("expect-trailer", "a: b*")]]
@@ -25,7 +25,7 @@ pub fn answers(bytes: &[u8], at: usize) {
     }
 }
 
-/// Holds the decoder of header blocks against these bytes, as blocks of the lengths that the first bytes say.
+/// Feeds these bytes to the header decoder, as blocks whose lengths are given by the first bytes.
 pub fn blocks(bytes: &[u8]) {
     let (mut one, mut two) = (Decoder::default(), Decoder::default());
     let mut rest = bytes;
@@ -59,7 +59,7 @@ fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
     Http.prepare(&asked).expect("a good plan")
 }
 
-/// What pieces come to: how exchanges ended, why the connection broke, what we said.
+/// Returns the result of feeding the pieces: how exchanges ended, why the connection broke, and the bytes we sent.
 fn played<'a>(
     dialogue: &Arc<dyn Dialogue>,
     mut pieces: impl Iterator<Item = &'a [u8]>,

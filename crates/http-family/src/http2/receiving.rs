@@ -1,7 +1,7 @@
-//! Bytes into frames, and frames into what a stream says: DATA, HEADERS and CONTINUATION (RFC 9113 4.3, 6.1, 6.2, 6.10).
+//! Splits bytes into frames and handles DATA, HEADERS and CONTINUATION (RFC 9113 4.3, 6.1, 6.2, 6.10).
 //!
-//! A frame that lies whole in what arrived is read there; one that is cut is kept until the rest of it comes. DATA is
-//! never kept: what there is of it is handed on.
+//! A frame that arrives whole is processed in place; an incomplete one is kept until the rest arrives. DATA is never
+//! kept: whatever has arrived is passed on.
 
 use cause::Plain;
 
@@ -11,7 +11,7 @@ use super::hpack::LIST_BOUND;
 use crate::detect::{Detected, detect};
 use values::kept::NO_ROOM_FOR_HEADS;
 
-/// Frames in a row that lead to nothing.
+/// Maximum number of consecutive frames without effect.
 const FLOOD_BOUND: u32 = 65_536;
 
 impl<T> Connection<T> {
@@ -50,7 +50,7 @@ impl<T> Connection<T> {
         }
     }
 
-    /// Bytes needed to go on: a whole frame, or of DATA the head alone.
+    /// Returns the number of bytes needed to go on: a whole frame, or for DATA its header alone.
     #[inline]
     fn needed(&self, bytes: &[u8]) -> Result<usize, Fault> {
         let head = bytes.first_chunk::<HEAD>();
@@ -79,7 +79,7 @@ impl<T> Connection<T> {
         Ok(HEAD + usize::from(head.has(frames::PADDED)))
     }
 
-    /// One whole frame, or the beginning of DATA.
+    /// Processes one whole frame, or the beginning of DATA.
     #[inline]
     fn unit(&mut self, unit: &[u8], out: &mut Vec<u8>, ear: &mut impl Listener<T>) -> Result<(), Fault> {
         let Some((head, payload)) = unit.split_first_chunk::<HEAD>() else { return Ok(()) };
@@ -99,8 +99,8 @@ impl<T> Connection<T> {
         }
     }
 
-    /// The beginning of DATA: windows and whose it is. Whoever is granted more as soon as half is used cannot overrun a
-    /// window of which we know, so there is no check.
+    /// Processes the beginning of DATA: windows and the stream. As the peer is granted more as soon as half of its
+    /// window is used, it cannot exceed a window that we know of, so there is no check.
     #[inline]
     fn begin_data(&mut self, head: FrameHead, padding: Option<u8>, out: &mut Vec<u8>) -> Result<(), Fault> {
         let (length, end) = (head.length as u32, head.has(frames::END_STREAM));
@@ -132,7 +132,7 @@ impl<T> Connection<T> {
         Ok(())
     }
 
-    /// Bytes of DATA under way; returns those behind it.
+    /// Processes bytes of the current DATA frame; returns the bytes after it.
     #[inline]
     fn more_data<'a>(&mut self, bytes: &'a [u8], out: &mut Vec<u8>, ear: &mut impl Listener<T>) -> &'a [u8] {
         let data = &mut self.data;
@@ -147,7 +147,7 @@ impl<T> Connection<T> {
             && let Some(stream) = self.streams.get(id)
         {
             let next = ear.data(&mut stream.own, piece, end);
-            // Whether the peer has said its last does not depend on the pieces in which that came.
+            // Whether the peer has finished must not depend on how its data was split.
             let ends = if next == Next::Go { end } else { self.data.end };
             self.after(id, next, ends, out);
         }
@@ -198,13 +198,13 @@ impl<T> Connection<T> {
         self.head(stream, &block, end, out, ear)
     }
 
-    /// Keeps a piece of a header block until the rest of it arrives.
+    /// Keeps a piece of a header block until the rest arrives.
     fn keep(&mut self, piece: &[u8]) -> Result<(), Fault> {
         let there = self.block.add(piece, &self.budget);
         if there { Ok(()) } else { Err(Fault(code::ENHANCE_YOUR_CALM, NO_ROOM_FOR_HEADS)) }
     }
 
-    /// A whole header block.
+    /// Processes a whole header block.
     #[inline]
     fn head(
         &mut self,
@@ -226,12 +226,12 @@ impl<T> Connection<T> {
         if end { Ok(()) } else { self.count_idle() }
     }
 
-    /// What follows from what the listener made of a stream's news.
+    /// Applies the listener's decision about a stream.
     #[inline]
     fn after(&mut self, id: u32, next: Next, end: bool, out: &mut Vec<u8>) {
         let code = match next {
             Next::Go if !end => return,
-            // The answer is whole before all was said: the rest would be for nobody (8.1).
+            // The response is complete before the request was fully sent: the rest is no longer needed (8.1).
             Next::Go => code::CANCEL,
             Next::Reset(code) => code,
         };
@@ -240,12 +240,13 @@ impl<T> Connection<T> {
             && !(end && stream.said)
         {
             frames::put_number(frames::RST_STREAM, id, code, out);
-            // A peer that said its last has nothing on its way.
+            // A peer that has ended its side of the stream has nothing in transit.
             self.cancelled |= !end;
         }
     }
 
-    /// A frame on a stream that is not in flight: allowed only while the peer may not know yet that we gave it up.
+    /// Checks a frame for a stream that is not in flight: allowed only while the peer may not know yet that we reset
+    /// it.
     fn check_closed(&mut self, id: u32) -> Result<(), Fault> {
         if self.streams.is_idle(id) {
             return Err(Fault(code::PROTOCOL_ERROR, cause::http2::never_opened()));
@@ -265,7 +266,7 @@ impl<T> Connection<T> {
     }
 }
 
-/// Refuses what is known to be something else than HTTP/2.
+/// Rejects bytes that are known to be another protocol.
 #[cold]
 fn known(first: &[u8]) -> Result<(), Fault> {
     match detect(first) {
@@ -275,9 +276,9 @@ fn known(first: &[u8]) -> Result<(), Fault> {
     }
 }
 
-/// What the server said first was TLS.
+/// The server's first bytes are TLS.
 pub(super) const SPEAKS_TLS: Plain = cause::http2::uses_tls();
-/// What the server said first was HTTP/1.
+/// The server's first bytes are HTTP/1.
 pub(super) const SPEAKS_HTTP1: Plain = cause::http2::speaks_http1();
 
 const TOO_PADDED: Fault = Fault(code::PROTOCOL_ERROR, cause::http2::too_padded());

@@ -1,8 +1,7 @@
-//! From a request as HTTP/1.1 says it to the header list of HTTP/2 (RFC 9113 8.3.1), before the run.
+//! Converts a request from HTTP/1.1 syntax to an HTTP/2 header list (RFC 9113 8.3.1), before the run.
 //!
-//! The recipe of a request is encoded once, in HTTP/1.1; this reads that head. So whatever an option does to a request
-//! it does in both versions. Fields that are about an HTTP/1.1 connection (8.2.2) are left out, `Host` becomes
-//! `:authority`, names become small.
+//! A request's recipe is encoded once, in HTTP/1.1; this module reads that head, so every request option works in both
+//! versions. Connection-specific fields (8.2.2) are dropped, `Host` becomes `:authority`, and names are lowercased.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,34 +13,35 @@ use super::hpack::{Lexicon, List};
 use crate::http1::Request;
 use crate::marks::Marks;
 
-/// A request as HTTP/2 says it.
+/// A request prepared for HTTP/2.
 #[derive(Debug)]
 pub struct Prepared {
-    /// Its head.
+    /// Header list of the request.
     pub list: List,
-    /// Its body; None: the head is all.
+    /// Body of the request; `None` if the head is all.
     pub body: Option<Arc<[u8]>>,
-    /// What its slots are filled from; the list then holds the pseudo-fields without any.
+    /// The slots' template; the list then holds the pseudo-header fields without slots.
     pub slots: Option<Box<Filled>>,
 }
 
-/// What heads must share to be prepared once.
+/// The key under which prepared heads are shared.
 type Alike = (usize, bool, Box<[u8]>);
 
-/// Prepares the requests of a run. Of a million URLs nearly all differ in nothing but the path, which their requests have at hand: what is
-/// prepared for one of them serves them all.
+/// Prepares the requests of a run. Of a million URLs nearly all differ only in their path, which the requests hold
+/// themselves, so they share one prepared head.
 #[derive(Debug, Default)]
 pub struct Preparer {
     /// The fields of all heads.
     pub lexicon: Lexicon,
-    /// Cookies are said with each request.
+    /// Set if cookies are sent with each request.
     jar: bool,
-    /// By the end that requests share, whether TLS is spoken, and the method; of paths that peers remember also the path.
+    /// Prepared requests by the part after the path, whether TLS is used, and the method; for paths that peers index,
+    /// also by the path.
     shared: HashMap<Alike, Arc<Prepared>>,
 }
 
 impl Preparer {
-    /// Of a run whose users keep cookies, or do not.
+    /// Creates a preparer; `jar` tells whether the run's users keep cookies.
     pub fn of(jar: bool) -> Preparer {
         Preparer { jar, ..Preparer::default() }
     }
@@ -49,7 +49,7 @@ impl Preparer {
     /// Prepares a request that may have slots.
     ///
     /// # Errors
-    /// What is wrong with a slot.
+    /// Fails if a slot is invalid.
     pub fn prepare(&mut self, request: &Request, tls: bool, marks: &mut Marks) -> Result<Arc<Prepared>, Complaint> {
         let Some(filled) = &request.slots else { return Ok(self.shared(request, tls)) };
         let end = memchr::memmem::find(&filled.marked, b"\r\n\r\n").map_or(filled.marked.len(), |at| at + 4);
@@ -81,10 +81,10 @@ impl Preparer {
     }
 }
 
-/// Fields that mean nothing beyond HTTP/1.1 (8.2.2).
+/// Connection-specific fields of HTTP/1.1 (8.2.2).
 const OF_CONNECTIONS: [&str; 5] = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
 
-/// Prepares a request outside the lexicon of the run: its fields are written out, but for cookies where those are said with each
+/// Prepares a request outside the run's lexicon: its fields are written out, except cookies if those are sent with each
 /// request (`jar`).
 pub fn prepare(request: &Request, tls: bool, jar: bool) -> Prepared {
     prepared(request, (tls, jar), |fields| List::of_texts(fields))
@@ -104,7 +104,7 @@ fn prepared(request: &Request, (tls, jar): (bool, bool), list: impl FnOnce(&mut 
     Prepared { list: list(&mut pairs), body, slots: None }
 }
 
-/// The header list of a head, pseudo-fields first.
+/// Returns the header list of a head, pseudo-header fields first.
 pub fn fields(head: &str, tls: bool) -> Vec<(String, &str)> {
     let mut lines = head.split("\r\n");
     let mut start = lines.next().unwrap_or_default().split(' ');
@@ -126,7 +126,7 @@ pub fn fields(head: &str, tls: bool) -> Vec<(String, &str)> {
     pseudo
 }
 
-/// A request of HTTP/1.1 as people read one of HTTP/2.
+/// Converts an HTTP/1.1 request to a readable HTTP/2 request.
 pub fn readable(text: &[u8]) -> Vec<u8> {
     let end = memchr::memmem::find(text, b"\r\n\r\n").map_or(text.len(), |at| at + 4);
     let head = String::from_utf8_lossy(&text[..end]);

@@ -1,4 +1,5 @@
-//! What the peer takes: its windows and frame size, and the bodies that wait for them (RFC 9113 5.2 and 6.9).
+//! Flow control of what we send: the peer's windows and frame size, and the bodies queued for them (RFC 9113 5.2 and
+//! 6.9).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,19 +10,19 @@ use super::streams::{Block, Stream, Streams, Waiting};
 /// The sending half of flow control.
 #[derive(Debug)]
 pub struct Sending {
-    /// Bytes the connection takes now.
+    /// Bytes that the connection's window allows.
     window: i64,
-    /// Bytes a new stream takes.
+    /// Initial window of a new stream in bytes.
     start: i32,
-    /// The largest payload.
+    /// Maximum payload of a frame.
     largest: usize,
-    /// Streams with something that waits, in turn.
+    /// Streams with queued blocks, in turn.
     waiting: VecDeque<u32>,
-    /// Bytes that our own side takes now, whatever the windows allow: what is put beyond would only fill our memory.
+    /// Bytes that our own output accepts now, whatever the windows allow: more would only fill our memory.
     room: usize,
-    /// Something waits for that room and for nothing else.
+    /// Set if blocks are held back by `room` alone.
     short: bool,
-    /// Bytes that wait and are nobody else's.
+    /// Queued bytes that are not shared.
     held: usize,
 }
 
@@ -40,22 +41,23 @@ impl Default for Sending {
 }
 
 impl Sending {
-    /// The largest payload the peer takes.
+    /// Returns the largest payload that the peer accepts.
     #[inline]
     pub fn largest(&self) -> usize {
         self.largest
     }
-    /// The peer's SETTINGS_MAX_FRAME_SIZE. More than 64 KiB is of no use to anybody.
+    /// Applies the peer's SETTINGS_MAX_FRAME_SIZE, capped at 64 KiB; larger frames bring nothing.
     pub fn set_largest(&mut self, size: usize) {
         self.largest = size.min(4 * PAYLOAD_BOUND);
     }
-    /// The window of a new stream.
+    /// Returns the initial window of a new stream.
     #[inline]
     pub fn stream_window(&self) -> i32 {
         self.start
     }
 
-    /// The peer's SETTINGS_INITIAL_WINDOW_SIZE, for streams in flight too (6.9.2). None: a window is too large.
+    /// Applies the peer's SETTINGS_INITIAL_WINDOW_SIZE, also to streams in flight (6.9.2). Returns `None` if a window
+    /// becomes too large.
     pub fn resize<T>(&mut self, size: u32, streams: &mut Streams<T>) -> Option<()> {
         let size = i32::try_from(size).ok()?;
         let more = i64::from(size) - i64::from(self.start);
@@ -66,18 +68,18 @@ impl Sending {
         Some(())
     }
 
-    /// WINDOW_UPDATE of the connection. None: the window is too large.
+    /// Applies a WINDOW_UPDATE of the connection. Returns `None` if the window becomes too large.
     pub fn widen(&mut self, increment: u32) -> Option<()> {
         self.window += i64::from(increment);
         (self.window <= WINDOW_BOUND).then_some(())
     }
 
-    /// Bytes that may leave on this stream now.
+    /// Returns the number of bytes that may be sent on this stream now.
     pub fn window_for<T>(&self, stream: &Stream<T>) -> usize {
         usize::try_from(self.window.min(i64::from(stream.window))).unwrap_or(0)
     }
 
-    /// Sends a block, or as much as leaves now; the rest waits.
+    /// Sends as much of a block as possible now and queues the rest.
     pub fn send<T>(&mut self, stream: &mut Stream<T>, block: &Arc<[u8]>, end: bool, out: &mut Vec<u8>) {
         if stream.said {
             return;
@@ -90,7 +92,7 @@ impl Sending {
         self.wait(stream, block, end);
     }
 
-    /// The same with bytes that are nobody else's: copied only where some of them must wait.
+    /// Like [`Self::send`], with borrowed bytes, of which only the part that has to be queued is copied.
     pub fn send_bytes<T>(&mut self, stream: &mut Stream<T>, bytes: &[u8], end: bool, out: &mut Vec<u8>) {
         if stream.said {
             return;
@@ -104,7 +106,7 @@ impl Sending {
         self.wait(stream, block, end);
     }
 
-    /// A block waits.
+    /// Queues a block.
     fn wait<T>(&mut self, stream: &mut Stream<T>, block: Block, end: bool) {
         if stream.waiting.is_none() {
             self.waiting.push_back(stream.id);
@@ -115,7 +117,7 @@ impl Sending {
         waiting.end = end;
     }
 
-    /// Ends a stream with `size` bytes of a block that is said over and over; what does not leave now holds next to nothing.
+    /// Ends a stream with `size` bytes of a repeated block; the part that has to wait takes next to no memory.
     pub fn flood<T>(&mut self, stream: &mut Stream<T>, block: &Arc<[u8]>, size: usize, out: &mut Vec<u8>) {
         let (times, rest) = (size / block.len(), size % block.len());
         if times > 0 {
@@ -131,23 +133,24 @@ impl Sending {
         }
     }
 
-    /// So much our own side takes now.
+    /// Sets the number of bytes that our own output accepts now.
     #[inline]
     pub fn make_room(&mut self, room: usize) {
         self.room = room;
     }
 
-    /// True where something waits that would leave if our own side took it.
+    /// Returns `true` if queued blocks are held back by our own output alone.
     pub fn is_short(&self) -> bool {
         self.short
     }
 
-    /// Bytes that wait and are nobody else's.
+    /// Returns the number of queued bytes that are not shared.
     pub fn held(&self) -> usize {
         self.held
     }
 
-    /// Appends as much of `bytes` as the windows allow and says how much; all of it with the end, if `end`.
+    /// Appends as much of `bytes` as the windows allow and returns how much; ends the stream after the last byte if
+    /// `end`.
     pub fn write<T>(&mut self, stream: &mut Stream<T>, bytes: &[u8], end: bool, out: &mut Vec<u8>) -> usize {
         let mut sent = 0;
         loop {
@@ -172,13 +175,13 @@ impl Sending {
         }
     }
 
-    /// True where something waits.
+    /// Returns `true` if blocks are queued.
     #[inline]
     pub fn waits(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// A stream that is over: nothing of it waits any more.
+    /// Drops the queued blocks of a stream that is over.
     #[cold]
     pub fn forget<T>(&mut self, stream: &Stream<T>) {
         if let Some(waiting) = &stream.waiting {
@@ -187,13 +190,13 @@ impl Sending {
         }
     }
 
-    /// Sends what waits, as far as the windows allow now; true where anything left.
+    /// Sends queued blocks as far as the windows allow; returns `true` if any byte was sent.
     pub fn go_on<T>(&mut self, streams: &mut Streams<T>, out: &mut Vec<u8>) -> bool {
         let before = out.len();
         self.short = false;
         for _ in 0..self.waiting.len() {
             let Some(id) = self.waiting.pop_front() else { break };
-            // One that is over waits for nothing.
+            // A stream that is over has nothing to send.
             let Some(stream) = streams.get(id) else { continue };
             if !self.go_on_with(stream, out) {
                 self.waiting.push_back(id);
@@ -202,7 +205,7 @@ impl Sending {
         out.len() > before
     }
 
-    /// True where nothing of this stream waits any more.
+    /// Sends queued blocks of one stream; returns `true` if none is left.
     fn go_on_with<T>(&mut self, stream: &mut Stream<T>, out: &mut Vec<u8>) -> bool {
         let Some(mut waiting) = stream.waiting.take() else { return true };
         while let Some(block) = waiting.blocks.front().cloned() {

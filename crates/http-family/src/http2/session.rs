@@ -1,9 +1,9 @@
-//! HTTP over an HTTP/2 connection, the client's side: each exchange is a stream.
+//! HTTP over an HTTP/2 connection, client side: each exchange is a stream.
 //!
-//! Servers say the same head in answer after answer, so what a head came to (status, length, whether it is well-formed)
-//! is remembered as one number per connection, and a head of the same bytes is not read again. Only where more than the
-//! status decides, or an example is wanted, a head is written out as HTTP/1 has it and judged as there. An answer that
-//! is malformed (RFC 9113 8.1.1) fails its exchange alone.
+//! Servers repeat the same head in response after response, so what a head means (status, length, well-formedness) is
+//! remembered as one number per connection, and an identical head is not read again. Only if more than the status
+//! matters, or an example is wanted, is a head written out in HTTP/1 syntax and judged like one. A malformed response
+//! (RFC 9113 8.1.1) fails its exchange alone.
 
 use std::sync::Arc;
 
@@ -25,26 +25,26 @@ use crate::http1::judge::Judge;
 use crate::http1::request::Rules;
 use crate::http1::session::{LAST, SECURE};
 
-/// A conversation in HTTP/2, client side.
+/// An HTTP/2 session, client side.
 #[derive(Debug)]
 pub struct Http2Session {
     connection: Connection<Exchange>,
     rules: Arc<Rules>,
     lexicon: Arc<Lexicon>,
-    /// Exchanges whose answer began in the bytes at hand.
+    /// Exchanges whose response began in the bytes at hand.
     begun: Vec<ExchangeId>,
     came: Came,
-    /// How many exchanges may share the connection.
+    /// Maximum number of exchanges that may share the connection.
     streams: u32,
     tls: bool,
-    /// No further exchange.
+    /// Set if no further exchange may be started.
     last: bool,
-    /// Where the slots of a request are filled.
+    /// Buffer for the slot values of a request.
     said: Said,
-    /// What the request at hand says of cookies, and room to read it in.
+    /// The cookies of the current request, and a buffer for its head.
     cookie: Vec<u8>,
     head: Vec<u8>,
-    /// What it asks about an answer that its user keeps.
+    /// The conditional request fields for an answer in the user's cache.
     condition: Option<Condition>,
 }
 
@@ -69,7 +69,7 @@ impl Http2Session {
         }
     }
 
-    /// What the next request says of cookies: its own, and those of its user.
+    /// Collects the cookies of the next request: its own and those of its user.
     fn recall(&mut self, request: &Request, fill: &Fill, memory: &Memory) {
         self.cookie.clear();
         self.head.clear();
@@ -88,7 +88,7 @@ impl Http2Session {
         }
     }
 
-    /// Of an answer that its user keeps, whether it is still good is asked.
+    /// Prepares revalidation of the answer that the user has cached for this request, if any.
     fn asks_whether_good(&mut self, request: &Request, fill: &Fill, memory: &Memory) {
         let secure = request.marks & SECURE != 0;
         if let Some(jar) = memory.get::<Jar>() {
@@ -133,7 +133,7 @@ impl Http2Session {
         Sent::Asked
     }
 
-    /// A request with slots; what it is filled with is kept where redirects are made from it.
+    /// Submits a request with slots; the slot values are kept if redirects have to repeat them.
     fn submit_filled(
         &mut self,
         id: ExchangeId,
@@ -171,7 +171,7 @@ impl Http2Session {
     }
 }
 
-/// Appends what a request says of cookies; it is another each time, and not to be remembered.
+/// Appends the cookies of a request as a field that is not indexed, since it changes each time.
 #[inline]
 fn put_cookie(cookie: &[u8], out: &mut Vec<u8>) {
     if !cookie.is_empty() {
@@ -179,7 +179,7 @@ fn put_cookie(cookie: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The same of what it asks about an answer that its user keeps.
+/// Appends the conditional request fields for a cached answer.
 #[inline]
 fn put_condition(condition: Option<&Condition>, out: &mut Vec<u8>) {
     for (name, value) in condition.iter().flat_map(|condition| condition.lines.iter().flatten()) {
@@ -187,7 +187,7 @@ fn put_condition(condition: Option<&Condition>, out: &mut Vec<u8>) {
     }
 }
 
-/// [`SPEAKS_HTTP1`], for those who need not speak HTTP/2.
+/// A replacement for [`SPEAKS_HTTP1`] whose message suggests leaving out the HTTP/2 option.
 const LEAVE_IT_OUT: Plain = cause::http2::leave_it_out();
 
 impl Session for Http2Session {
@@ -241,7 +241,7 @@ impl Session for Http2Session {
 
     fn begun(&self) -> &[u8] {
         match self.connection.goodbye_text() {
-            // Of several that fail together nobody knows whose it is.
+            // If several exchanges fail together, it is not known which of them the body belongs to.
             b"" if self.connection.live() == 1 => self.came.bytes(),
             said => said,
         }
