@@ -1,58 +1,59 @@
-//! The streams in flight on a connection, found by their id without hashing.
+//! The streams in flight on a connection, found by their identifiers without hashing.
 //!
-//! A stream lies in the slot that the low bits of its id name. Where that one is taken by an older stream, the id is
-//! left out (ids need only grow, RFC 9113 5.1.1): so finding one is one look, and nothing is allocated but to grow.
+//! A stream is stored in the slot given by the low bits of its identifier. If an older stream occupies that slot, the
+//! identifier is skipped (identifiers only have to grow, RFC 9113 5.1.1). A lookup is thus a single access, and only
+//! growing allocates.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The largest id (RFC 9113 5.1.1).
+/// The largest identifier (RFC 9113 5.1.1).
 const LAST_ID: u32 = (1 << 31) - 1;
-/// The most slots for streams of a peer, who may choose ids that share one.
+/// The maximum number of slots for streams opened by a peer, who may choose identifiers that collide.
 const MOST_SLOTS: usize = 1 << 14;
 
-/// One stream in flight.
+/// A stream in flight.
 #[derive(Debug)]
 pub struct Stream<T> {
-    /// Its id.
+    /// Stream identifier.
     pub id: u32,
-    /// Bytes the peer takes now; a change of SETTINGS may make it negative (6.9.2).
+    /// Send window in bytes; a change of SETTINGS may make it negative (6.9.2).
     pub window: i32,
-    /// Bytes received since the peer's window was last topped up.
+    /// Bytes received since the last WINDOW_UPDATE for the stream.
     pub received: u32,
-    /// A head arrived.
+    /// Set once a response head has arrived.
     pub answered: bool,
-    /// We have said all we had to.
+    /// Set once our side of the stream has ended.
     pub said: bool,
-    /// What waits for the peer's window.
+    /// Blocks queued for the peer's window.
     pub waiting: Option<Box<Waiting>>,
-    /// What the owner of the connection keeps of it.
+    /// The state kept by the owner of the connection.
     pub own: T,
 }
 
-/// What is to be sent as soon as the windows allow.
+/// The send queue of a stream.
 #[derive(Debug, Default)]
 pub struct Waiting {
-    /// What is to be sent, in order.
+    /// Queued blocks, in order.
     pub blocks: VecDeque<Block>,
-    /// The stream ends with the last of them.
+    /// Set if the stream ends with the last block.
     pub end: bool,
 }
 
-/// Bytes to be sent, perhaps again and again.
+/// Bytes to be sent, possibly several times over.
 #[derive(Clone, Debug)]
 pub struct Block {
     /// The bytes.
     pub bytes: Arc<[u8]>,
-    /// How many of them were sent this time.
+    /// Number of bytes already sent of the current repetition.
     pub sent: usize,
-    /// How often they are to be sent yet, this time included.
+    /// Number of repetitions left, the current one included.
     pub times: u64,
-    /// What it holds of memory that nobody else does.
+    /// Memory in bytes that is not shared with other blocks.
     pub own: usize,
 }
 
-/// The streams of a connection that a client opened.
+/// The streams of a connection opened by the client.
 #[derive(Debug)]
 pub struct Streams<T> {
     slots: Vec<Option<Stream<T>>>,
@@ -67,19 +68,19 @@ impl<T> Default for Streams<T> {
 }
 
 impl<T> Streams<T> {
-    /// How many there are.
+    /// Returns the number of streams.
     #[inline]
     pub fn live(&self) -> usize {
         self.live as usize
     }
 
-    /// True where no id is left.
+    /// Returns `true` if no identifier is left.
     #[inline]
     pub fn exhausted(&self) -> bool {
         self.next > LAST_ID - 2 * self.slots.len() as u32
     }
 
-    /// True for ids that no stream has had yet.
+    /// Returns `true` for an identifier that no stream has used yet.
     #[inline]
     pub fn is_idle(&self, id: u32) -> bool {
         id.is_multiple_of(2) || id >= self.next
@@ -90,20 +91,20 @@ impl<T> Streams<T> {
         (id >> 1) as usize & self.slots.len().wrapping_sub(1)
     }
 
-    /// A stream in flight.
+    /// Returns the stream with this identifier, if it is in flight.
     #[inline]
     pub fn get(&mut self, id: u32) -> Option<&mut Stream<T>> {
         let slot = self.slot(id);
         self.slots.get_mut(slot)?.as_mut().filter(|s| s.id == id)
     }
 
-    /// Opens a stream; not to be called where [`Self::exhausted`].
+    /// Opens a stream; must not be called if [`Self::exhausted`].
     #[inline]
     pub fn open(&mut self, window: i32, said: bool, own: T) -> &mut Stream<T> {
         if self.slots.len() < 2 * (self.live as usize + 1) {
             self.grow();
         }
-        // At most half of the slots are taken, so that this ends.
+        // At most half of the slots are taken, so this loop ends.
         while self.slots[self.slot(self.next)].is_some() {
             self.next += 2;
         }
@@ -114,7 +115,7 @@ impl<T> Streams<T> {
         self.slots[slot].insert(Stream { id, window, received: 0, answered: false, said, waiting: None, own })
     }
 
-    /// Adds a stream that the peer opened; None where its slot is taken and there are too many slots for another.
+    /// Adds a stream opened by the peer; returns `None` if its slot is taken and the table may not grow.
     #[inline]
     pub fn insert(&mut self, id: u32, window: i32, own: T) -> Option<&mut Stream<T>> {
         while self.slots.len() < 2 * (self.live as usize + 1) || self.slots[self.slot(id)].is_some() {
@@ -135,13 +136,13 @@ impl<T> Streams<T> {
         let before = std::mem::take(&mut self.slots);
         self.slots.resize_with(size, || None);
         for stream in before.into_iter().flatten() {
-            // Ids that differed in fewer bits differ in more of them.
+            // Identifiers that collided are told apart by the additional bits.
             let slot = self.slot(stream.id);
             self.slots[slot] = Some(stream);
         }
     }
 
-    /// Forgets a stream.
+    /// Removes a stream.
     #[inline]
     pub fn remove(&mut self, id: u32) -> Option<Stream<T>> {
         let slot = self.slot(id);
@@ -150,7 +151,7 @@ impl<T> Streams<T> {
         Some(stream)
     }
 
-    /// All of them, in no order.
+    /// Iterates over all streams, in no particular order.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Stream<T>> {
         self.slots.iter_mut().flatten()
     }

@@ -1,9 +1,9 @@
-//! What went over a connection of HTTP/2 as people read it: control frames a line each, header lists decoded, bodies as
-//! their owner shows them.
+//! Readable transcripts of HTTP/2 connections: control frames one per line, header lists decoded, bodies as shown by a
+//! [`Reader`].
 //!
-//! A line that begins with a star is about a frame, as curl has it; the others are what it says. Bytes that are no frames,
-//! and what follows them, are told by their number. A few bytes may stand for a long header list or body: what would be
-//! longer than is shown ends there.
+//! A line that begins with a star describes a frame, as in curl; the other lines are its content. Bytes that are not a
+//! frame, and everything after them, are given as a count. A few bytes may stand for a long header list or body: output
+//! beyond the limit is cut off.
 
 use std::collections::BTreeMap;
 
@@ -13,28 +13,28 @@ use super::frames::{self, FrameHead, HEAD, PREFACE, code, setting};
 use super::hpack::Decoder;
 use values::verify;
 
-/// Shows what streams say beyond their frames.
+/// Renders the content of streams.
 pub trait Reader {
-    /// A field of a header list was read.
+    /// Receives a field of a header list.
     fn field(&mut self, _stream: u32, _name: &[u8], _value: &[u8]) {}
-    /// What is to be said of a header list that was read, in a line.
+    /// Returns a remark on the header list just read, in one line.
     fn note(&mut self) -> Option<String> {
         None
     }
-    /// Appends a piece of a body as it is to be read.
+    /// Appends a piece of a body in readable form.
     fn body(&mut self, stream: u32, bytes: &[u8], text: &mut Vec<u8>);
-    /// Appends what can only be read of a whole body: that of a stream that is over, or of all (None).
+    /// Appends what can only be rendered from a whole body: of a stream that is over, or of all streams (`None`).
     fn end(&mut self, _stream: Option<u32>, _text: &mut Vec<u8>) {}
 }
 
-/// The longest `content-encoding` that is looked at, and on so many streams at a time.
+/// Maximum length of a `content-encoding` that is recognized, and maximum number of such streams at a time.
 const CODING: usize = 64;
 const STREAMS: usize = 1024;
 
-/// Shows bodies as they are, and coded ones as they were before that.
+/// Renders bodies as they are, and compressed bodies decompressed.
 #[derive(Clone, Debug, Default)]
 pub struct Plain {
-    /// Of streams with a coded body: the field that says so, as HTTP/1 writes it, and what came of the body.
+    /// Per stream with a compressed body: its content-encoding field in HTTP/1 syntax, and the body so far.
     coded: BTreeMap<u32, (Vec<u8>, Vec<u8>)>,
 }
 
@@ -67,12 +67,12 @@ impl Reader for Plain {
     }
 }
 
-/// Everything one end said, from its first byte on.
+/// Renders all bytes that one end sent, from the first one on.
 pub fn readable(bytes: &[u8], reader: &mut impl Reader) -> Vec<u8> {
     readable_on(bytes, &mut Decoder::default(), reader)
 }
 
-/// What one end said next, on a connection whose header lists this has decoded so far.
+/// Renders the next bytes that one end sent, on a connection whose header lists `decoder` has decoded so far.
 pub fn readable_on(bytes: &[u8], decoder: &mut Decoder, reader: &mut impl Reader) -> Vec<u8> {
     let mut shown = Shown { text: Vec::new(), decoder, block: Vec::new(), reader };
     let mut rest = bytes;
@@ -147,7 +147,7 @@ impl<R: Reader> Shown<'_, R> {
         }
     }
 
-    /// A header list, with its pseudo-header fields as the first line of HTTP/1.1 has them.
+    /// Renders a header list, with its pseudo-header fields as an HTTP/1.1 start line.
     fn list(&mut self, stream: u32) {
         let block = std::mem::take(&mut self.block);
         let (mut first, mut lines) = ([const { String::new() }; 3], Vec::new());
@@ -193,7 +193,7 @@ impl<R: Reader> Shown<'_, R> {
     }
 }
 
-/// A frame in a line.
+/// Describes a frame in one line.
 fn title(head: FrameHead, payload: &[u8]) -> String {
     let number = |at: usize| payload.get(at..at + 4).map_or(0, |b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
     let acknowledged = if head.has(frames::ACK) { ", ACK" } else { "" };

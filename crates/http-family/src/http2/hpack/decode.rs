@@ -1,8 +1,8 @@
-//! Reads header blocks (RFC 7541 6): one field after the other, as borrowed texts.
+//! Decodes header blocks (RFC 7541 6) field by field, as borrowed text.
 //!
-//! Whoever reads fields need not read them all; [`Fields::finish`] reads on, because every block changes what the next
-//! one means. Servers say the same in answer after answer, so the last blocks that changed nothing are remembered with
-//! a number the reader made of them, and need no reading the next time.
+//! A caller need not read all fields; [`Fields::finish`] reads the rest, because every block changes the meaning of the
+//! next. Servers repeat themselves in response after response, so the last blocks that left the table unchanged are
+//! remembered with a number chosen by the caller, and need not be decoded again.
 
 use cause::Plain;
 
@@ -11,33 +11,33 @@ use super::{fixed, huffman};
 
 /// The table size we announce: the default of RFC 9113 6.5.2.
 const TABLE_BOUND: usize = 4096;
-/// The largest header list that is read: what we announce.
+/// The largest header list that is decoded, as announced to the peer.
 pub const LIST_BOUND: usize = 256 * 1024;
 /// The largest block that is remembered.
 const REMEMBERED_BOUND: usize = 1024;
-/// The most blocks of a sort that are remembered: answers of several URLs come in turn.
+/// The maximum number of remembered blocks per kind: responses of several URLs alternate.
 const REMEMBERED: usize = 4;
 
-/// The block is no HPACK: the connection cannot go on (RFC 9113 4.3).
+/// A malformed block: the connection cannot go on (RFC 9113 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed(pub Plain);
 
-/// Name and value.
+/// Name and value of a field.
 pub type Field<'a> = (&'a [u8], &'a [u8]);
 
-/// What the peer's blocks have told so far.
+/// The decoding state of a connection.
 #[derive(Debug)]
 pub struct Decoder {
     table: Table,
     name: Vec<u8>,
     value: Vec<u8>,
-    /// By sort.
+    /// Remembered blocks, by kind.
     seen: [Vec<Seen>; 2],
-    /// Counts the blocks that took another's place.
+    /// Number of remembered blocks replaced so far.
     turn: usize,
 }
 
-/// A block that changed nothing, and what was made of it.
+/// A remembered block, which left the table unchanged, and the caller's digest of it.
 #[derive(Debug, Default)]
 struct Seen {
     block: Vec<u8>,
@@ -53,7 +53,7 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// The fields of a whole block.
+    /// Returns the fields of a whole block.
     #[inline]
     pub fn read<'a>(&'a mut self, block: &'a [u8]) -> Fields<'a> {
         let generation = self.table.generation();
@@ -72,37 +72,38 @@ pub struct Fields<'a> {
     decoder: &'a mut Decoder,
     block: &'a [u8],
     at: usize,
-    /// The table's, before the block.
+    /// Generation of the table before the block.
     generation: u32,
-    /// Only at the start a block may change the table's size (4.2).
+    /// Set while a table size update is allowed: only at the start of a block (4.2).
     sizes: bool,
-    /// Bytes of fields so far, counted as RFC 9113 6.5.2 does.
+    /// Size of the fields so far, counted as in RFC 9113 6.5.2.
     total: usize,
-    /// The block changes nothing.
+    /// Set if the block is known to leave the table unchanged.
     known: bool,
 }
 
-/// Which buffer a text is decoded into.
+/// The buffer that a string is decoded into.
 #[derive(Clone, Copy)]
 enum Place {
     Name,
     Value,
 }
 
-/// Where a text is.
+/// The location of a string.
 #[derive(Clone, Copy)]
 enum Text {
-    /// In the block as it stands.
+    /// A range of the block.
     Plain(usize, usize),
-    /// In the decoder's buffer.
+    /// The decoder's buffer.
     Decoded,
-    /// In the static table.
+    /// The static table.
     Fixed(&'static str),
 }
 
 impl Fields<'_> {
-    /// The number that [`Self::remember`] was given for the same block, where it means the same still; `sort` 0 or 1
-    /// tells apart what is read in different ways (heads and trailers). The block may then be read, but need not.
+    /// Returns the digest passed to [`Self::remember`] for an identical block, if it still means the same. `sort` is 0
+    /// or 1 and separates blocks that are read in different ways (heads and trailers). The block may then be read, but
+    /// need not be.
     #[inline]
     pub fn known(&mut self, sort: usize) -> Option<u64> {
         let is_it = |seen: &&Seen| seen.generation == self.generation && *seen.block == *self.block;
@@ -111,10 +112,10 @@ impl Fields<'_> {
         Some(digest)
     }
 
-    /// Reads what is left and remembers what the block came to, if it may be known again.
+    /// Reads the rest and remembers the block's digest if the block can be recognized again.
     ///
     /// # Errors
-    /// As [`Self::next`].
+    /// Fails like [`Self::next`].
     pub fn remember(&mut self, sort: usize, digest: u64) -> Result<(), Malformed> {
         self.finish()?;
         let stays = self.decoder.table.generation() == self.generation;
@@ -135,10 +136,10 @@ impl Fields<'_> {
         Ok(())
     }
 
-    /// Reads what is left.
+    /// Reads the rest.
     ///
     /// # Errors
-    /// As [`Self::next`].
+    /// Fails like [`Self::next`].
     #[inline]
     pub fn finish(&mut self) -> Result<(), Malformed> {
         while self.at < self.block.len() && !self.known {
@@ -147,10 +148,10 @@ impl Fields<'_> {
         Ok(())
     }
 
-    /// The next field; None at the end of the block.
+    /// Returns the next field; `None` at the end of the block.
     ///
     /// # Errors
-    /// What about the block is no HPACK.
+    /// Fails if the block is not valid HPACK.
     #[expect(clippy::should_implement_trait, reason = "the field borrows from the decoder, which no Iterator can say")]
     pub fn next(&mut self) -> Result<Option<Field<'_>>, Malformed> {
         loop {
@@ -201,8 +202,8 @@ impl Fields<'_> {
         Ok((name, value))
     }
 
-    /// A name the table has. One of the dynamic table is copied, because its entry may be forgotten for the one that takes
-    /// its name (4.4).
+    /// Returns a name from the table. A name in the dynamic table is copied, because its entry may be evicted by the
+    /// one that is being added (4.4).
     fn known_name(&mut self, index: usize) -> Result<Text, Malformed> {
         if let Some((name, _)) = fixed::ENTRIES.get(index.wrapping_sub(1)) {
             return Ok(Text::Fixed(name));
@@ -214,7 +215,7 @@ impl Fields<'_> {
         Ok(Text::Decoded)
     }
 
-    /// A text (5.2).
+    /// Reads a string (5.2).
     fn text(&mut self, place: Place) -> Result<Text, Malformed> {
         let coded = *self.block.get(self.at).ok_or(CUT)? & 0x80 != 0;
         let length = self.integer(7)?;
@@ -232,7 +233,7 @@ impl Fields<'_> {
         if huffman::decode(text, buffer) { Ok(Text::Decoded) } else { Err(NO_CODE) }
     }
 
-    /// An integer whose first byte holds `bits` bits of it (5.1).
+    /// Reads an integer whose first byte holds `bits` bits of it (5.1).
     #[inline]
     fn integer(&mut self, bits: u32) -> Result<usize, Malformed> {
         let most = (1usize << bits) - 1;

@@ -1,9 +1,9 @@
-//! Writes header blocks from what was prepared before the run (RFC 7541 6).
+//! Encodes header blocks from lists prepared before the run (RFC 7541 6).
 //!
-//! All fields that requests of a run share are listed once, in a [`Lexicon`]; a request is a list of their numbers. On a
-//! connection, the first use of a field is sent as a text the peer shall remember, every later one as an index: one or
-//! two bytes. Nothing is ever evicted: what no longer fits is sent as a text each time, and the lexicon gives the room
-//! to the fields used most. Nothing is sent as «never indexed» (7.1.3): load is no secret.
+//! All fields that requests of a run share are listed once, in a [`Lexicon`]; a request is a list of their numbers. On
+//! a connection, the first use of a field is sent as a literal with indexing, every later one as an index of one or two
+//! bytes. Nothing is ever evicted: fields that do not fit are sent as literals each time, and the lexicon gives the
+//! space to the fields used most. Nothing is sent as "never indexed" (7.1.3): load is no secret.
 
 use std::collections::HashMap;
 
@@ -11,44 +11,45 @@ use super::{fixed, huffman};
 
 /// The largest table used, whatever the peer offers: the default of RFC 9113 6.5.2.
 const TABLE_BOUND: u32 = 4096;
-/// In a list: here stands the path of the request, which is kept with the request.
+/// A placeholder in a list for the path, which is kept with the request.
 const OWN_PATH: u32 = u32::MAX;
-/// The static table's entries: dynamic indices begin behind them.
+/// Number of static table entries; dynamic indices follow them.
 const FIXED: u32 = fixed::ENTRIES.len() as u32;
 
-/// The fields that the requests of a run are made of.
+/// The fields that the requests of a run consist of.
 #[derive(Debug, Default)]
 pub struct Lexicon {
     fields: Vec<Field>,
     known: HashMap<(String, String), u32>,
-    /// Fields that are remembered by peers, in the order they were met.
+    /// Number of fields to be indexed by peers, in the order of first use.
     remembered: u32,
-    /// What those cost in the peer's table.
+    /// Size of these fields in the peer's table.
     size: u32,
 }
 
 #[derive(Debug)]
 struct Field {
-    /// As it is sent without any memory.
+    /// Encoding without indexing.
     plain: Box<[u8]>,
-    /// As it is sent the first time, and its size in the table; None where it is not to be remembered.
+    /// Encoding of the first use, with indexing, and the entry's size; `None` if the field is not indexed.
     first: Option<(Box<[u8]>, u32)>,
-    /// Its number among those remembered.
+    /// Position among the indexed fields.
     slot: u32,
 }
 
 /// The header list of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct List {
-    /// Numbers in the lexicon.
+    /// Numbers of fields in the lexicon.
     numbers: Vec<u32>,
-    /// What follows them, encoded.
+    /// Further fields, encoded.
     tail: Vec<u8>,
     any_path: bool,
 }
 
 impl Lexicon {
-    /// The number of a field. The first that are met are remembered by peers, as many as fit a table of 4096 bytes.
+    /// Returns the number of a field, adding it if needed. The first fields added are indexed by peers, as many as fit
+    /// a table of 4096 bytes.
     pub fn number(&mut self, name: &str, value: &str) -> u32 {
         let key = (name.to_owned(), value.to_owned());
         if let Some(number) = self.known.get(&key) {
@@ -73,20 +74,20 @@ impl Lexicon {
         number
     }
 
-    /// Whether a field costs the lexicon nothing: it is in it, or in the static table, or peers have room for it.
+    /// Returns `true` if a field is cheap to add: the lexicon or the static table has it, or peers have space for it.
     pub fn has_room_for(&self, name: &str, value: &str) -> bool {
         fixed::find(name, value).0.is_some()
             || self.size + (name.len() + value.len()) as u32 + 32 <= TABLE_BOUND
             || self.known.contains_key(&(name.to_owned(), value.to_owned()))
     }
 
-    /// The list of these fields but for the value of `:path`, which is said with each request.
+    /// Creates the list of these fields except for the value of `:path`, which is sent with each request.
     pub fn list_for_any_path<'a>(&mut self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> List {
         let number = |(name, value)| if name == ":path" { OWN_PATH } else { self.number(name, value) };
         List { numbers: fields.into_iter().map(number).collect(), tail: Vec::new(), any_path: true }
     }
 
-    /// The list of these fields.
+    /// Creates the list of these fields.
     pub fn list<'a>(&mut self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> List {
         let numbers = fields.into_iter().map(|(name, value)| self.number(name, value)).collect();
         List { numbers, tail: Vec::new(), any_path: false }
@@ -94,7 +95,7 @@ impl Lexicon {
 }
 
 impl List {
-    /// A list that needs no lexicon: every field is sent as a text, or by the static table.
+    /// Creates a list that needs no lexicon: every field is sent as a literal or by the static table.
     pub fn of_texts<'a>(fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> List {
         let mut list = List::default();
         for (name, value) in fields {
@@ -103,13 +104,13 @@ impl List {
         list
     }
 
-    /// True where the path is said with each request ([`Lexicon::list_for_any_path`]).
+    /// Returns `true` if the path is sent with each request ([`Lexicon::list_for_any_path`]).
     #[inline]
     pub fn leaves_path_out(&self) -> bool {
         self.any_path
     }
 
-    /// Appends a field that the peer shall not remember, because it is another each time.
+    /// Appends a field without indexing, because its value changes each time.
     pub fn put(&mut self, name: &str, value: &str) {
         match fixed::find(name, value) {
             (Some(index), _) => self.tail.push(0x80 | index),
@@ -118,7 +119,7 @@ impl List {
     }
 }
 
-/// Appends a field as a text that is not to be remembered and not compressed: for values written anew each time.
+/// Appends a field as an uncompressed literal without indexing: for values that change each time.
 pub fn literal(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     out.push(0);
     integer(name.len(), 7, 0, out);
@@ -127,29 +128,31 @@ pub fn literal(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(value);
 }
 
-/// The beginning of a field whose value is another each time: its name, not to be remembered.
+/// Encodes the beginning of a field whose value changes each time: its name, without indexing.
 pub fn named(name: &str) -> Box<[u8]> {
     let mut bytes = Vec::new();
     put_name(name, fixed::find(name, "").1, 4, 0, &mut bytes);
     bytes.into_boxed_slice()
 }
 
-/// Appends the value of a field that [`named`] began, not compressed.
+/// Appends the value of a field begun by [`named`], uncompressed.
 #[inline]
 pub fn value(value: &[u8], out: &mut Vec<u8>) {
     integer(value.len(), 7, 0, out);
     out.extend_from_slice(value);
 }
 
-/// What one connection's peer remembers.
+/// The encoding state of a connection: what its peer has indexed.
 #[derive(Debug)]
 pub struct Encoder {
-    /// By a field's slot: how many fields had been sent to be remembered when it was, itself included; 0: not yet.
+    /// For each indexed field: the number of fields that had been indexed once it was, itself included; 0 if not yet
+    /// indexed.
     at: Vec<u32>,
     sent: u32,
     size: u32,
     capacity: u32,
-    /// Sizes to be told at the start of the next block (4.2): the smallest since the last one, and the last.
+    /// Table size updates to be sent at the start of the next block (4.2): the smallest size since the last block, and
+    /// the final one.
     told: Option<(u32, u32)>,
 }
 
@@ -160,13 +163,13 @@ impl Default for Encoder {
 }
 
 impl Encoder {
-    /// The peer's SETTINGS_HEADER_TABLE_SIZE.
+    /// Applies the peer's SETTINGS_HEADER_TABLE_SIZE.
     pub fn resize(&mut self, most: u32) {
         let capacity = most.min(TABLE_BOUND);
         if capacity == self.capacity {
             return;
         }
-        // A smaller table forgets, and to start anew is simpler than to know what; it hardly ever comes late.
+        // Shrinking the table evicts entries; starting over is simpler than tracking which, and it rarely happens late.
         let smallest = if capacity < self.size { 0 } else { capacity };
         if smallest == 0 {
             self.forget();
@@ -180,19 +183,19 @@ impl Encoder {
         (self.sent, self.size) = (0, 0);
     }
 
-    /// Changes whenever a block of the same list would look different.
+    /// Returns a value that changes whenever the same list would be encoded differently.
     #[inline]
     pub fn epoch(&self) -> (u32, bool) {
         (self.sent, self.told.is_some())
     }
 
-    /// Appends the block of a list, whose numbers are of this lexicon.
+    /// Appends the block of a list, whose numbers refer to this lexicon.
     #[inline]
     pub fn write(&mut self, lexicon: &Lexicon, list: &List, out: &mut Vec<u8>) {
         self.write_with(lexicon, list, b"", out);
     }
 
-    /// The same of a list that may leave out the path, which is then this.
+    /// Like [`Self::write`], with the path for a list that leaves it out.
     #[inline]
     pub fn write_with(&mut self, lexicon: &Lexicon, list: &List, path: &[u8], out: &mut Vec<u8>) {
         if self.told.is_some() {
@@ -241,7 +244,7 @@ impl Encoder {
     }
 }
 
-/// A field as a text, the name by the static table where it is there.
+/// Encodes a field as a literal, with its name from the static table if it is there.
 fn encoded(name: &str, value: &str, remember: bool) -> Box<[u8]> {
     let mut bytes = Vec::new();
     let (bits, kind) = if remember { (6, 0x40) } else { (4, 0) };
@@ -250,7 +253,7 @@ fn encoded(name: &str, value: &str, remember: bool) -> Box<[u8]> {
     bytes.into_boxed_slice()
 }
 
-/// A name, by its index in the static table where it is there.
+/// Encodes a name, as an index of the static table if it is there.
 fn put_name(name: &str, index: Option<u8>, bits: u32, kind: u8, bytes: &mut Vec<u8>) {
     match index {
         Some(index) => integer(usize::from(index), bits, kind, bytes),
@@ -261,7 +264,7 @@ fn put_name(name: &str, index: Option<u8>, bits: u32, kind: u8, bytes: &mut Vec<
     }
 }
 
-/// A text (5.2), in the Huffman code where that is shorter.
+/// Encodes a string (5.2), in Huffman code if that is shorter.
 fn text(text: &[u8], out: &mut Vec<u8>) {
     let coded = huffman::length(text);
     if coded < text.len() {
@@ -273,7 +276,7 @@ fn text(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// An integer (5.1) whose first byte holds `bits` bits of it beside `kind`.
+/// Encodes an integer (5.1) whose first byte holds `bits` bits of it, combined with `kind`.
 #[inline]
 fn integer(mut value: usize, bits: u32, kind: u8, out: &mut Vec<u8>) {
     let most = (1 << bits) - 1;

@@ -1,4 +1,4 @@
-//! The static table of RFC 7541 appendix A, and finding fields in it.
+//! The static table of RFC 7541 appendix A, and lookup in it.
 
 /// The index of `:path`.
 pub const PATH: u8 = 4;
@@ -68,7 +68,7 @@ pub const ENTRIES: [(&str, &str); 61] = [
     ("www-authenticate", ""),
 ];
 
-/// The index of a field: where name and value are there, and where the name is.
+/// Returns the index of the entry with this name and value, and the index of one with this name.
 pub fn find(name: &str, value: &str) -> (Option<u8>, Option<u8>) {
     let index = |at: usize| at as u8 + 1;
     let both = ENTRIES.iter().position(|e| *e == (name, value)).map(index);

@@ -1,10 +1,10 @@
 //! The Huffman code of RFC 7541 appendix B.
 //!
-//! The code is canonical: codes of one length follow each other in the order of their symbols, so that the lengths say
-//! everything, and the tables are made of them when brunt is compiled. Decoding looks at the next nine bits at once, in
-//! which all common characters end; longer codes are found by their length.
+//! The code is canonical: codes of one length follow each other in the order of their symbols, so the lengths define
+//! the whole code, and the tables are computed at compile time. The decoder looks at the next nine bits at once, which
+//! covers all common characters; longer codes are found by their length.
 
-/// Bits of each symbol's code; the last symbol is the end of the string, which must not appear.
+/// Number of bits of each symbol's code; the last symbol is the end of the string, which must not appear.
 const LENGTHS: [u8; 257] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28,
     28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15, 6, 12,
@@ -18,14 +18,14 @@ const LENGTHS: [u8; 257] = [
 ];
 
 const LONGEST: usize = 30;
-/// Bits looked at together.
+/// Number of bits looked up together.
 const AT_ONCE: u32 = 9;
 
-/// The code of each symbol, the last bit lowest.
+/// The code of each symbol, right-aligned.
 const CODES: [u32; 257] = ORDER.0;
 /// Symbols in the order of their codes.
 const SYMBOLS: [u16; 257] = ORDER.1;
-/// By length: the first code, the number of codes, and where their symbols begin in [`SYMBOLS`].
+/// For each length: the first code, the number of codes, and the position of their symbols in [`SYMBOLS`].
 const BY_LENGTH: [(u32, u32, u16); LONGEST + 1] = ORDER.2;
 
 type Order = ([u32; 257], [u16; 257], [(u32, u32, u16); LONGEST + 1]);
@@ -53,7 +53,7 @@ const ORDER: Order = {
     (codes, symbols, by_length)
 };
 
-/// For each nine bits: the symbol whose code they begin with, and its length; 0 where it is longer.
+/// For each nine-bit prefix: the symbol and the length of its code; length 0 if the code is longer.
 static SHORT: [(u8, u8); 1 << AT_ONCE] = {
     let mut table = [(0, 0); 1 << AT_ONCE];
     let mut symbol = 0;
@@ -72,7 +72,7 @@ static SHORT: [(u8, u8); 1 << AT_ONCE] = {
     table
 };
 
-/// Bytes of `text` when encoded.
+/// Returns the encoded length of `text` in bytes.
 pub fn length(text: &[u8]) -> usize {
     text.iter().map(|&b| usize::from(LENGTHS[usize::from(b)])).sum::<usize>().div_ceil(8)
 }
@@ -90,15 +90,15 @@ pub fn encode(text: &[u8], out: &mut Vec<u8>) {
         }
     }
     if held > 0 {
-        // The rest of the last byte is the beginning of the end's code, which is all ones (5.2).
+        // The last byte is padded with the beginning of the end-of-string code, which is all ones (5.2).
         out.push((bits << (8 - held)) as u8 | (0xff >> held) as u8);
     }
 }
 
-/// Appends what `code` says; false where it is no Huffman code: it holds the end of the string, or is padded with more
-/// than seven bits or with others than ones (RFC 7541 5.2).
+/// Appends the decoded text; returns `false` if the code is invalid: it holds the end of the string, or is padded with
+/// more than seven bits or with bits other than ones (RFC 7541 5.2).
 pub fn decode(code: &[u8], out: &mut Vec<u8>) -> bool {
-    // The next bit is the highest of `bits`; `held` of them count.
+    // The next bit is the highest of `bits`, of which `held` are valid.
     let (mut bits, mut held, mut rest) = (0u64, 0u32, code);
     loop {
         while held <= 56 {

@@ -1,7 +1,7 @@
-//! HPACK, the compression of header fields (RFC 7541), both directions.
+//! HPACK, header compression (RFC 7541), in both directions.
 //!
-//! The encoder never evicts: what a run says is known before it starts, so the fields worth remembering are chosen
-//! then, as many as the peer's table holds. The decoder reads everything the format allows, within bounds.
+//! The encoder never evicts: the requests of a run are known before it starts, so the fields worth indexing are chosen
+//! then, as many as fit the peer's table. The decoder accepts everything the format allows, within bounds.
 
 mod decode;
 mod encode;

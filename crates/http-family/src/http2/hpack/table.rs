@@ -1,24 +1,24 @@
-//! The decoder's dynamic table (RFC 7541 2.3.2 and 4): fields the peer told us to remember, the newest first.
+//! The decoder's dynamic table (RFC 7541 2.3.2 and 4): fields indexed by the peer, the newest first.
 //!
-//! The texts lie one behind the other in one buffer, which is moved together when its end is reached: remembering a
-//! field allocates nothing once the buffer has its size.
+//! The strings lie one after the other in one buffer, which is compacted when its end is reached: adding a field
+//! allocates nothing once the buffer has its size.
 
 use std::collections::VecDeque;
 
 use super::fixed;
 
-/// What an entry costs beside its texts (4.1).
+/// Size of an entry in addition to its strings (4.1).
 pub const OVERHEAD: usize = 32;
 
 /// The dynamic table.
 #[derive(Debug, Default)]
 pub struct Table {
     texts: Vec<u8>,
-    /// The newest first.
+    /// Entries, the newest first.
     entries: VecDeque<Entry>,
     size: usize,
     capacity: usize,
-    /// How often the content changed.
+    /// Number of changes of the content.
     generation: u32,
 }
 
@@ -36,24 +36,24 @@ impl Entry {
 }
 
 impl Table {
-    /// An empty table of this capacity.
+    /// Creates an empty table of this capacity.
     pub fn new(capacity: usize) -> Table {
         Table { capacity, ..Table::default() }
     }
 
-    /// How often the content changed: two blocks that are equal mean the same as long as this is equal, too.
+    /// Returns the number of changes of the content: identical blocks mean the same as long as this stays equal.
     #[inline]
     pub fn generation(&self) -> u32 {
         self.generation
     }
 
-    /// Its size now, as 4.1 counts it.
+    /// Returns the table's size as defined in 4.1.
     #[cfg(test)]
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// The field of an index over both tables (2.3.3).
+    /// Returns the field at an index over both tables (2.3.3).
     #[inline]
     pub fn get(&self, index: usize) -> Option<(&[u8], &[u8])> {
         if let Some((name, value)) = fixed::ENTRIES.get(index.checked_sub(1)?) {
@@ -64,7 +64,7 @@ impl Table {
         Some(text.split_at(name as usize))
     }
 
-    /// A new capacity; what no longer fits is forgotten, the oldest first.
+    /// Sets the capacity and evicts what no longer fits, the oldest first.
     pub fn resize(&mut self, capacity: usize) {
         if capacity != self.capacity {
             self.capacity = capacity;
@@ -73,7 +73,7 @@ impl Table {
         }
     }
 
-    /// Remembers a field. One that is larger than the table empties it (4.4).
+    /// Adds a field. A field larger than the table empties it (4.4).
     pub fn insert(&mut self, name: &[u8], value: &[u8]) {
         let entry = Entry { at: 0, name: name.len() as u32, value: value.len() as u32 };
         self.make_room(entry.size());
@@ -91,7 +91,7 @@ impl Table {
         self.generation = self.generation.wrapping_add(1);
     }
 
-    /// Forgets the oldest until `size` more fits.
+    /// Evicts the oldest entries until `size` more bytes fit.
     fn make_room(&mut self, size: usize) {
         while self.size + size > self.capacity
             && let Some(oldest) = self.entries.pop_back()
@@ -104,7 +104,7 @@ impl Table {
         }
     }
 
-    /// Moves the texts that are still known to the front of the buffer.
+    /// Moves the strings still in use to the front of the buffer.
     fn gather(&mut self) {
         let start = self.entries.back().map_or(self.texts.len(), |oldest| oldest.at as usize);
         self.texts.drain(..start);

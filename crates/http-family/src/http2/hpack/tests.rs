@@ -1,4 +1,4 @@
-//! RFC 7541 appendix C in full, what its text forbids, and what the encoder says read back by the decoder.
+//! RFC 7541 appendix C in full, blocks that it forbids, and encoder output read back by the decoder.
 
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ fn read(decoder: &mut Decoder, block: &[u8]) -> Result<Pairs, Malformed> {
     Ok(pairs)
 }
 
-/// Blocks of one connection, each with its fields as lines and the size of the table after it.
+/// Checks the blocks of one connection, each with its fields as lines and the size of the table after it.
 fn check(blocks: &[(&str, &str, usize)]) {
     let mut decoder = Decoder::default();
     for (hex, lines, size) in blocks {
@@ -70,7 +70,7 @@ const ANSWER_3: &str = ":status: 200\ncache-control: private\ndate: Mon, 21 Oct 
     location: https://www.example.com\ncontent-encoding: gzip\n\
     set-cookie: foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1";
 
-/// The examples have a table of 256 bytes, which the first block here also says.
+/// The examples have a table of 256 bytes, set by the first block here.
 #[test]
 fn answers_of_c5_without_huffman_with_evictions() {
     check(&[
@@ -110,7 +110,7 @@ fn answers_of_c6_with_huffman_and_evictions() {
     ]);
 }
 
-/// What the text forbids, and its section.
+/// Each case is a forbidden block and its section.
 #[test]
 fn forbidden_blocks_are_refused() {
     for (hex, section) in [
@@ -139,7 +139,7 @@ fn allowed_oddities_are_read() {
     // Two changes of size at the start; a field larger than the table, which empties it (4.4).
     check(&[("20 3f e1 1f 82", ":method: GET", 0)]);
     check(&[("400161 0162", "a: b", 34), ("3f 02 40 0161 0362 6262", "a: bbb", 0)]);
-    // The name of an entry that is forgotten for the one that takes it.
+    // The name of an entry that is evicted by the entry taking its name.
     check(&[("3f 05 4001 6101 62", "a: b", 34), ("7e 0163", "a: c", 34)]);
 }
 
@@ -166,7 +166,7 @@ fn a_repeated_block_is_known_until_the_table_changes() {
     assert_eq!(decoder.read(&said[..5]).known(0), None);
     read(&mut decoder, &bytes("40 01 61 01 62")).unwrap();
     assert_eq!(decoder.read(&said).known(0), None);
-    // One that changes the table is never known: the next time it means another change.
+    // A block that changes the table is never remembered: the next time it means another change.
     let inserting = bytes("40 01 61 01 62");
     decoder.read(&inserting).remember(0, 1).unwrap();
     assert_eq!(decoder.read(&inserting).known(0), None);
@@ -185,7 +185,7 @@ fn several_blocks_are_known_at_once_and_the_oldest_makes_room() {
     decoder.read(&said(4)).remember(0, 4).unwrap();
     let known: Vec<Option<u64>> = (0..5).map(|n| decoder.read(&said(n)).known(0)).collect();
     assert_eq!(known, [None, Some(1), Some(2), Some(3), Some(4)]);
-    // The empty one is no head.
+    // An empty block is not a head.
     decoder.read(&[]).remember(1, 9).unwrap();
     assert_eq!(decoder.read(&[]).known(1), None);
 }
@@ -219,7 +219,7 @@ fn a_change_of_the_peers_table_is_told_first() {
     blocks(&mut encoder, &lexicon, &list);
     encoder.resize(100);
     assert_eq!(blocks(&mut encoder, &lexicon, &list), bytes("3f 45 be"));
-    // Too small for what it holds: everything is forgotten, and nothing fits any more.
+    // Too small for its content: everything is evicted, and nothing fits any more.
     encoder.resize(10);
     assert_eq!(blocks(&mut encoder, &lexicon, &list), bytes("20 2a 00 01 61 01 62"));
     encoder.resize(0);

@@ -1,4 +1,5 @@
-//! Answers: whole ones, and in parts for those who say more than a status and a body, or less than they announced.
+//! Responses: complete ones, and responses in parts for servers that send more than a status and a body, or less than
+//! announced.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use crate::http2::frames::{self, FrameHead, HEAD, code};
 use crate::http2::hpack::List;
 use crate::http2::streams::Stream;
 
-/// A head said before.
+/// The last response head sent, kept for reuse.
 #[derive(Debug, Default)]
 pub struct Said {
     status: u16,
@@ -39,7 +40,7 @@ impl Said {
     }
 }
 
-/// Header lines of HTTP/1 as fields.
+/// Converts header lines of HTTP/1 to fields.
 fn put_lines(lines: &[u8], list: &mut List) {
     let lines = String::from_utf8_lossy(lines);
     for (name, value) in lines.split("\r\n").filter_map(|line| line.split_once(':')) {
@@ -51,8 +52,8 @@ fn put_lines(lines: &[u8], list: &mut List) {
 }
 
 impl Http2Server {
-    /// Says the head of an answer: header lines as HTTP/1 has them, the announced length; `last`: no body follows. True
-    /// where one is still to be said.
+    /// Sends the head of a response: header lines in HTTP/1 syntax and the announced length; `last` if no body follows.
+    /// Returns `true` if a body still has to be sent.
     pub fn head(
         &mut self,
         id: u32,
@@ -74,7 +75,7 @@ impl Http2Server {
         !last
     }
 
-    /// Says a trailer, and so ends an answer; behind what waits for the client's window, once that has left.
+    /// Sends a trailer, which ends the response; queued behind blocks that wait for the client's window.
     pub fn trailer(&mut self, id: u32, headers: &[u8], out: &mut Out) {
         let Some(stream) = self.streams.get(id).filter(|s| !s.said) else { return };
         if stream.waiting.is_some() {
@@ -108,7 +109,7 @@ impl Http2Server {
         }
     }
 
-    /// Says a piece of the body; what the client does not take yet waits here.
+    /// Sends a piece of the body, queueing the part that exceeds the client's window.
     pub fn data(&mut self, id: u32, bytes: &[u8], last: bool, out: &mut Out) {
         let Some(stream) = self.streams.get(id).filter(|s| !s.said && s.own.trailer.is_none()) else { return };
         let out = out.buffer();
@@ -120,7 +121,7 @@ impl Http2Server {
         }
     }
 
-    /// Answers with `size` bytes of a block that is said over and over, as client and room allow.
+    /// Responds with `size` bytes of a repeated block, as fast as the client and our output allow.
     pub fn flood(&mut self, id: u32, reply: &Reply<'_>, size: usize, block: &Arc<[u8]>, out: &mut Out) {
         if self.head(id, reply.status, reply.headers, Some(size), size == 0, out)
             && let Some(stream) = self.streams.get(id)
@@ -133,50 +134,50 @@ impl Http2Server {
         self.close_after(reply);
     }
 
-    /// After an answer that is the last of its connection.
+    /// Closes the connection after a response that is its last.
     pub(super) fn close_after(&mut self, reply: &Reply<'_>) {
         if reply.close && !self.going {
             self.say_goodbye(code::NO_ERROR);
         }
     }
 
-    /// So many bytes of bodies may leave from now on, whatever the client takes: what waits for room waits here, where a
-    /// flood holds next to nothing.
+    /// Sets the number of body bytes that may leave from now on, whatever the client accepts. The rest is queued here,
+    /// where a flood takes next to no memory.
     #[inline]
     pub fn make_room(&mut self, room: usize) {
         self.sending.make_room(room);
     }
 
-    /// Goes on with answers as far as client and room allow.
+    /// Sends queued responses as far as the client and our output allow.
     pub fn go_on_in_room(&mut self, out: &mut Out) {
         self.go_on();
         out.put(&std::mem::take(&mut self.owed));
     }
 
-    /// Bytes of answers that wait for the client's windows.
+    /// Returns the number of response bytes queued for the client's windows.
     #[inline]
     pub fn untaken(&self) -> usize {
         self.sending.held()
     }
 
-    /// True where answers wait for room and for nothing else.
+    /// Returns `true` if responses are held back by our output alone.
     pub fn waits_for_room(&self) -> bool {
         self.sending.is_short()
     }
 
-    /// Bytes that it holds of requests and answers under way.
+    /// Returns the number of bytes held for requests and responses in progress.
     pub fn held(&self) -> usize {
         self.sending.held() + self.asking + self.kept.len() + self.block.len() + self.owed.len()
     }
 
-    /// Gives a stream up.
+    /// Resets a stream.
     pub fn reset(&mut self, id: u32, code: u32, out: &mut Out) {
         if self.forget(id).is_some() {
             frames::put_number(frames::RST_STREAM, id, code, out.buffer());
         }
     }
 
-    /// Forgets a stream, and what of it waits for the client's window.
+    /// Removes a stream and its queued blocks.
     pub(super) fn forget(&mut self, id: u32) -> Option<Stream<Asked>> {
         let stream = self.streams.remove(id)?;
         self.sending.forget(&stream);
@@ -186,7 +187,7 @@ impl Http2Server {
         Some(stream)
     }
 
-    /// GOAWAY: no request beyond those heard is answered.
+    /// Sends GOAWAY: requests after those already received are not answered.
     pub(super) fn say_goodbye(&mut self, code: u32) {
         self.going = true;
         let payload = [self.last_id.to_be_bytes(), code.to_be_bytes()].concat();

@@ -1,4 +1,4 @@
-//! Frames of a client, and the requests they come to (RFC 9113 6 and 8.3.1).
+//! Frames from a client, and the requests they form (RFC 9113 6 and 8.3.1).
 
 use wire::{Ask, Extent};
 
@@ -8,11 +8,11 @@ use crate::http2::head::is_field;
 use crate::http2::hpack::{Fields, LIST_BOUND, Malformed};
 use crate::http2::streams::Stream;
 
-/// The most bytes of a body that are shown.
+/// Maximum number of body bytes that are shown.
 const SHOWN_BOUND: usize = 64 * 1024;
-/// The most bytes kept of requests that are not whole.
+/// Maximum number of bytes kept for incomplete requests.
 const ASKING_BOUND: usize = 16 << 20;
-/// Frames in a row that lead to nothing.
+/// Maximum number of consecutive frames without effect.
 const FLOOD_BOUND: u32 = 65_536;
 
 const WRONG_SIZE: Fault = Fault(code::FRAME_SIZE_ERROR, cause::http2::wrong_size());
@@ -57,7 +57,7 @@ impl Http2Server {
         Ok(())
     }
 
-    /// Bytes needed to go on: the preface, or a whole frame.
+    /// Returns the number of bytes needed to go on: the preface, or a whole frame.
     fn needed(&self, bytes: &[u8]) -> Result<usize, Fault> {
         if !self.greeted {
             let seen = bytes.len().min(PREFACE.len());
@@ -122,7 +122,7 @@ impl Http2Server {
         self.block(stream, &block, end, hear)
     }
 
-    /// A whole header block: a request, or the trailer of one.
+    /// Handles a whole header block: a request, or its trailer.
     fn block(&mut self, id: u32, block: &[u8], end: bool, hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Fault> {
         if id.is_multiple_of(2) {
             return Err(NO_STREAM);
@@ -150,7 +150,7 @@ impl Http2Server {
         }
         fields.finish()?;
         if self.going {
-            // Beyond what our GOAWAY said.
+            // A stream beyond the last one named in our GOAWAY.
             return self.count_idle();
         }
         let (head_only, in_pieces) = (self.text.method() == "HEAD", self.text.in_pieces);
@@ -226,7 +226,7 @@ impl Http2Server {
         if content.is_empty() { self.count_idle() } else { Ok(()) }
     }
 
-    /// A request with a body is whole.
+    /// Reports a request whose body is complete.
     fn whole(&mut self, id: u32, hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Fault> {
         self.idle_frames = 0;
         if let Some(stream) = self.streams.get(id) {
@@ -245,7 +245,7 @@ impl Http2Server {
         Ok(())
     }
 
-    /// So many bytes more are kept of requests that are not whole: a few may stand for a long head.
+    /// Counts bytes kept for incomplete requests: a few bytes on the wire may stand for a long head.
     fn keep(&mut self, bytes: usize) -> Result<(), Fault> {
         self.asking += bytes;
         let few = self.asking <= ASKING_BOUND;
@@ -334,7 +334,7 @@ impl Http2Server {
         Ok(())
     }
 
-    /// Sends what waited for a window and the trailers behind it, and forgets the streams that are over with it.
+    /// Sends queued blocks and the trailers after them, and removes the streams that are over.
     pub(super) fn go_on(&mut self) {
         if self.sending.waits() && self.sending.go_on(&mut self.streams, &mut self.owed) {
             self.idle_frames = 0;
@@ -355,7 +355,7 @@ impl Http2Server {
 
 const OUT_OF_RANGE: Fault = Fault(code::PROTOCOL_ERROR, cause::http2::setting());
 
-/// The head of a request as text; None where it is malformed (8.3.1).
+/// Converts the head of a request to text; `None` if it is malformed (8.3.1).
 fn text(fields: &mut Fields<'_>) -> Result<Option<Text>, Malformed> {
     let (mut method, mut path, mut authority) = (Vec::new(), Vec::new(), Vec::new());
     let (mut scheme, mut lines) = (false, Vec::new());

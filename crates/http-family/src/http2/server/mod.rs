@@ -1,10 +1,10 @@
-//! The server's end of an HTTP/2 connection: requests heard as they complete, answers in any order.
+//! The server end of an HTTP/2 connection: requests are reported as they complete and answered in any order.
 //!
-//! Clients say the same head again and again, and so do we: the last head heard is kept as text, the last head said as a
-//! block, and neither is made anew while it is the same. What a client may ask of us without an end (streams, header
-//! blocks, frames that lead to nothing) is bounded. Requests are heard when they are whole; those of a protocol on top that
-//! answers before ([`Http2Server::in_pieces`]) as they come. Left out: push, priorities, interim answers; trailers of
-//! requests are read over.
+//! Clients repeat the same head, and so do we: the last head received is kept as text and the last head sent as a
+//! block, and neither is rebuilt while it stays the same. What a client can make us keep or do without end (streams,
+//! header blocks, frames without effect) is bounded. Requests are reported when they are complete; those of a protocol
+//! on top that responds earlier ([`Http2Server::in_pieces`]) as they arrive. Not supported: push, priorities, interim
+//! responses; trailers of requests are ignored.
 
 mod answering;
 mod hearing;
@@ -20,55 +20,55 @@ use super::sending::Sending;
 use super::streams::Streams;
 use answering::Said;
 
-/// Streams a client may have open; one more is refused.
+/// Maximum number of open streams; further ones are refused.
 const STREAMS: u32 = 4096;
-/// What a stream may send us without hearing from us, and what the connection may.
+/// Receive window of a stream, and of the connection.
 const WINDOW: u32 = 1 << 24;
 
-/// Why the connection cannot go on.
+/// A connection error: its code and its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fault(u32, Plain);
 
-/// A request on its way, or its answer.
+/// A request in progress, or its response.
 #[derive(Debug, Default)]
 struct Asked {
-    /// The head as text, until the request is heard.
+    /// The head as text, until the request is reported.
     text: Text,
     body_bytes: u64,
     /// The beginning of the body.
     shown: Vec<u8>,
-    /// A trailer that follows what waits for the client's window.
+    /// A trailer to be sent after the queued blocks.
     trailer: Option<Box<[u8]>>,
-    /// The answer has no body.
+    /// Set if the response has no body.
     head_only: bool,
-    /// More of its body is to come.
+    /// Set while more of the request's body is to come.
     open: bool,
-    /// It is heard in pieces.
+    /// Set if the request is reported in pieces.
     in_pieces: bool,
-    /// The head of the answer was said.
+    /// Set once the response's head was sent.
     begun: bool,
 }
 
 impl Asked {
-    /// Bytes kept of it.
+    /// Returns the number of bytes kept for the request.
     fn size(&self) -> usize {
         self.text.bytes.len() + self.shown.len()
     }
 }
 
-/// The head of a request as HTTP/1 writes it.
+/// The head of a request in HTTP/1 syntax.
 #[derive(Clone, Debug, Default)]
 struct Text {
     bytes: Vec<u8>,
-    /// Where the method ends.
+    /// End offset of the method.
     method: usize,
-    /// Where the path ends.
+    /// End offset of the path.
     path: usize,
-    /// Requests with this head are heard in pieces.
+    /// Set if requests with this head are reported in pieces.
     in_pieces: bool,
 }
 
-/// Says of a method and a head whether their request is heard in pieces.
+/// A predicate on method and head that decides whether a request is reported in pieces.
 pub type Choice = fn(&str, &[u8]) -> bool;
 
 impl Text {
@@ -80,7 +80,7 @@ impl Text {
     }
 }
 
-/// A conversation in HTTP/2, server side.
+/// An HTTP/2 session, server side.
 #[derive(Debug)]
 pub struct Http2Server {
     streams: Streams<Asked>,
@@ -92,22 +92,22 @@ pub struct Http2Server {
     kept: Vec<u8>,
     block: Vec<u8>,
     assembling: Option<(u32, bool)>,
-    /// The last head heard, and its number.
+    /// The last head received, and its number.
     text: Text,
     texts: u64,
     in_pieces: Choice,
-    /// The last head said.
+    /// The last head sent.
     said: Said,
-    /// What we say without being asked.
+    /// Replies due for unsolicited frames.
     owed: Vec<u8>,
-    /// Bytes kept of requests that are not whole.
+    /// Number of bytes kept for incomplete requests.
     asking: usize,
     received: u32,
     last_id: u32,
     idle_frames: u32,
     heartbeats: u64,
     greeted: bool,
-    /// No further request is heard.
+    /// Set if no further request is accepted.
     going: bool,
     broken: bool,
 }
@@ -149,32 +149,32 @@ impl Default for Http2Server {
 }
 
 impl Http2Server {
-    /// A conversation on a fresh connection; what a server says first is [`ServerSession::owed`].
+    /// Creates a session for a new connection; its first bytes are those of [`ServerSession::owed`].
     pub fn new() -> Http2Server {
         Http2Server::default()
     }
 
-    /// As [`Http2Server::new`]; requests of which `which` holds are heard in pieces, as they come ([`wire::Extent`]).
+    /// Like [`Http2Server::new`]; requests matching `which` are reported in pieces, as they arrive ([`wire::Extent`]).
     pub fn in_pieces(which: Choice) -> Http2Server {
         Http2Server { in_pieces: which, ..Http2Server::default() }
     }
 
-    /// PINGs answered since the last call.
+    /// Returns the number of PINGs answered since the last call.
     pub fn heartbeats(&mut self) -> u64 {
         std::mem::take(&mut self.heartbeats)
     }
 
-    /// True where the head of the answer to a request was said and more of it is to come.
+    /// Returns `true` if the head of a response was sent and more of it is to come.
     pub fn is_begun(&mut self, id: u32) -> bool {
         self.streams.get(id).is_some_and(|stream| stream.own.begun)
     }
 
-    /// Pieces of an answer that wait for the client's window.
+    /// Returns the number of response blocks queued for the client's window.
     pub fn backlog(&mut self, id: u32) -> usize {
         self.streams.get(id).and_then(|stream| stream.waiting.as_ref()).map_or(0, |waiting| waiting.blocks.len())
     }
 
-    /// Requests heard and not answered in full yet.
+    /// Returns the number of requests received and not yet answered in full.
     pub fn open(&self) -> usize {
         self.streams.live()
     }

@@ -1,4 +1,4 @@
-//! Both halves against each other, cut in many ways, and what a client must not do.
+//! Client and server against each other, with bytes split in many ways, and what a client must not do.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::*;
 use crate::http2::frames::{FrameHead, HEAD, PREFACE, code};
 use crate::http2::tests::{Talk, block, dialogue, dialogue_of, frame, in_words, settings, window};
 
-/// What a server heard: method, path, head, body.
+/// A received request: stream, method, head, body size, body.
 type Heard = Vec<(u32, String, String, u64, Vec<u8>)>;
 
 fn hear(server: &mut Http2Server, bytes: &[u8]) -> (Heard, Option<&'static str>) {
@@ -21,7 +21,7 @@ fn hear(server: &mut Http2Server, bytes: &[u8]) -> (Heard, Option<&'static str>)
     (heard, broken.err().map(|broken| &*broken.to_string().leak()))
 }
 
-/// A client and a server, bytes handed over in pieces; every request is answered in reverse order.
+/// Runs a client against a server, passing bytes in pieces; every request is answered in reverse order.
 fn converse(mut talk: Talk, requests: u32, reply: &Reply<'_>, piece: usize) -> (Vec<String>, Heard) {
     let mut server = Http2Server::new();
     let (mut out, mut heard) = (Out::default(), Heard::new());
@@ -115,7 +115,7 @@ fn request(stream: u32, fields: &[(&str, &str)]) -> Vec<u8> {
     frame(frames::HEADERS, frames::END_HEADERS | frames::END_STREAM, stream, &block(fields))
 }
 
-/// The kinds and streams of the frames said.
+/// Returns the types and streams of the frames sent.
 fn said(server: &mut Http2Server) -> Vec<(u8, u32)> {
     let mut out = Out::default();
     server.owed(&mut out);
@@ -191,7 +191,7 @@ fn the_last_answer_ends_the_connection_and_the_rest_is_refused() {
     server.answer(heard[0].0, &Reply { close: true, ..REPLY }, &mut out);
     server.owed(&mut out);
     assert!(!server.over(), "one answer is still to come");
-    // A request that was on its way when the goodbye was said.
+    // A request in transit when GOAWAY was sent.
     talk.submit(2);
     let sent = std::mem::take(&mut talk.out);
     assert_eq!(hear(&mut server, sent.bytes()), (vec![], None));
@@ -212,7 +212,7 @@ fn answers_in_parts_and_spoiled_ones() {
     hear(&mut server, sent.bytes());
     let mut out = Out::default();
     server.owed(&mut out);
-    // A trailer; a reset after a part; less than announced; nothing but a reset.
+    // A trailer; a reset after a part; fewer bytes than announced; only a reset.
     assert!(server.head(1, 200, b"", None, false, &mut out));
     server.data(1, b"x", false, &mut out);
     server.trailer(1, b"grpc-status: 0\r\n", &mut out);
@@ -303,7 +303,7 @@ fn a_flood_leaves_as_client_and_room_allow_and_holds_nothing_meanwhile() {
 
 #[test]
 fn requests_that_are_not_whole_hold_so_much() {
-    // A field of 4000 bytes enters the table once and is named by one byte ever after.
+    // A field of 4000 bytes enters the table once and takes one byte from then on.
     let first = [&[0x82, 0x86, 0x84, 0x01, 1, b'a', 0x40, 1, b'b', 0x7f, 0xa1, 0x1e][..], &[b'x'; 4000]].concat();
     let long = [&first[..], &[0xbe; 50]].concat();
     let again = [&[0x82, 0x86, 0x84, 0x01, 1, b'a'][..], &[0xbe; 50]].concat();

@@ -1,4 +1,5 @@
-//! What RFC 9113 allows a server, or wants ignored, by section: the connection lives and the answer is as it would be.
+//! Frames that RFC 9113 allows a server, or wants ignored, by section: the connection goes on and the response is
+//! unaffected.
 
 use super::*;
 
@@ -43,7 +44,7 @@ fn what_is_allowed_or_ignored_changes_nothing() {
             assert_eq!((talk.ends(), talk.broken), (expected, None), "{name} cut at {at}");
         }
     }
-    // 6.1, 6.2 and 6.10: padding, a priority within HEADERS, pieces of a block that hold nothing.
+    // 6.1, 6.2 and 6.10: padding, a priority within HEADERS, empty pieces of a block.
     let mut talk = Talk::after(&[], 2);
     let prioritized = [&[0, 0, 0, 0, 7][..], &block(OK)].concat();
     talk.hear(&settings(&[]));

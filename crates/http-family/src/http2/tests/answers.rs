@@ -1,14 +1,14 @@
-//! What answers come to: well-formed ones, and each way of being malformed (RFC 9113 8.1 to 8.3).
+//! Results of responses: well-formed ones, and each way of being malformed (RFC 9113 8.1 to 8.3).
 
 use super::*;
 
 const TRAILER: &str = "expect-trailer=Sum: 8*";
 const TRAIL: &[(&str, &str)] = &[("a", "b"), ("sum", "81")];
 
-/// Name, options, the frames behind SETTINGS, and what they come to.
+/// A test case: name, options, the frames after SETTINGS, and the expected result.
 type Case<'a> = (&'a str, &'a [&'a str], Vec<Vec<u8>>, &'a str);
 
-/// Answers to one request on stream 1, and what comes of them.
+/// Checks the results of responses to one request on stream 1.
 #[test]
 fn answers_end_as_they_should() {
     let one = |status: &str, more: &[(&str, &str)]| head(1, &[&[(":status", status)], more].concat());
@@ -118,7 +118,7 @@ fn heads_said_again_are_known_and_judged_the_same() {
     for stream in [1, 3] {
         talk.hear(&[head(stream, &sized), last_data(stream, b"x")].concat());
     }
-    // The same head with another body, another status, and the first head again.
+    // An identical head with another body, another status, and the first head again.
     talk.hear(&[head(5, &sized), last_data(5, b"xy")].concat());
     talk.hear(&last_head(7, &[(":status", "404")]));
     talk.hear(&last_head(9, &[(":status", "404")]));
@@ -151,14 +151,14 @@ fn an_example_of_a_reset_holds_the_beginning_of_its_own_body() {
     talk.hear(&reset(5, 2));
     let Some(Event::Ended(ended)) = talk.done.events.pop() else { panic!("no end") };
     assert_eq!(ended.excerpt.as_deref(), Some(&b"HTTP/2 200\r\n\r\n"[..]), "not what came of another");
-    // What came of one that is over is not what came of the one that is left.
+    // The body of an exchange that is over is not attributed to the remaining one.
     assert_eq!(talk.session.begun(), b"");
     talk.hear(&[data(3, b"again"), reset(3, 2)].concat());
     let Some(Event::Ended(ended)) = talk.done.events.pop() else { panic!("no end") };
     assert_eq!(ended.excerpt.as_deref(), Some(&b"HTTP/2 200\r\n\r\nagain"[..]));
 }
 
-/// Why a malformed answer is one, in a sentence.
+/// Checks the cause reported for a malformed response.
 #[test]
 fn what_was_wrong_is_said() {
     let cases = [

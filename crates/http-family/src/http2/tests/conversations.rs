@@ -1,8 +1,8 @@
-//! One long conversation with everything in it, cut at every position and closed at every position.
+//! One long conversation with everything in it, split and closed at every position.
 
 use super::*;
 
-/// Three answers, with every kind of frame a server may send in between.
+/// Three responses, with every kind of frame a server may send in between.
 fn conversation() -> Vec<u8> {
     let long = block(&[(":status", "200"), ("x-long", &"y".repeat(40)), ("content-length", "9")]);
     let (first, rest) = long.split_at(20);
@@ -95,7 +95,7 @@ fn a_transcript_is_readable_whatever_it_ends_with() {
     talk.submit(0);
     talk.submit(1);
     let text = String::from_utf8(readable(talk.out.bytes(), &mut Plain::default())).unwrap();
-    // The second head is indices only, and means the same.
+    // The second head is sent as indices only, and means the same.
     assert_eq!(text.matches("POST / HTTP/2\n").count(), 2, "{text}");
     assert!(text.contains("* stream 3: DATA, 3 bytes, END_STREAM\na=1\n"), "{text}");
     let said = [
@@ -140,9 +140,9 @@ fn a_coded_body_is_shown_once_and_as_it_was_before() {
         shown(pieces.clone())
     );
     assert_eq!(shown(pieces).matches("plain text").count(), 1);
-    // Never ended: what there is.
+    // Without an end: shown as far as received.
     assert!(shown([head(1), piece(&coded)].concat()).ends_with(&decoded));
-    // No such coding after all.
+    // Not compressed at all, despite its field.
     let lie = [head(1), frame(frames::DATA, frames::END_STREAM, 1, b"as it is")].concat();
     assert!(shown(lie).ends_with("END_STREAM\nas it is\n"));
 }
@@ -150,7 +150,7 @@ fn a_coded_body_is_shown_once_and_as_it_was_before() {
 #[test]
 fn a_transcript_shows_no_more_of_a_small_block_for_a_huge_list_than_its_beginning() {
     use super::super::transcript::{Plain, readable};
-    // A field of 4000 bytes enters the table once and is named by one byte ever after.
+    // A field of 4000 bytes enters the table once and takes one byte from then on.
     let first = [&[0x40, 1, b'a', 0x7f, 0xa1, 0x1e][..], &[b'x'; 4000]].concat();
     let block = [first, vec![0xbe; 12_000]].concat();
     let said: Vec<u8> = (0..8).flat_map(|n| frame(frames::HEADERS, frames::END_HEADERS, 2 * n + 1, &block)).collect();

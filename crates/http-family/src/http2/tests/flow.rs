@@ -1,4 +1,4 @@
-//! Flow control, both ways (RFC 9113 5.2, 6.9).
+//! Flow control in both directions (RFC 9113 5.2, 6.9).
 
 use super::super::Connection;
 use super::super::connection::{Listener, Next};
@@ -39,7 +39,7 @@ fn a_body_waits_for_the_windows_and_none_of_it_is_lost() {
     assert_eq!(bodies(&talk.said()), (300, false));
     talk.hear(&window(1, 10_000));
     assert_eq!(bodies(&talk.said()), (700, false));
-    // A new start for streams in flight too, and larger frames.
+    // A new initial window, also for streams in flight, and larger frames.
     talk.hear(&[settings(&[(4, 1_000_000), (5, 50_000)]), window(0, 1_000_000)].concat());
     let said = talk.said();
     assert_eq!(bodies(&said), (BODY - 65_535 - 1000, true));
@@ -53,7 +53,7 @@ fn a_window_may_become_negative() {
     let mut talk = upload(1);
     talk.out.clear();
     talk.hear(&settings(&[(4, 0)]));
-    // 65535 were sent, so the stream owes them before it may go on.
+    // 65535 bytes were sent, so the stream must get that much back before it may go on.
     talk.hear(&[window(0, 1_000_000), window(1, 65_535)].concat());
     assert_eq!(bodies(&talk.said()), (0, false));
     talk.hear(&window(1, 1));
@@ -74,7 +74,7 @@ fn streams_take_turns_and_one_that_is_over_waits_no_longer() {
     assert_eq!(bodies(&talk.said()), (2 * (BODY - 65_535), true));
 }
 
-/// Hears nothing.
+/// A listener that ignores all events.
 struct Deaf;
 
 impl Listener<()> for Deaf {
@@ -122,7 +122,7 @@ fn an_answer_that_does_not_wait_for_the_body_ends_the_stream() {
     talk.hear(&[settings(&[]), last_head(1, &[(":status", "413")])].concat());
     assert_eq!(talk.ends(), ["0 wrong_status 413 0"]);
     assert_eq!(talk.said().pop(), Some((frames::RST_STREAM, 0, 1, GIVEN_UP.to_be_bytes().to_vec())));
-    // What the server says of it afterwards concerns nobody.
+    // Later frames of the server for this stream are ignored.
     talk.hear(&[reset(1, code::NO_ERROR), window(1, 5), window(0, 1_000_000)].concat());
     assert_eq!((talk.news(), talk.said(), talk.broken), (vec![], vec![], None));
 }

@@ -1,8 +1,8 @@
-//! What RFC 9113 forbids a server to do to a connection, by section, and the code it is ended with.
+//! What RFC 9113 forbids a server to do to a connection, by section, and the resulting error code.
 
 use super::*;
 
-/// After SETTINGS and with streams 1 and 3 open, each of these ends the connection with this code.
+/// Checks that each of these ends the connection with the given code, after SETTINGS and with streams 1 and 3 open.
 #[test]
 fn connections_end_with_the_right_code() {
     const PROTOCOL: u32 = code::PROTOCOL_ERROR;
@@ -114,7 +114,7 @@ fn reserved_bits_are_ignored() {
     assert_eq!((talk.ends(), talk.broken), (vec!["0 ok 200 0".to_owned()], None));
 }
 
-/// Frames that lead to nothing, again and again: bounded work and a failure that is counted.
+/// Checks that repeated frames without effect cause bounded work and a failure that is counted.
 #[test]
 fn floods_end_the_connection() {
     let nothing = frame(frames::HEADERS, 0, 1, b"");
@@ -162,13 +162,13 @@ fn a_server_that_answers_is_no_flood_whatever_else_it_says() {
         talk.out.clear();
         talk.hear(&frame(frames::PING, 0, 0, &[0; 8]).repeat(100));
         talk.hear(&last_head(2 * turn + 1, OK));
-        // As the engine says where the socket has taken them.
+        // The engine calls this once the socket has taken the replies.
         talk.session.replies_left();
         assert_eq!((talk.ends(), talk.broken), (vec!["0 ok 200 0".to_owned()], None));
     }
 }
 
-/// A body between the pings keeps them from being idle frames; what bounds our answers is that nobody reads them.
+/// A body between the pings keeps them from being idle frames; our replies are bounded because nobody reads them.
 #[test]
 fn answers_that_nobody_reads_are_bounded_whatever_comes_between() {
     for asking in [frame(frames::PING, 0, 0, &[0; 8]), settings(&[])] {
@@ -181,7 +181,7 @@ fn answers_that_nobody_reads_are_bounded_whatever_comes_between() {
         let why = "a flood of PING or SETTINGS while the server does not read the acknowledgements";
         assert_eq!(talk.broken, Some(why));
         assert!(talk.out.len() < 1 << 20, "{}", talk.out.len());
-        // Where they leave, it may go on.
+        // The server may go on if the replies leave.
         let mut read = Talk::after(&[], 1);
         read.hear(&[settings(&[]), head(1, OK)].concat());
         for _ in 0..100 {

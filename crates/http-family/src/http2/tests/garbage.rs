@@ -1,11 +1,11 @@
-//! Whatever a server says, nothing panics, and what it comes to does not depend on how it is cut.
+//! Properties for arbitrary server output: nothing panics, and the result does not depend on how the bytes are split.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::http2::oracle;
 
-/// Frames that are nearly right: a kind that exists, on a stream that may, with a payload that is anything.
+/// Frames that are nearly valid: an existing type, on a plausible stream, with an arbitrary payload.
 fn nearly() -> impl Strategy<Value = Vec<u8>> {
     let payload = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..40),

@@ -1,4 +1,4 @@
-//! Ends: GOAWAY, cancelled exchanges, the last exchange of a connection, and how much room there is.
+//! The end of connections: GOAWAY, cancelled exchanges, the last exchange of a connection, and the room for exchanges.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn what_a_server_did_not_take_is_refused_and_the_rest_goes_on() {
     talk.hear(&[settings(&[]), head(1, OK), goaway(3, code::NO_ERROR)].concat());
     assert_eq!(talk.news(), ["refused 2", "refused 3", "first 0"]);
     assert_eq!(talk.session.room(), 0);
-    // It may have begun to answer before it knew.
+    // The server may have begun to respond before GOAWAY.
     talk.hear(&[last_data(1, b"x"), last_head(7, OK), last_head(3, OK)].concat());
     assert_eq!((talk.ends(), talk.broken), (vec!["0 ok 200 1".to_owned(), "1 ok 200 0".to_owned()], None));
     assert_eq!(talk.session.room(), 0);
@@ -38,12 +38,12 @@ fn goaway_in_two_steps_refuses_in_two_steps() {
 #[test]
 fn every_word_of_an_end_is_told_whatever_becomes_of_the_requests() {
     let mut talk = Talk::after(&[], 4);
-    // A stream that is over, one under way, one that nothing was done for, a code that nobody knows.
+    // A stream that is over, one in progress, one that was not processed, and an unknown code.
     let resets = [reset(1, 0), reset(3, code::CANCEL), reset(5, code::REFUSED_STREAM), reset(7, 99)].concat();
     talk.hear(&[settings(&[]), last_head(1, OK), resets].concat());
     let streams = ["NO_ERROR", "CANCEL", "REFUSED_STREAM", "an unknown code"];
     assert_eq!(talk.words(), streams.map(|code| format!("RST_STREAM {code}")));
-    // Whoever ends in order says it twice, and whoever then finds a fault says another word.
+    // A graceful shutdown sends GOAWAY twice; a later error sends another code.
     talk.hear(&[goaway((1 << 31) - 1, 0), goaway(7, 0), goaway(7, code::ENHANCE_YOUR_CALM)].concat());
     talk.hear(&goaway(7, code::ENHANCE_YOUR_CALM));
     assert_eq!((talk.words(), talk.broken), (vec!["GOAWAY NO_ERROR".into(), "GOAWAY ENHANCE_YOUR_CALM".into()], None));
@@ -58,7 +58,7 @@ fn a_cancelled_exchange_leaves_the_others_alone() {
     assert!(talk.session.cancel(ExchangeId(0), &mut talk.out));
     assert_eq!(talk.said(), [(frames::RST_STREAM, 0, 1, GIVEN_UP.to_be_bytes().to_vec())]);
     assert_eq!(talk.session.room(), 99);
-    // Its answer is read over, and its head still teaches the table.
+    // The response is skipped, but its head still updates the table.
     let inserting = frame(frames::HEADERS, frames::END_HEADERS, 1, b"\x88\x40\x01a\x01b");
     talk.hear(&[inserting, data(1, b"late"), reset(1, 0)].concat());
     talk.hear(&frame(frames::HEADERS, frames::END_HEADERS | frames::END_STREAM, 3, b"\x88\xbe"));
@@ -79,7 +79,7 @@ fn room_is_the_least_of_what_either_side_allows() {
     assert!(talk.session.submit(ExchangeId(7), request, &Fill::default(), &mut talk.out).is_err());
     talk.hear(&[settings(&[(3, 1000)]), last_head(1, OK)].concat());
     assert_eq!(talk.session.room(), 3);
-    // Before the server says anything, a hundred.
+    // Before the server's SETTINGS, a hundred.
     assert_eq!(Talk::after(&["streams=1000"], 1).session.room(), 99);
 }
 
@@ -127,7 +127,7 @@ fn the_error_of_a_goaway_is_named_and_its_text_kept() {
     assert_eq!(talk.session.goodbye().map(|said| said.en()).as_deref(), Some(named));
     assert_eq!(talk.session.begun(), b"calm down");
     assert_eq!(talk.session.farewell().expect("words").to_string(), format!("{named} (calm down)"));
-    // Whatever a server writes there, it is told as text, and not all of it.
+    // Debug data of a server is shown as text and cut off.
     let hostile = [&[0, 0, 0, 1, 0, 0, 0, 11][..], &b"\x1b]0;x\x07".repeat(200)].concat();
     talk.hear(&frame(frames::GOAWAY, 0, 0, &hostile));
     let told = talk.session.farewell().expect("words").to_string();

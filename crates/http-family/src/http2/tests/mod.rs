@@ -1,4 +1,4 @@
-//! Scripted bytes: conversations cut at every position, the frame cases of RFC 9113, flow control, garbage.
+//! Scripted bytes: conversations split at every position, the frame cases of RFC 9113, flow control, garbage.
 
 mod allowed;
 mod answers;
@@ -20,7 +20,7 @@ use super::frames::{self, FrameHead, HEAD, code};
 use super::hpack;
 use crate::http::Http;
 
-/// A run in HTTP/2 with options given as `name=value`.
+/// Creates a run in HTTP/2 with options given as `name=value`.
 pub fn dialogue(options: &[&str]) -> Arc<dyn Dialogue> {
     dialogue_of(&["http://h/"], options)
 }
@@ -37,7 +37,7 @@ pub fn dialogue_of(urls: &[&str], options: &[&str]) -> Arc<dyn Dialogue> {
     Http.prepare(&asked).expect("a good plan")
 }
 
-/// A conversation under way.
+/// A client session under test.
 pub struct Talk {
     pub dialogue: Arc<dyn Dialogue>,
     pub session: Box<dyn Session>,
@@ -47,7 +47,7 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// A connection on which so many requests were sent; what they said is forgotten.
+    /// Creates a connection on which `requests` requests were sent; their bytes are discarded.
     pub fn after(options: &[&str], requests: u32) -> Talk {
         let mut talk = Talk::of(dialogue(options));
         for id in 0..requests {
@@ -76,13 +76,13 @@ impl Talk {
         }
     }
 
-    /// What came of it, in words, since the last time.
+    /// Returns the events since the last call, as text, without end codes.
     pub fn news(&mut self) -> Vec<String> {
         let news = self.done.events.drain(..).filter(|event| !matches!(event, Event::Word(_)));
         news.map(|event| in_words(&event)).collect()
     }
 
-    /// What the server said of ends since the last time; what came of it is forgotten.
+    /// Returns the end codes received since the last call; other events are discarded.
     pub fn words(&mut self) -> Vec<String> {
         let events: Vec<Event> = self.done.events.drain(..).collect();
         let word = |event: &Event| match event {
@@ -92,12 +92,12 @@ impl Talk {
         events.iter().filter_map(word).collect()
     }
 
-    /// The same without first bytes, which depend on the pieces.
+    /// Like [`Self::news`], without first bytes, which depend on how the bytes were split.
     pub fn ends(&mut self) -> Vec<String> {
         self.news().into_iter().filter(|news| !news.starts_with("first")).collect()
     }
 
-    /// The frames we said since the last time: kind, flags, stream, payload.
+    /// Returns the frames sent since the last call: type, flags, stream, payload.
     pub fn said(&mut self) -> Vec<(u8, u8, u32, Vec<u8>)> {
         let mut rest = self.out.bytes();
         let mut said = Vec::new();
@@ -153,12 +153,12 @@ pub fn settings(pairs: &[(u16, u32)]) -> Vec<u8> {
     out
 }
 
-/// A whole head.
+/// Encodes a whole head.
 pub fn head(stream: u32, fields: &[(&str, &str)]) -> Vec<u8> {
     frame(frames::HEADERS, frames::END_HEADERS, stream, &block(fields))
 }
 
-/// A whole head, or trailer, that ends its stream.
+/// Encodes a whole head, or trailer, that ends its stream.
 pub fn last_head(stream: u32, fields: &[(&str, &str)]) -> Vec<u8> {
     frame(frames::HEADERS, frames::END_HEADERS | frames::END_STREAM, stream, &block(fields))
 }
@@ -183,7 +183,7 @@ pub fn goaway(last: u32, code: u32) -> Vec<u8> {
     frame(frames::GOAWAY, 0, 0, &[last.to_be_bytes(), code.to_be_bytes()].concat())
 }
 
-/// What we say to an acknowledged SETTINGS.
+/// Our acknowledgement of SETTINGS.
 pub const ACKNOWLEDGED: (u8, u8, u32, Vec<u8>) = (frames::SETTINGS, frames::ACK, 0, Vec::new());
 
 pub const OK: &[(&str, &str)] = &[(":status", "200")];

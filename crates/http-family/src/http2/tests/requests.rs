@@ -1,4 +1,4 @@
-//! What we say: the preface, and requests as header lists; each read back by the decoder.
+//! Bytes that we send: the preface, and requests as header lists; each read back by the decoder.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn lists(said: &[(u8, u8, u32, Vec<u8>)]) -> Vec<String> {
         .collect()
 }
 
-/// What a fresh connection says of one request: its head, and its body.
+/// Returns what a new connection sends for one request: its head and its body.
 fn said(url: &str, options: &[&str]) -> (String, Vec<u8>) {
     let mut talk = Talk::of(dialogue_of(&[url], options));
     talk.out.clear();
@@ -118,7 +118,7 @@ fn the_next_hop_of_a_redirect_is_said_in_full() {
     talk.session.submit(ExchangeId(5), &follow.request, &Fill::default(), &mut talk.out).unwrap();
     let said = lists(&talk.said()).concat();
     assert!(said.starts_with(":method: GET\n:scheme: http\n:authority: h\n:path: /next?x\n"), "{said}");
-    // Its own recipe leads further, and no further than allowed.
+    // Its own recipe follows further redirects, up to the limit.
     talk.hear(&last_head(3, &[(":status", "302"), ("location", "/last")]));
     let Some(Event::Ended(ended)) = talk.done.events.pop() else { panic!("no end") };
     let follow = ended.follow.expect("a second hop");
@@ -135,7 +135,7 @@ fn for_people_it_is_written_as_text() {
     assert!(text.contains("\r\nx-own: Yes\r\n") && text.ends_with("\r\n\r\nx"), "{text}");
 }
 
-/// Of many URLs a peer remembers what there is room for; the rest say their path each time, and share all else.
+/// Of many URLs a peer indexes as many as fit; the others send their path each time and share everything else.
 #[test]
 fn paths_of_many_urls_are_said_whatever_peers_remember_of_them() {
     let urls: Vec<String> = (0..300).map(|n| format!("http://h/some/longer/path/{n}?q=%C3%A4")).collect();
@@ -144,7 +144,7 @@ fn paths_of_many_urls_are_said_whatever_peers_remember_of_them() {
     let dialogue = dialogue_of(&all, &["header=X-Own: yes"]);
     let mut talk = Talk::of(dialogue_of(&all, &["header=X-Own: yes"]));
     talk.out.clear();
-    // Twice each, as the second time much of it is remembered.
+    // Twice each, as much of it is indexed the second time.
     let mut decoder = Decoder::default();
     for round in 0..2 {
         let mut heads = Vec::new();

@@ -1,4 +1,4 @@
-//! Requests with slots in HTTP/2: what a decoder reads is what was filled.
+//! Requests with slots in HTTP/2: the decoded request equals what was filled in.
 
 use wire::{Event, ExchangeId, Fill};
 
@@ -11,7 +11,7 @@ const OPTIONS: [&str; 3] = ["header=X-Id: {counter}", "header=X-Fixed: {a}", "da
 /// A head and a body.
 type Said = (Vec<(String, String)>, Vec<u8>);
 
-/// What each stream said.
+/// Returns the request of each stream.
 fn read(decoder: &mut Decoder, mut bytes: &[u8]) -> Vec<Said> {
     let mut all: Vec<Said> = Vec::new();
     while let Some(head) = bytes.first_chunk::<HEAD>().map(FrameHead::read) {
@@ -76,7 +76,7 @@ fn head_and_body_decode_to_what_was_filled() {
     assert!(shown.as_bytes().ends_with(&said[0].1), "an example shows what was sent: {shown}");
 }
 
-/// What the peer does not take yet waits, and comes whole.
+/// Checks that the part of a body that exceeds the window is queued and arrives complete.
 #[test]
 fn a_filled_body_waits_for_the_window() {
     let body = format!("data={}{{counter}}", "x".repeat(50));
@@ -116,7 +116,7 @@ fn what_is_expected_of_a_body_is_filled_like_its_request() {
         let said = read(&mut Decoder::default(), talk.out.bytes());
         let texts: Vec<String> = said.iter().map(|(_, body)| String::from_utf8_lossy(body).into_owned()).collect();
         assert!(texts.iter().all(|text| text.is_empty() == body.is_empty()), "{texts:?}");
-        // The second is answered with what the first was to have.
+        // The second request is answered with the body expected of the first.
         for (stream, text) in [(1, &texts[0]), (3, &texts[1])] {
             let mut answer = Vec::new();
             frames::put(frames::HEADERS, frames::END_HEADERS, stream, &[0x88], &mut answer);
