@@ -1,8 +1,8 @@
-//! What an answer's frames come to: messages, and the status in trailers (gRPC over HTTP/2, «Responses»).
+//! Handles the frames of responses: messages, and the status in trailers (gRPC over HTTP/2, "Responses").
 //!
-//! Servers say the same heads and trailers in answer after answer, so what one came to is remembered as a number by the
-//! connection, and one of the same bytes is not read again. Messages are counted and not kept. A compressed message is
-//! counted as it came where its compression was offered; otherwise nobody allowed it and the call is broken.
+//! Servers repeat heads and trailers in response after response, so the connection remembers the meaning of each as a
+//! number, and an identical one is not read again. Messages are counted and not kept. A compressed message is counted
+//! as it came if its compression was offered; otherwise it is not allowed and the call fails.
 
 use std::sync::Arc;
 
@@ -22,54 +22,54 @@ use crate::http2::hpack::{Fields, Malformed};
 use values::kept::Budget;
 use values::verify::header::Lines;
 
-/// The most of a body that is kept where it is looked into: one more than is read ([`wire::Dialogue::learnt`]).
+/// Maximum number of body bytes kept for capturing: one more than is read ([`wire::Dialogue::learnt`]).
 const CAPTURE_BOUND: usize = (8 << 20) + 1;
 
 const NO_PREFIX: Plain = grpc::no_length_prefix();
-/// What a call is called that is no exchange.
+/// The identifier of a call that is not an exchange.
 const NOBODYS: ExchangeId = ExchangeId(u32::MAX);
 
 /// A call in flight.
 #[derive(Debug)]
 pub struct Call {
-    /// Its name.
+    /// Identifies the exchange.
     pub id: ExchangeId,
     framing: Framing,
     payload: u64,
     messages: u32,
-    /// The HTTP status; 0 until a final head is there.
+    /// HTTP status, 0 until the final head arrives.
     http: u16,
     marks: u8,
-    /// Which statuses count as success.
+    /// The statuses that count as success.
     success: Statuses,
-    /// How the head says that messages may be compressed.
+    /// The compression of messages announced by the head.
     encoding: Encoding,
-    /// A piece of the answer was seen.
+    /// Set once a part of the response has arrived.
     begun: bool,
-    /// What most calls never need.
+    /// State that most calls never need.
     pub rare: Option<Box<Rare>>,
 }
 
-/// What most calls never need.
+/// State that most calls never need.
 #[derive(Debug, Default)]
 pub struct Rare {
-    /// Its stream.
+    /// Stream identifier.
     pub stream: u32,
-    /// Messages to be sent one after another, each after an answer; and how many were.
+    /// Messages to be sent one at a time, each after a response message, and the number already sent.
     pub further: Option<Arc<[Arc<[u8]>]>>,
     pub sent: usize,
     capture: Option<Capture>,
     body: Vec<u8>,
     /// Random bits of the request.
     random: u64,
-    /// What the response must hold, and what of it is kept to be looked into.
+    /// The checks of the response, and the parts of the response kept for them.
     expected: Option<(Arc<Expected>, Heard)>,
-    /// Of a stream that steps hold open: its number. What is known of it is elsewhere.
+    /// The index of the stream, for a stream held open by steps; its state is in [`Held`].
     held: Option<u16>,
 }
 
 impl Rare {
-    /// Keeps a piece of the response, where it is looked into.
+    /// Keeps a piece of the response if it is examined.
     fn keep(&mut self, bytes: &[u8], budget: &Budget) {
         if self.capture.is_some() {
             let room = CAPTURE_BOUND.saturating_sub(self.body.len());
@@ -82,7 +82,7 @@ impl Rare {
 }
 
 impl Rare {
-    /// Where the metadata goes that comes first or `last`, where it is looked into.
+    /// Returns the buffer for the initial or trailing (`last`) metadata, if it is examined.
     fn metadata(&mut self, last: bool) -> Option<&mut Lines> {
         let (_, heard) = self.expected.as_mut().filter(|(expected, _)| expected.wants_metadata())?;
         Some(&mut heard.metadata[usize::from(last)])
@@ -90,7 +90,7 @@ impl Rare {
 }
 
 impl Call {
-    /// A call that is just made.
+    /// Creates a call.
     #[inline]
     pub fn new(id: ExchangeId, request: &Request) -> Call {
         let usual = request.further.is_none() && request.capture.is_none() && request.expected.is_none();
@@ -106,7 +106,7 @@ impl Call {
 }
 
 impl Call {
-    /// The call of a stream that steps hold open, which is nobody's exchange.
+    /// Creates the call of a stream held open by steps, which is not an exchange.
     pub fn held(stream: usize, marks: u8) -> Call {
         let rare = Some(Box::new(Rare { held: Some(stream as u16), ..Rare::default() }));
         let (framing, encoding, success) = (Framing::default(), Encoding::Identity, Statuses::USUAL);
@@ -117,7 +117,7 @@ impl Call {
         Some(usize::from(self.rare.as_deref()?.held?))
     }
 
-    /// The same; what is taken out of its response at random is chosen by these bits.
+    /// Sets the random bits that choose among captured values.
     #[inline]
     pub fn drawing(mut self, random: u64) -> Call {
         if let Some(rare) = &mut self.rare {
@@ -127,17 +127,17 @@ impl Call {
     }
 }
 
-/// Hears what the server says.
+/// Receives the events of a connection's streams and turns them into results of calls.
 #[derive(Debug)]
 pub struct Ear<'a> {
     pub done: &'a mut Done,
-    /// Calls whose answer began in the bytes at hand and is not over.
+    /// Calls whose response began in the bytes at hand and is not over.
     pub begun: &'a mut Vec<ExchangeId>,
-    /// Streams whose turn it is to send their next message.
+    /// Streams that may send their next message.
     pub turns: &'a mut Vec<u32>,
-    /// What is kept of responses is taken from it.
+    /// The memory budget for kept responses.
     pub kept: &'a Budget,
-    /// The streams that steps hold open, where there are any.
+    /// The streams held open by steps, if any.
     pub held: Option<&'a mut Held>,
 }
 
@@ -163,7 +163,7 @@ impl Listener<Call> for Ear<'_> {
         };
         if call.http == 0 {
             if (100..200).contains(&said.http) && !end {
-                // What it said is no metadata.
+                // The fields read so far are not metadata.
                 let lines = match (call.stream_held(), &mut self.held) {
                     (Some(stream), Some(held)) => held.metadata(stream, false),
                     _ => call.rare.as_deref_mut().and_then(|rare| rare.metadata(false)),
@@ -225,7 +225,8 @@ impl Listener<Call> for Ear<'_> {
     fn reset(&mut self, mut call: Call, code: u32) {
         let said = code::of_reset(code);
         let status = match status::of_reset(code) {
-            // Servers end so what lasted beyond its deadline (grpc-go does), and clients that look at a clock say so.
+            // Servers such as grpc-go cancel calls beyond their deadline, and clients that watch the clock report it
+            // so.
             status::CANCELLED if call.marks & DEADLINE != 0 => status::DEADLINE_EXCEEDED,
             status => status,
         };
@@ -255,7 +256,7 @@ impl Listener<Call> for Ear<'_> {
 }
 
 impl Ear<'_> {
-    /// The answer began; that of a stream begins with its first message.
+    /// Records the beginning of a response; a stream's begins with its first message.
     #[inline]
     fn begin(&mut self, call: &mut Call) {
         if call.marks & STREAMS == 0 && !call.begun {
@@ -264,10 +265,10 @@ impl Ear<'_> {
         }
     }
 
-    /// Messages of a stream that steps hold open.
+    /// Handles messages of a stream held open by steps.
     ///
     /// # Errors
-    /// They are none.
+    /// Fails if the bytes are not messages.
     #[cold]
     fn held_data(&mut self, call: &mut Call, stream: usize, bytes: &[u8]) -> Result<(), Plain> {
         let mut rest = bytes;
@@ -303,7 +304,7 @@ impl Ear<'_> {
         }
     }
 
-    /// The answer is over.
+    /// Finishes the response.
     #[inline]
     fn conclude(&mut self, call: &mut Call, status: Option<u32>, message: Option<String>) -> Next {
         let whole = call.framing.is_between() && (call.marks & STREAMS != 0 || call.messages == 1);
@@ -350,7 +351,7 @@ impl Ear<'_> {
         }
     }
 
-    /// What a response that succeeded lacks of what is expected of it; what is taken out of it is told.
+    /// Returns the check that a successful response fails, if any; otherwise reports its captures.
     fn looked_into(&mut self, call: &Call, status: u32) -> Option<(FaultKind, Cause)> {
         if !call.success.has(status) {
             return None;
@@ -365,14 +366,14 @@ impl Ear<'_> {
         None
     }
 
-    /// The server does not speak as it must: the call alone fails, its stream is reset.
+    /// Fails the call because of a protocol violation: only its stream is reset.
     #[cold]
     fn broken(&mut self, call: &mut Call, what: Plain) -> Next {
         self.end(call, None, Some(FaultKind::BrokenProtocol), what);
         Next::Reset(code::CANCEL)
     }
 
-    /// Which checks by name its response failed. A call that was refused holds nothing.
+    /// Reports the named checks that the response failed. A call that was refused passes none.
     fn tell_failed(&mut self, call: &Call, status: u32) {
         let expected = call.rare.as_ref().and_then(|rare| rare.expected.as_ref());
         let failed = match expected {
@@ -404,7 +405,7 @@ impl Ear<'_> {
             });
         }
         let wanted = fault.filter(|kind| self.done.wants_example(*kind));
-        // What a message or metadata should have held is brunt's sentence; everything else is the server's.
+        // The cause for a failed check of a message or of metadata is brunt's; every other text is the server's.
         let ours = matches!(fault, Some(FaultKind::WrongBody | FaultKind::WrongHeader));
         let excerpt = wanted.filter(|_| !ours).map(|_| {
             let name = status.map(status::name).unwrap_or_default();
@@ -426,18 +427,18 @@ impl Ear<'_> {
     }
 }
 
-/// A response that is whole.
+/// Collects the parts of a complete response.
 fn came<'a>(call: &Call, heard: &'a Heard, status: u32) -> Came<'a> {
     let Heard { body, metadata } = heard;
     Came { heard: body, metadata, status, encoding: call.encoding, messages: call.messages }
 }
 
-/// A status that does not count as success.
+/// Returns the failure for a status that does not count as success.
 fn verdict(call: &Call, status: u32) -> Option<FaultKind> {
     (!call.success.has(status)).then_some(FaultKind::WrongStatus)
 }
 
-/// Why a compressed message may not be so, if it may not.
+/// Returns why a compressed message is not allowed, or `None` if it is.
 #[cold]
 fn not_offered(call: &Call) -> Option<Plain> {
     match call.encoding {

@@ -1,34 +1,34 @@
-//! Compressed messages (gRPC over HTTP/2, «Message-Encoding»; `doc/compression.md` of the grpc project).
+//! Compressed messages (gRPC over HTTP/2, "Message-Encoding"; `doc/compression.md` of the grpc project).
 //!
-//! Load counts them as they came. Only what is looked into (reflection, `--debug`) is decompressed, and no further than a
-//! bound: a small message may stand for a huge one.
+//! Under load they are counted as they came. Only messages that are examined (reflection, `--debug`) are decompressed,
+//! up to a limit: a small message may stand for a huge one.
 
 use super::framing::{self, PREFIX};
 use values::kept::Budget;
 use values::verify::coding::{Coding, Layer};
 
-/// The most that all messages of one answer may come to once decompressed.
+/// Maximum size of all messages of a response once decompressed.
 const BOUND: usize = 64 << 20;
 
-/// How the messages of an answer may be compressed.
+/// The compression of a response's messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
-    /// Not at all.
+    /// No compression.
     #[default]
     Identity,
     /// RFC 1952.
     Gzip,
     /// RFC 1950.
     Deflate,
-    /// In a way that is not known here.
+    /// An unknown compression.
     Other,
 }
 
 impl Encoding {
-    /// By their numbers.
+    /// All encodings, by number.
     pub const ALL: [Encoding; 4] = [Encoding::Identity, Encoding::Gzip, Encoding::Deflate, Encoding::Other];
 
-    /// What the value of `grpc-encoding` names.
+    /// Parses the value of `grpc-encoding`.
     pub fn of(value: &[u8]) -> Encoding {
         match value {
             b"" | b"identity" => Encoding::Identity,
@@ -38,7 +38,7 @@ impl Encoding {
         }
     }
 
-    /// A message as it was; None where it is broken, too long or compressed otherwise.
+    /// Decompresses a message; `None` if it is corrupt, too long or in an unknown encoding.
     pub fn undo(self, message: &[u8]) -> Option<Vec<u8>> {
         let layer = match self {
             Encoding::Gzip => Layer::Gzip,
@@ -49,10 +49,10 @@ impl Encoding {
     }
 }
 
-/// Messages with their prefixes, each as it was before it was compressed. What is not whole at the end is left out.
+/// Decompresses messages with their prefixes. An incomplete message at the end is left out.
 ///
 /// # Errors
-/// A message that cannot be had as it was.
+/// Fails if a message cannot be decompressed.
 pub fn undone(body: &[u8], encoding: Encoding) -> Result<Vec<u8>, cause::Plain> {
     let (mut plain, mut rest) = (Vec::new(), body);
     while let Some((&[flag, a, b, c, d], behind)) = rest.split_first_chunk::<PREFIX>() {

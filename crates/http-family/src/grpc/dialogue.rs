@@ -1,4 +1,4 @@
-//! gRPC as a plug-in: its schemes, its options, and every call of a run, encoded before it starts.
+//! The gRPC plug-in: its schemes, its options, and every call of a run, encoded before the run starts.
 
 use std::sync::{Arc, Mutex};
 
@@ -25,10 +25,10 @@ use crate::marks::Marks;
 use values::kept::Budget;
 use values::url_overrides;
 
-/// Services whose description comes with the program: health checks, reflection, the built-in target.
+/// Services whose descriptors are built in: health checks, reflection, the built-in target.
 const BUILT: [&str; 3] = ["grpc.health.v1.Health", reflection::SERVICES[0], "brunt.Target"];
 
-/// Bound to connections for streams that steps hold open.
+/// Binding of connections for streams held open by steps.
 const HELD: u32 = 1;
 
 /// gRPC over HTTP/2, over TCP and TLS.
@@ -78,7 +78,7 @@ impl Protocol for Grpc {
     }
 }
 
-/// Everything a run will say, with slots taken out of all texts.
+/// Prepares everything a run will send, with slots replaced in all texts.
 fn prepared(asked: &Asked, marks: &mut Marks) -> Result<GrpcDialogue, Complaint> {
     let wishes = Wishes::read(asked, marks)?;
     let places = places(asked)?;
@@ -132,9 +132,9 @@ fn is_built(place: &Place) -> bool {
     place.method.as_ref().is_some_and(|(service, _)| BUILT.contains(&service.as_str()))
 }
 
-/// Services that the server must tell of; none: all it has.
+/// Returns the services to be asked for by reflection; empty if all are needed.
 fn wanted(places: &[Place]) -> Vec<String> {
-    // What may be a service or a method is known once all of them are.
+    // Whether a name is a service or a method is known only once all services are.
     if places.iter().any(|place| place.method.is_none() || place.dotted && !is_built(place)) {
         return Vec::new();
     }
@@ -149,12 +149,12 @@ fn wanted(places: &[Place]) -> Vec<String> {
     wanted
 }
 
-/// The answers of reflection so far.
+/// Decodes the reflection responses received so far.
 fn answers(asked: &Asked) -> Vec<Captured> {
     asked.learnt.iter().map(|bytes| Captured::decode(bytes)).collect()
 }
 
-/// Where the methods of the run are described.
+/// Returns the schema that describes the run's methods.
 fn schema(asked: &Asked, wishes: &Wishes, places: &[Place]) -> Result<Schema, Complaint> {
     if !wishes.protos.is_empty() {
         return Schema::of_files(&wishes.protos, &wishes.imports);
@@ -168,7 +168,7 @@ fn schema(asked: &Asked, wishes: &Wishes, places: &[Place]) -> Result<Schema, Co
     }
 }
 
-/// The method a URL names.
+/// Returns the method named by a URL.
 fn method(schema: &Schema, place: &Place) -> Result<MethodDescriptor, Complaint> {
     match &place.method {
         Some((service, method)) if is_built(place) && !schema.has(service) => Schema::built()?.method(service, method),
@@ -182,7 +182,7 @@ fn method(schema: &Schema, place: &Place) -> Result<MethodDescriptor, Complaint>
     }
 }
 
-/// The calls to a method: one with all messages where it takes a stream, else one for each message.
+/// Creates the calls to a method: one with all messages if it takes a stream, else one per message.
 fn calls(
     maker: &mut Maker,
     place: &Place,
@@ -199,7 +199,7 @@ fn calls(
         messages.extend(read);
     }
     let (takes_stream, gives_stream) = (method.is_client_streaming(), method.is_server_streaming());
-    // A step on a stream may say nothing.
+    // A step on a stream may send nothing.
     if messages.is_empty() && !(held && takes_stream) {
         messages.push(Message::Fixed(Vec::new()));
     }
@@ -221,7 +221,7 @@ fn calls(
     Ok(calls)
 }
 
-/// What the responses of a method must hold; None: nothing.
+/// Returns the checks of a method's responses, if there are any.
 fn expected(wishes: &Wishes, method: &MethodDescriptor) -> Result<Option<Arc<Expected>>, Complaint> {
     let metadata = wishes.metadata_expected.iter().any(|lines| !lines.is_empty());
     if wishes.expected.is_empty() && wishes.captures.is_empty() && !metadata && wishes.messages.is_none() {
@@ -231,23 +231,23 @@ fn expected(wishes: &Wishes, method: &MethodDescriptor) -> Result<Option<Arc<Exp
     expected.map(|expected| Some(Arc::new(expected))).map_err(|trouble| Complaint::new("--expect-json", trouble))
 }
 
-/// Everything a run will say in gRPC.
+/// A gRPC workload: everything a run will send.
 #[derive(Debug)]
 pub struct GrpcDialogue {
     prepared: Prepared,
     lexicon: Arc<Lexicon>,
-    /// What heads are kept within that arrive in pieces.
+    /// The memory budget for heads that arrive in pieces.
     kept: Budget,
-    /// Of an inquiry: where the answer is kept.
+    /// The captured response, for an inquiry.
     capture: Option<Capture>,
-    /// The streams that steps of a flow hold open.
+    /// The streams held open by steps of a flow.
     holds: Arc<Holds>,
-    /// What was shown of a connection with such streams.
+    /// The transcript state of a connection with such streams.
     shown: Mutex<Before>,
 }
 
 impl GrpcDialogue {
-    /// A call of reflection whose answer is kept.
+    /// Creates a reflection call whose response is captured.
     fn inquiry(
         place: &Place,
         wishes: &Wishes,
@@ -281,7 +281,7 @@ impl Dialogue for GrpcDialogue {
     fn alpn(&self, _origin: &Origin) -> &[&'static [u8]] {
         &[b"h2"]
     }
-    /// Streams that are held open are on a connection of their user, which its first step on one of them opens.
+    /// Streams held open belong to a connection of their user, opened by the first step on one of them.
     fn belongs(&self, origin: &Origin) -> Belongs {
         if origin.bound == HELD { Belongs::ToUser } else { Belongs::default() }
     }
@@ -289,7 +289,7 @@ impl Dialogue for GrpcDialogue {
         let kept = self.capture.as_ref()?.lock().ok()?.take()?;
         Some(kept.encode())
     }
-    /// The path and the messages; on the wire there are frames around them.
+    /// Returns the path and the messages, without their frames.
     fn sent_with(&self, request: &wire::Request, fill: &Fill, _memory: Option<&Memory>) -> Vec<u8> {
         let request = request.of::<Request>();
         let mut text = format!("POST {}\n", request.path).into_bytes();
@@ -311,7 +311,7 @@ impl Dialogue for GrpcDialogue {
     fn readable(&self, established: &Established, sent: &[u8], received: &[u8]) -> Option<[Vec<u8>; 2]> {
         let requests = self.prepared.requests.iter().map(|weighted| weighted.request.of::<Request>());
         let mut others = Before::default();
-        // Of one user, step by step; a flow of several protocols has its own bits above.
+        // The state is one user's, step by step; a flow of several protocols uses the higher bits.
         let mut held = self.shown.lock().ok().filter(|_| established.bound & HELD != 0);
         Some(transcript::readable(requests, (sent, received), held.as_deref_mut().unwrap_or(&mut others)))
     }

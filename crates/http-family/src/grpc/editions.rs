@@ -1,26 +1,27 @@
-//! Files of editions (`edition = "2023"`) as files of proto2 that mean the same on the wire.
+//! Converts files of editions (`edition = "2023"`) to proto2 files with the same wire format.
 //!
-//! What editions say by features proto2 says by labels, types and options: a required field, a packed one, a group. The
-//! libraries that read descriptors know proto2 and proto3 only. Lost is what no message on the wire shows: that an enum is
-//! open, and that a field without presence is left out where it is zero (here it is sent, as written). Read and written
-//! as the wire has it (`descriptor.proto`), so that whatever else a descriptor holds stays as it was.
+//! Editions express by features what proto2 expresses by labels, types and options: a required field, a packed one, a
+//! group. The libraries that read descriptors support only proto2 and proto3. Two things are lost, neither visible on
+//! the wire: that an enum is open, and that a field without presence is left out if it is zero (here it is sent, as
+//! written). Descriptors are read and written at the wire level (`descriptor.proto`), so everything else in them stays
+//! as it was.
 
 use prost_reflect::prost::encoding::{decode_varint, encode_varint};
 
-/// A length-delimited field.
+/// Wire type of a length-delimited field.
 const BYTES: u64 = 2;
-/// `FeatureSet` as a field of each kind of options.
+/// Field number of `FeatureSet` in each kind of options.
 const OF_FILE: u64 = 50;
 const OF_MESSAGE: u64 = 12;
 const OF_FIELD: u64 = 21;
-/// `uninterpreted_option` of all options: what a parser leaves of features.
+/// `uninterpreted_option` of all options: the form in which a parser leaves features.
 const UNINTERPRETED: u64 = 999;
 /// The editions whose defaults are those of [`Features::default`].
 const EDITIONS: std::ops::RangeInclusive<u64> = 1000..=1001;
-/// Messages within messages; a descriptor that nests deeper is no honest one.
+/// Maximum nesting of messages; deeper descriptors are rejected.
 const DEEPEST: u32 = 64;
 
-/// What features say, as far as it shows on the wire: values as in `FeatureSet`.
+/// Features that affect the wire format; values as in `FeatureSet`.
 #[derive(Clone, Copy, Debug)]
 struct Features {
     presence: u64,
@@ -38,25 +39,25 @@ impl Default for Features {
     }
 }
 
-/// One field as it stands on the wire.
+/// A field in wire format.
 struct Field<'a> {
     number: u64,
     wire: u64,
-    /// Of a number.
+    /// Value of a numeric field.
     value: u64,
-    /// Of what has a length.
+    /// Content of a length-delimited field.
     bytes: &'a [u8],
     whole: &'a [u8],
 }
 
-/// The bytes are no message.
+/// The result of reading; the error is a description.
 type Read<T> = Result<T, &'static str>;
 const BROKEN: &str = "a descriptor that is not a message of descriptor.proto";
 
-/// A file of an edition, encoded, as one of proto2; None: it is of proto2 or proto3.
+/// Converts an encoded file descriptor of an edition to proto2; returns `None` if it is proto2 or proto3 already.
 ///
 /// # Errors
-/// Why there is no such file, as a sentence goes on.
+/// Fails if the file cannot be converted; the text continues a sentence.
 pub fn lowered(file: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
     let (mut syntax, mut edition, mut features) = (&b""[..], 0, Features::default());
     for field in fields(file) {
@@ -88,7 +89,7 @@ pub fn lowered(file: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
     Ok(Some(out))
 }
 
-/// `DescriptorProto`.
+/// Converts a `DescriptorProto`.
 fn message(bytes: &[u8], around: Features, depth: u32) -> Read<Vec<u8>> {
     if depth > DEEPEST {
         return Err("messages nested more than 64 deep");
@@ -111,7 +112,7 @@ fn message(bytes: &[u8], around: Features, depth: u32) -> Read<Vec<u8>> {
             }
             6 => put(6, &self::field(field.bytes, features, false)?, &mut out),
             7 => put(7, &without(field.bytes, OF_MESSAGE, &[])?, &mut out),
-            // Entries of maps are what they are, whatever features say.
+            // Entries of maps are unaffected by features.
             3 if !is_map_entry(field.bytes)? => put(3, &message(field.bytes, features, depth + 1)?, &mut out),
             _ => out.extend_from_slice(field.whole),
         }
@@ -119,7 +120,7 @@ fn message(bytes: &[u8], around: Features, depth: u32) -> Read<Vec<u8>> {
     Ok(out)
 }
 
-/// `FieldDescriptorProto`.
+/// Converts a `FieldDescriptorProto`.
 fn field(bytes: &[u8], around: Features, is_map: bool) -> Read<Vec<u8>> {
     let (mut label, mut kind, mut features, mut options) = (1, 0, around, &b""[..]);
     for field in fields(bytes) {
@@ -139,7 +140,7 @@ fn field(bytes: &[u8], around: Features, is_map: bool) -> Read<Vec<u8>> {
     }
     number(4, if label == 1 && features.presence == REQUIRED { 2 } else { label }, &mut out);
     match kind {
-        // What a parser leaves open is found out by its name.
+        // The parser leaves the type open; it is resolved later by its name.
         0 if features.encoding == DELIMITED && around.encoding != DELIMITED => number(5, 10, &mut out),
         0 if features.encoding == DELIMITED => return Err("message_encoding = DELIMITED on more than single fields"),
         0 => {}
@@ -160,7 +161,7 @@ fn field(bytes: &[u8], around: Features, is_map: bool) -> Read<Vec<u8>> {
 }
 
 impl Features {
-    /// These, but for what options say whose features are field `number`.
+    /// Returns these features, overridden by those in the options' field `number`.
     fn with(mut self, options: &[u8], number: u64) -> Read<Features> {
         for option in fields(options) {
             let option = option?;
@@ -186,7 +187,7 @@ impl Features {
     }
 }
 
-/// A feature and its value as a parser leaves them: `features.field_presence = IMPLICIT` by its names.
+/// Reads a feature and its value from an uninterpreted option: `features.field_presence = IMPLICIT` by its names.
 fn left_open(option: &Field<'_>) -> Read<Option<(u64, u64)>> {
     if option.number != UNINTERPRETED || option.wire != BYTES {
         return Ok(None);
@@ -213,7 +214,7 @@ fn left_open(option: &Field<'_>) -> Read<Option<(u64, u64)>> {
     Ok(Some((values.0, place as u64 + 1)))
 }
 
-/// Options without their features and without these fields.
+/// Returns the options without their features and without the fields `others`.
 fn without(options: &[u8], features: u64, others: &[u64]) -> Read<Vec<u8>> {
     let mut out = Vec::with_capacity(options.len());
     for option in fields(options) {
@@ -241,7 +242,7 @@ fn name(message: &[u8]) -> Read<&[u8]> {
     text(message, 1)
 }
 
-/// The text of a field; empty where there is none.
+/// Returns the text of a field, empty if it is missing.
 fn text(message: &[u8], number: u64) -> Read<&[u8]> {
     let mut found = &b""[..];
     for field in fields(message) {
@@ -253,7 +254,7 @@ fn text(message: &[u8], number: u64) -> Read<&[u8]> {
     Ok(found)
 }
 
-/// The fields of a message, in order.
+/// Iterates over the fields of a message, in order.
 fn fields(message: &[u8]) -> impl Iterator<Item = Read<Field<'_>>> {
     let mut rest = message;
     std::iter::from_fn(move || {
@@ -297,7 +298,7 @@ fn put(field: u64, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Says of a file, encoded, that it is of an edition: of fields that stand twice the last counts.
+/// Sets the edition of an encoded file; if a field appears twice, the last one counts.
 pub fn declare(edition: u64, file: &mut Vec<u8>) {
     put(12, b"editions", file);
     number(14, edition, file);

@@ -1,12 +1,12 @@
-//! `--expect-json '$.reply.id == 7'`: what the messages of a response must hold, in the JSON of protobuf.
+//! Checks of a response's messages, in the JSON of protobuf: `--expect-json '$.reply.id == 7'`.
 //!
-//! `--expect-header`, `--expect-trailer`: what the metadata in front of them and behind them must.
+//! Also of its initial and trailing metadata (`--expect-header`, `--expect-trailer`) and of the number of messages
+//! (`--expect-messages 3`).
 //!
-//! `--expect-messages 3`: how many of them.
-//!
-//! Where a method answers with a stream, a rule and a capture whose path begins with a place in a list (`$[0].text`, `$[-1].text`) are about the
-//! list of its messages; any other rule holds for each, and any other path is looked for in each. Each message of a call whose status is OK is looked into, decompressed where it must be. Numbers of 64 bits are numbers
-//! here, and fields that have their default are there: a rule compares values, not spellings.
+//! If a method returns a stream, a rule or capture whose path begins with an index (`$[0].text`, `$[-1].text`) applies
+//! to the list of its messages; any other rule must hold for each message, and any other path is looked up in each.
+//! Every message of a call whose status is OK is examined, decompressed if needed. 64-bit numbers are numbers here, and
+//! fields with their default value are present: a rule compares values, not spellings.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -31,57 +31,57 @@ use values::verify::places;
 
 /// The largest message that is decoded: a field of two bytes may take a hundred in memory.
 const DECODED_BOUND: usize = 256 << 10;
-/// So many bytes in memory may stand behind one of a message.
+/// Maximum number of bytes in memory per byte of a message.
 const GROWTH: usize = 100;
-/// Messages up to this size are decoded without asking for room.
+/// Messages up to this size are decoded without reserving memory from the budget.
 const SMALL: usize = 4 << 10;
 
-/// What is expected of every response of a method.
+/// The checks and captures for every response of a method.
 #[derive(Debug)]
 pub struct Expected {
     rules: Arc<[Json]>,
     kind: MessageDescriptor,
     options: SerializeOptions,
     captures: Arc<[(u16, Capture)]>,
-    /// The response is a stream of messages.
+    /// Set if the response is a stream of messages.
     streams: bool,
-    /// How many there must be.
+    /// The expected number of messages.
     count: Option<RangeInclusive<u64>>,
-    /// It was said which statuses count as success: a check like the others.
+    /// Set if the successful statuses were given explicitly, which counts as a check.
     says_status: bool,
-    /// Lines of the metadata in front of the messages, and of that behind them.
+    /// Expected fields of the initial and of the trailing metadata.
     lines: Arc<[Vec<Header>; 2]>,
 }
 
-/// What was heard of a response, kept to be looked into.
+/// The parts of a response that are kept for its checks.
 #[derive(Debug, Default)]
 pub struct Heard {
-    /// Its messages.
+    /// The messages.
     pub body: Body,
-    /// The metadata in front of them, and that behind them.
+    /// The initial and the trailing metadata.
     pub metadata: [Lines; 2],
 }
 
-/// A response that is whole.
+/// A complete response.
 #[derive(Debug)]
 pub struct Came<'a> {
     pub heard: &'a Body,
-    /// The metadata in front of them, and that behind them.
+    /// The initial and the trailing metadata.
     pub metadata: &'a [Lines; 2],
     pub status: u32,
     pub encoding: Encoding,
-    /// So many messages it has.
+    /// Number of messages.
     pub messages: u32,
 }
 
-/// What is wrong with a response, and the same in a sentence.
+/// The failure of a response and its cause.
 type Trouble = (FaultKind, Cause);
 
 impl Expected {
-    /// What was wished of responses with messages of this kind, one of them or a stream.
+    /// Creates the checks for responses of this message type, single or streamed.
     ///
     /// # Errors
-    /// A rule names a field that these messages do not have.
+    /// Fails if a rule names a field that the message type does not have.
     pub fn of(wishes: &Wishes, kind: MessageDescriptor, streams: bool) -> Result<Expected, String> {
         let rules = Arc::clone(&wishes.expected);
         rules.iter().try_for_each(|rule| known(rule, &kind, streams))?;
@@ -97,28 +97,28 @@ impl Expected {
         Ok(Expected { rules, kind, options, captures, streams, count, says_status: wishes.says_status, lines })
     }
 
-    /// The same of one message of a stream, of which neither the end nor the number is known yet.
+    /// Like [`Expected::of`], for one message of a stream whose end and message count are not known yet.
     pub fn of_one(wishes: &Wishes, kind: MessageDescriptor) -> Result<Expected, String> {
         let all = Expected::of(wishes, kind, false)?;
         Ok(Expected { count: None, lines: Arc::new([all.lines[0].clone(), Vec::new()]), ..all })
     }
 
-    /// True where messages must be kept.
+    /// Returns `true` if messages must be kept.
     pub fn wants_messages(&self) -> bool {
         !self.rules.is_empty() || self.captures.iter().any(|(_, capture)| capture.part() == Part::Body)
     }
 
-    /// True where metadata must be kept.
+    /// Returns `true` if metadata must be kept.
     pub fn wants_metadata(&self) -> bool {
         let captured = self.captures.iter().any(|(_, capture)| matches!(capture.kind(), "header" | "trailer"));
         captured || self.lines.iter().any(|lines| !lines.is_empty())
     }
 
-    /// What is taken out of a response whose status counts as success; random bits choose where any is asked for. Messages are looked into
-    /// where it is OK.
+    /// Returns the captures from a response whose status counts as success; `random` chooses among several values.
+    /// Messages are examined if the status is OK.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Fails with the first failed check.
     pub fn look(&self, came: &Came<'_>, (budget, random): (&Budget, u64)) -> Result<Taken, Trouble> {
         let of_metadata = |why| (FaultKind::WrongHeader, why);
         let [head, trailers] = self.metadata(came).map_err(of_metadata)?;
@@ -135,7 +135,7 @@ impl Expected {
         Ok(taken)
     }
 
-    /// It has another number of messages than it must.
+    /// Returns `true` if the number of messages is not the expected one.
     fn miscounts(&self, came: &Came<'_>) -> bool {
         self.count.as_ref().is_some_and(|count| !count.contains(&u64::from(came.messages)))
     }
@@ -146,7 +146,7 @@ impl Expected {
         grpc::messages(expected, came.messages)
     }
 
-    /// The metadata, which has what it must.
+    /// Returns the metadata, after checking it.
     fn metadata<'a>(&self, came: &Came<'a>) -> Result<[&'a [u8]; 2], Cause> {
         let texts = [came.metadata[0].text()?, came.metadata[1].text()?];
         for ((lines, text), why) in self.lines.iter().zip(texts).zip([Header::why, Header::why_behind]) {
@@ -157,7 +157,7 @@ impl Expected {
         Ok(texts)
     }
 
-    /// Which of the lines that its metadata must have are not there.
+    /// Returns, for each expected metadata field, whether it is missing.
     #[cold]
     fn without(&self, came: &Came<'_>) -> Vec<bool> {
         let texts = came.metadata.iter().map(|lines| lines.text().unwrap_or_default());
@@ -188,7 +188,7 @@ impl Expected {
         taken.add(of_body, &Answer { body: &whole, ..Answer::default() }, random)
     }
 
-    /// What rules and captures about the whole response look into: its message, or the list of them.
+    /// Returns the text for rules and captures about the whole response: its message, or the list of its messages.
     fn whole(&self, texts: &[Vec<u8>]) -> Vec<u8> {
         match texts {
             [one] if !self.streams => one.clone(),
@@ -197,7 +197,7 @@ impl Expected {
     }
 
     /// # Errors
-    /// The first rule that is broken, and what was there.
+    /// Fails with the first rule that does not hold, and the value found.
     fn check(&self, texts: &[Vec<u8>], whole: &[u8]) -> Result<(), Cause> {
         for rule in self.rules.iter() {
             let alone = std::slice::from_ref(&whole);
@@ -216,8 +216,7 @@ impl Expected {
         self.streams && of_list(rule.path())
     }
 
-    /// Of a response that is not as it must be, in the order of its checks: which rules do not hold, whether its status is wrong, which
-    /// lines are not there, and whether its messages are as many as they must be.
+    /// Returns which checks a response failed, in their order: rules, status, metadata fields, number of messages.
     #[cold]
     pub fn failed(&self, came: &Came<'_>, success: Statuses, budget: &Budget) -> Failed {
         let looked = came.status == status::OK && success.has(status::OK);
@@ -229,21 +228,21 @@ impl Expected {
             .all(self.count.as_ref().map(|_| !looked || self.miscounts(came)))
     }
 
-    /// All of its checks failed.
+    /// Returns the result in which every check failed.
     pub fn all_failed(&self) -> Failed {
         let all = self.rules.len() + usize::from(self.says_status) + usize::from(self.count.is_some());
         Failed::default().all(vec![true; all + self.lines.iter().map(Vec::len).sum::<usize>()])
     }
 
-    /// What a message is to be like is about fields that it has.
+    /// Checks that an awaited message is described by fields that exist.
     ///
     /// # Errors
-    /// It is not.
+    /// Fails if one does not exist.
     pub fn knows(&self, like: &Like) -> Result<(), String> {
         if let Like::Json(rule) = like { known(rule, &self.kind, false) } else { Ok(()) }
     }
 
-    /// Which of the rules do not hold.
+    /// Returns, for each rule, whether it does not hold.
     #[cold]
     fn broken(&self, came: &Came<'_>, budget: &Budget) -> Vec<bool> {
         let texts = || {
@@ -261,15 +260,15 @@ impl Expected {
         self.rules.iter().map(|rule| !kept(rule)).collect()
     }
 
-    /// True where something is taken out of responses.
+    /// Returns `true` if there are captures.
     pub fn takes(&self) -> bool {
         !self.captures.is_empty()
     }
 
-    /// A message as JSON.
+    /// Converts a message to JSON.
     ///
     /// # Errors
-    /// Why it cannot be had so.
+    /// Fails if the message cannot be decoded.
     pub fn written(&self, message: &[u8], budget: &Budget) -> Result<Vec<u8>, Cause> {
         let size = measure::format_bytes(message.len() as u64);
         if message.len() > DECODED_BOUND {
@@ -293,14 +292,14 @@ fn unwritten(message: &[u8]) -> Cause {
     grpc::no_json(measure::format_bytes(message.len() as u64))
 }
 
-/// The messages of a response, kept to be looked into.
+/// The messages of a response, kept for its checks.
 #[derive(Debug, Default)]
 pub struct Body {
     bytes: Kept,
     missed: Option<Missed>,
 }
 
-/// Why a response is not kept.
+/// The reason why a response is not kept.
 #[derive(Debug)]
 enum Missed {
     TooLong,
@@ -309,7 +308,7 @@ enum Missed {
 }
 
 impl Body {
-    /// A piece of it, as it arrives.
+    /// Adds a piece as it arrives.
     pub fn feed(&mut self, piece: &[u8], budget: &Budget) {
         if self.missed.is_some() {
             return;
@@ -320,20 +319,20 @@ impl Body {
             self.missed = Some(Missed::NoRoom);
         }
         if self.missed.is_some() {
-            // It will not be looked into: others may have the room.
+            // The response will not be examined, so its memory is released.
             self.bytes = Kept::default();
         }
     }
 
-    /// A piece of it cannot be had as it was.
+    /// Records that a piece could not be kept.
     pub fn miss(&mut self, why: Cause) {
         self.missed.get_or_insert(Missed::Because(why));
     }
 
-    /// All of it.
+    /// Returns the whole body.
     ///
     /// # Errors
-    /// Why it was not kept.
+    /// Fails if it was not kept.
     pub fn kept(&self) -> Result<&[u8], Cause> {
         match &self.missed {
             None => Ok(&self.bytes),
@@ -347,8 +346,8 @@ impl Body {
     }
 }
 
-/// Follows the names of a rule as far as the schema tells them; behind a map, a list of values or a type with a JSON of
-/// its own (`google.protobuf.Struct`) anything may stand.
+/// Checks the names of a rule as far as the schema describes them. After a map, a list of values or a type with its own
+/// JSON form (`google.protobuf.Struct`) anything may follow.
 fn known(rule: &Json, kind: &MessageDescriptor, streams: bool) -> Result<(), String> {
     let mut at = Some(kind.clone());
     let mut steps = rule.path().iter();
@@ -377,7 +376,7 @@ fn known(rule: &Json, kind: &MessageDescriptor, streams: bool) -> Result<(), Str
 
 fn unknown(rule: &Json, kind: &MessageDescriptor, name: &str) -> String {
     let fields: Vec<String> = kind.fields().map(|field| field.json_name().to_owned()).collect();
-    // As the schema spells it, which JSON does not.
+    // The name as the schema spells it, which JSON does not accept.
     let meant = kind.get_field_by_name(name).map(|field| field.json_name().to_owned());
     let meant = meant.or_else(|| nearest(name, fields.iter().map(String::as_str)).map(str::to_owned));
     let right = match meant {

@@ -1,6 +1,6 @@
-//! A message with slots as it is sent: fields that do not change are encoded before the run, of the others all but the value.
+//! Messages with slots: constant fields are encoded before the run, and of the others everything but the value.
 //!
-//! A call so costs what its values cost: nothing of its JSON is read again, and nothing is allocated.
+//! A call thus costs only its values: its JSON is not parsed again, and nothing is allocated.
 
 use prost_reflect::EnumDescriptor;
 use prost_reflect::prost::encoding::encode_varint;
@@ -13,25 +13,25 @@ use values::template::{MOST_MARKS, Template};
 /// A message with slots.
 #[derive(Debug)]
 pub struct Filled {
-    /// All values, a mark behind each.
+    /// All values, a placeholder after each.
     pub template: Template,
     pub nodes: Vec<Node>,
 }
 
-/// A piece of a message.
+/// A part of a message.
 #[derive(Debug)]
 pub enum Node {
-    /// Fields that do not change.
+    /// Constant fields.
     Bytes(Box<[u8]>),
-    /// A text or bytes: the tag, and which of the values.
+    /// A string or bytes field: the tag and the index of the value.
     Text(Box<[u8]>, usize),
-    /// A number: the tag, which of the values, and how it is written.
+    /// A numeric field: the tag, the index of the value, and its encoding.
     Number(Box<[u8]>, usize, Scalar),
-    /// A message within this one.
+    /// A nested message.
     Message(Box<[u8]>, Vec<Node>),
 }
 
-/// How a number is written, or a message that JSON has as a text.
+/// The encoding of a number, or of a message that is a string in JSON.
 #[derive(Clone, Debug)]
 pub enum Scalar {
     Signed { bits: u32 },
@@ -48,7 +48,7 @@ pub enum Scalar {
 }
 
 impl Filled {
-    /// Appends the message with its prefix; `scratch` holds the values meanwhile.
+    /// Appends the message with its prefix; `scratch` is a buffer for the values.
     pub fn put(&self, fill: &Fill, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
         scratch.clear();
         let mut ends = [0; MOST_MARKS];
@@ -61,14 +61,14 @@ impl Filled {
     }
 }
 
-/// What the slots of a message stand for.
+/// The values of a message's slots.
 pub struct Values<'a> {
     pub bytes: &'a [u8],
     pub ends: &'a [usize],
 }
 
 impl Values<'_> {
-    /// One of them.
+    /// Returns one value.
     pub fn get(&self, at: usize) -> &[u8] {
         let from = if at == 0 { 0 } else { self.ends[at - 1] };
         &self.bytes[from..self.ends[at]]
@@ -87,14 +87,15 @@ fn put(nodes: &[Node], values: &Values<'_>, out: &mut Vec<u8>) {
             }
             Node::Number(tag, at, scalar) => {
                 out.extend_from_slice(tag);
-                // That all values are such was tried before the run.
+                // All values were tried before the run, so this is a fallback.
                 if !scalar.put(values.get(*at), out) {
                     scalar.put_nothing(out);
                 }
             }
             Node::Message(tag, nodes) => {
                 out.extend_from_slice(tag);
-                // Most are short: the length takes a byte, and what follows moves where it takes more.
+                // Most messages are short: one byte is reserved for the length, and the content is moved if it needs
+                // more.
                 let at = out.len();
                 out.push(0);
                 put(nodes, values, out);
@@ -105,7 +106,7 @@ fn put(nodes: &[Node], values: &Values<'_>, out: &mut Vec<u8>) {
                     let end = out.len();
                     encode_varint(size as u64, out);
                     let digits = out.len() - end;
-                    // The length goes from behind the message to its front.
+                    // The length is moved from the end of the message to its front.
                     out[at + 1..].rotate_right(digits);
                     out.remove(at);
                 }
@@ -115,7 +116,7 @@ fn put(nodes: &[Node], values: &Values<'_>, out: &mut Vec<u8>) {
 }
 
 impl Scalar {
-    /// Its wire type (protobuf, «Message Structure»).
+    /// Returns the wire type (protobuf, "Message Structure").
     pub fn wire_type(&self) -> u64 {
         match self {
             Scalar::FixedSigned { bits: 64 } | Scalar::FixedUnsigned { bits: 64 } | Scalar::Double => 1,
@@ -125,7 +126,7 @@ impl Scalar {
         }
     }
 
-    /// Appends the number that a text says; false: it says none that fits, and nothing was appended.
+    /// Appends the number given as text; returns `false`, appending nothing, if the text is not a number that fits.
     pub fn put(&self, text: &[u8], out: &mut Vec<u8>) -> bool {
         let Ok(text) = std::str::from_utf8(text) else { return false };
         let signed = |bits: u32| text.parse().ok().filter(|n: &i64| bits == 64 || i32::try_from(*n).is_ok());
@@ -152,7 +153,7 @@ impl Scalar {
         .is_some()
     }
 
-    /// Appends what stands for a value that is none.
+    /// Appends the encoding of a missing value.
     #[cold]
     fn put_nothing(&self, out: &mut Vec<u8>) {
         match self {
@@ -162,7 +163,7 @@ impl Scalar {
     }
 }
 
-/// Appends a `Timestamp` or a `Duration`: its length and its two fields, of which none is sent where it is 0.
+/// Appends a `Timestamp` or a `Duration`: its length and its two fields, of which those equal to 0 are left out.
 fn seconds_and_nanos((seconds, nanos): (i64, i32), out: &mut Vec<u8>) {
     let from = out.len();
     out.push(0);
@@ -172,7 +173,7 @@ fn seconds_and_nanos((seconds, nanos): (i64, i32), out: &mut Vec<u8>) {
             encode_varint(number as u64, out);
         }
     }
-    // Twice a byte and ten at the most.
+    // At most two tags of one byte and two numbers of ten bytes.
     out[from] = (out.len() - from - 1) as u8;
 }
 

@@ -1,38 +1,38 @@
-//! Length-prefixed messages (gRPC over HTTP/2, «Length-Prefixed-Message»): a flag, four bytes of length, the message.
+//! Length-prefixed messages (gRPC over HTTP/2, "Length-Prefixed-Message"): a flag, four bytes of length, the message.
 //!
-//! Messages are counted, not kept: five bytes of state are all a stream needs, whatever its messages' size.
+//! Messages are counted, not kept: five bytes of state are enough for a stream, whatever the size of its messages.
 
-/// Bytes before a message.
+/// Length of a message's prefix in bytes.
 pub const PREFIX: usize = 5;
 
-/// Where the reader of a stream stands.
+/// The position of the reader of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Framing {
     prefix: [u8; PREFIX],
-    /// Bytes of the prefix that are there.
+    /// Number of prefix bytes received.
     have: u8,
-    /// Bytes of the message to come.
+    /// Number of message bytes still to come.
     left: u32,
 }
 
-/// A message that is now whole.
+/// A message that has just been completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Whole {
-    /// Its size as it came, in bytes.
+    /// Its size on the wire in bytes.
     pub size: u32,
-    /// Whether it is compressed.
+    /// Set if the message is compressed.
     pub compressed: bool,
 }
 
-/// The flag is neither 0 nor 1.
+/// An invalid prefix: the flag is neither 0 nor 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoFlag;
 
 impl Framing {
-    /// Takes bytes up to the end of the next message; the rest, and the message if it is whole now.
+    /// Consumes bytes up to the end of the next message; returns the rest, and the message if it is now complete.
     ///
     /// # Errors
-    /// The bytes are no message.
+    /// Fails if the bytes are not a message.
     #[inline]
     pub fn feed<'a>(&mut self, bytes: &'a [u8]) -> Result<(&'a [u8], Option<Whole>), NoFlag> {
         let mut rest = bytes;
@@ -60,7 +60,7 @@ impl Framing {
         Ok((rest, Some(Whole { size: self.size(), compressed: self.prefix[0] == 1 })))
     }
 
-    /// True between two messages.
+    /// Returns `true` between two messages.
     #[inline]
     pub fn is_between(&self) -> bool {
         self.have == 0
@@ -72,21 +72,21 @@ impl Framing {
     }
 }
 
-/// Appends a message that is not compressed.
+/// Appends an uncompressed message.
 pub fn put(message: &[u8], out: &mut Vec<u8>) {
     out.push(0);
     out.extend_from_slice(&(message.len() as u32).to_be_bytes());
     out.extend_from_slice(message);
 }
 
-/// Appends a message that is compressed.
+/// Appends a compressed message.
 pub fn put_compressed(message: &[u8], out: &mut Vec<u8>) {
     let flag = out.len();
     put(message, out);
     out[flag] = 1;
 }
 
-/// The whole messages in `bytes`; a compressed one ends them.
+/// Returns the whole messages in `bytes`, up to the first compressed one.
 pub fn messages(bytes: &[u8]) -> Vec<&[u8]> {
     let mut all = Vec::new();
     let mut rest = bytes;

@@ -1,7 +1,9 @@
-//! The streams that steps of a flow hold open on one connection: what came on each, which step awaits what, and how each ended.
+//! The streams that steps of a flow hold open on a connection: messages received on each, the step that waits for them,
+//! and how each stream ended.
 //!
-//! What comes while nobody awaits it is kept, within a bound, for the steps behind; `finish` takes all of it for its response. A stream
-//! that ends tells the step that is on it, or else the next; the one after that opens another.
+//! Messages that arrive while no step waits are kept for later steps, up to a limit; `finish` takes all of them as its
+//! response. The end of a stream is reported to the step that is on it, or else to the next one; the step after that
+//! opens another stream.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,34 +21,34 @@ use crate::awaited::{Await, Like};
 use values::kept::{Budget, Kept};
 use values::verify::header::Lines;
 
-/// So many messages of a stream are kept for steps behind, and so many bytes of them.
+/// Maximum number of messages of a stream, and of their bytes, kept for later steps.
 const MOST_KEPT: usize = 1000;
 const MOST_BYTES: usize = 1 << 20;
 
-/// Why a step on a stream that nobody opened fails.
+/// The cause if a step's stream was not opened.
 pub const NOT_OPEN: Plain = cause::grpc::not_open();
-/// Why a step fails while another is under way.
+/// The cause if a step starts while another is in progress.
 pub const BUSY: Plain = cause::grpc::step_busy();
-/// Why a stream cannot be opened on the user's connection.
+/// The cause if a stream cannot be opened on the user's connection.
 pub const NO_ROOM: Plain = cause::grpc::no_room_for_streams();
 
-/// All of one connection.
+/// The streams held open on one connection.
 #[derive(Debug)]
 pub struct Held {
     pub rules: Arc<Holds>,
     streams: Vec<Line>,
-    /// What ends the step that was just begun.
+    /// The event that ends the step just started.
     there: Option<There>,
 }
 
-/// One stream.
+/// A stream held open.
 #[derive(Debug, Default)]
 pub struct Line {
-    /// Its stream of HTTP/2; 0: it is not open.
+    /// HTTP/2 stream identifier, 0 if the stream is not open.
     pub id: u32,
-    /// No step was on it but the one that opened it.
+    /// Set while the opening step is the only one on the stream so far.
     fresh: bool,
-    /// The message under way, with its prefix.
+    /// The message being received, with its prefix.
     coming: Body,
     kept: VecDeque<(Kept, u32)>,
     metadata: [Lines; 2],
@@ -54,38 +56,38 @@ pub struct Line {
     over: Option<Over>,
 }
 
-/// A step under way.
+/// A step in progress.
 #[derive(Debug)]
 pub struct Awaiting {
     pub id: ExchangeId,
     pub step: usize,
     pub random: u64,
-    /// What it awaits, where that has slots.
+    /// The message it waits for, if that has slots.
     pub like: Option<Like>,
-    /// What came for one that hears all to the end.
+    /// Messages received so far, for a step that reads to the end.
     pub response: Body,
     pub messages: u32,
     pub payload: u64,
 }
 
-/// How a stream ended.
+/// The end of a stream.
 #[derive(Clone, Debug)]
 pub struct Over {
-    /// None: nothing was said that is one.
+    /// The status; `None` if there was no valid one.
     pub status: Option<u32>,
-    /// It was broken or lost, whatever its status.
+    /// A failure that applies whatever the status: the stream was malformed or lost.
     pub fault: Option<FaultKind>,
     pub said: Cause,
 }
 
-/// What ends a step at once.
+/// An event that ends a step at once.
 #[derive(Debug)]
 enum There {
-    /// One of the messages that are kept.
+    /// One of the kept messages.
     Message(usize, usize),
-    /// The end of the stream, which came before.
+    /// The end of the stream, which had come before.
     End(usize),
-    /// It cannot be carried out.
+    /// The step cannot be carried out.
     Cannot(ExchangeId, FaultKind, Cause),
 }
 
@@ -95,24 +97,24 @@ impl Held {
         Held { rules, streams, there: None }
     }
 
-    /// A stream by its number.
+    /// Returns the stream with this index.
     pub fn line(&mut self, stream: usize) -> &mut Line {
         &mut self.streams[stream]
     }
 
-    /// Messages that nobody awaited.
+    /// Returns the number of messages that no step waited for.
     pub fn unheard(&self) -> u32 {
         self.streams.iter().map(|line| line.kept.len() as u32).sum()
     }
 
-    /// The step cannot be carried out.
+    /// Fails a step that cannot be carried out.
     #[cold]
     pub fn cannot(&mut self, id: ExchangeId, kind: FaultKind, why: impl Into<Cause>) -> Sent {
         self.there = Some(There::Cannot(id, kind, why.into()));
         Sent::There
     }
 
-    /// A step waits from now on, unless what ends it is there.
+    /// Starts to wait for a step's message, unless the event that ends the step has already happened.
     pub fn waits(&mut self, mut awaiting: Awaiting, budget: &Budget) -> Sent {
         let Held { rules, streams, there } = self;
         let step = &rules.steps[awaiting.step];
@@ -124,7 +126,7 @@ impl Held {
         } else if !step.says
             && let Some(at) = line.kept.iter().position(|(message, _)| awaiting.is_for(step, message, budget))
         {
-            // What was said before cannot be the answer to what is said now.
+            // A message received earlier cannot be the reply to a message sent now.
             *there = Some(There::Message(step.stream, at));
         }
         if there.is_none() && line.over.is_some() {
@@ -134,7 +136,7 @@ impl Held {
         if there.is_some() { Sent::There } else { Sent::Asked }
     }
 
-    /// What ends a step was there before it.
+    /// Reports the event that ended a step before it started to wait.
     #[cold]
     pub fn tell(&mut self, budget: &Budget, done: &mut Done) {
         let Held { rules, streams, there } = self;
@@ -155,18 +157,18 @@ impl Held {
         }
     }
 
-    /// Where the metadata goes that comes first or `last`, where it is looked into.
+    /// Returns the buffer for the initial or trailing (`last`) metadata, if it is examined.
     pub fn metadata(&mut self, stream: usize, last: bool) -> Option<&mut Lines> {
         let wanted = self.rules.streams[stream].metadata;
         wanted.then(|| &mut self.streams[stream].metadata[usize::from(last)])
     }
 
-    /// A piece of a message, its prefix among it.
+    /// Adds a piece of a message or of its prefix.
     pub fn piece(&mut self, stream: usize, bytes: &[u8], budget: &Budget) {
         self.streams[stream].coming.feed(bytes, budget);
     }
 
-    /// The message under way is whole.
+    /// Handles the message that is now complete.
     pub fn message(&mut self, stream: usize, size: u32, encoding: Encoding, (budget, done): (&Budget, &mut Done)) {
         let Held { rules, streams, .. } = self;
         let line = &mut streams[stream];
@@ -185,7 +187,7 @@ impl Held {
         let message = match plain {
             Ok(message) => message,
             Err(why) => {
-                // Whether it is the one that is awaited cannot be told.
+                // It cannot be determined whether this is the awaited message.
                 match line.awaiting.take() {
                     Some(awaiting) => {
                         let failed = rules.steps[awaiting.step].expected.all_failed();
@@ -206,7 +208,7 @@ impl Held {
         line.keep(&message, size, budget, done);
     }
 
-    /// A stream ended: the step that is on it is told, or else the next one.
+    /// Handles the end of a stream: reports it to the step on it, or else to the next one.
     pub fn ends(&mut self, stream: usize, over: Over, (budget, done): (&Budget, &mut Done)) {
         let line = &mut self.streams[stream];
         line.id = 0;
@@ -216,11 +218,11 @@ impl Held {
             return;
         };
         told(awaiting, &self.rules.steps, &line.metadata, &over, (budget, done));
-        // They were for steps on a stream that is no more.
+        // The kept messages were for steps on a stream that no longer exists.
         self.forget(stream, done);
     }
 
-    /// The peer did nothing for a stream: the step that opened it may be sent again.
+    /// Handles a stream that the peer did not process: the step that opened it may be sent again.
     pub fn refused(&mut self, stream: usize, why: Plain, told: (&Budget, &mut Done)) {
         let line = &mut self.streams[stream];
         let fresh = line.fresh;
@@ -231,7 +233,7 @@ impl Held {
         self.ends(stream, Over { status: None, fault: Some(FaultKind::Closed), said: why.into() }, told);
     }
 
-    /// The stream on which this step is under way, which is given up, and whether it hears all to the end.
+    /// Gives up a step; returns its stream and whether the step reads to the end.
     pub fn cancel(&mut self, id: ExchangeId) -> Option<(usize, bool)> {
         let is_it = |line: &Line| line.awaiting.as_ref().is_some_and(|awaiting| awaiting.id == id);
         let stream = self.streams.iter().position(is_it)?;
@@ -247,12 +249,12 @@ impl Held {
 }
 
 impl Line {
-    /// A step has opened it.
+    /// Resets the state for a stream just opened by a step.
     pub fn opened(&mut self, id: u32) {
         *self = Line { id, fresh: true, ..Line::default() };
     }
 
-    /// Another step is on it.
+    /// Records that a further step uses the stream.
     pub fn goes_on(&mut self) {
         self.fresh = false;
     }
@@ -265,7 +267,7 @@ impl Line {
         self.awaiting.is_some()
     }
 
-    /// It was given up, since a step on it awaited in vain: the next hears of it.
+    /// Marks the stream as given up, since a step timed out on it; the next step reports that.
     pub fn given_up(&mut self) {
         let (status, said) = (Some(status::CANCELLED), cause::grpc::awaited_in_vain().into());
         (self.id, self.coming) = (0, Body::default());
@@ -295,7 +297,7 @@ impl Awaiting {
         step.expected.written(message, budget).is_ok_and(|text| like.is(&text))
     }
 
-    /// One more message of a response that is heard to its end.
+    /// Adds a message to a response that is read to its end.
     fn hears(&mut self, message: &[u8], size: u32, step: &Step, budget: &Budget) {
         self.messages = self.messages.saturating_add(1);
         self.payload += u64::from(size);
@@ -312,7 +314,7 @@ impl Awaiting {
         self.response.miss(why);
     }
 
-    /// What the step came to with this message.
+    /// Finishes the step with this message.
     fn ends(
         self,
         steps: &[Step],
@@ -350,20 +352,20 @@ impl Awaiting {
     }
 }
 
-/// A step that fails without a message.
+/// Ends a step that fails without a message.
 pub fn fails(id: ExchangeId, (fault, code): (FaultKind, u32), why: Cause, done: &mut Done) {
     let (fault, why) = (Some(fault), Some(why));
     done.push(Event::Ended(Ended { id, fault, code, payload: 0, excerpt: None, follow: None, why }));
 }
 
-/// A message as it was before it was compressed.
+/// Decompresses a message.
 fn plain(coming: &Body, encoding: Encoding) -> Result<Vec<u8>, Cause> {
     let framed = compressed::undone(coming.kept()?, encoding)?;
     Ok(framed.get(framing::PREFIX..).unwrap_or_default().to_vec())
 }
 
-/// What the end of a stream means for the step that is on it: to one with `finish` its response, to another that what it awaits never
-/// comes.
+/// Reports the end of a stream to the step on it: for `finish` this completes the response, for another step the
+/// awaited message never comes.
 fn told(awaiting: Awaiting, steps: &[Step], metadata: &[Lines; 2], over: &Over, (budget, done): (&Budget, &mut Done)) {
     let Awaiting { id, step, random, response, messages, payload, .. } = awaiting;
     let step = &steps[step];

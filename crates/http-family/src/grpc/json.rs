@@ -1,6 +1,6 @@
-//! Messages written as JSON (the canonical mapping of protobuf) to their bytes, before the run.
+//! Encodes messages given as JSON (the canonical mapping of protobuf), before the run.
 //!
-//! A mistake is told with the line it stands in, the field and what would be right there.
+//! An error names the line, the field and a correct alternative.
 
 use prost_reflect::prost::Message as _;
 use prost_reflect::{
@@ -16,19 +16,19 @@ use super::nearest::nearest;
 use super::slots;
 use crate::marks::Marks;
 
-/// A message as it is sent.
+/// A message ready to be sent.
 #[derive(Debug)]
 pub enum Message {
-    /// The same each time.
+    /// A constant message.
     Fixed(Vec<u8>),
-    /// It has slots.
+    /// A message with slots.
     Filled(Filled),
 }
 
-/// The messages of a text: JSON objects behind each other, usually one a line.
+/// Encodes the messages of a text: JSON objects one after the other, usually one per line.
 ///
 /// # Errors
-/// The place (`place`, and the line where there are several) and what is wrong there.
+/// Fails with the place (`place`, and the line if there are several) and a description.
 pub fn messages(
     kind: &MessageDescriptor,
     text: &str,
@@ -48,7 +48,7 @@ pub fn messages(
         match values.next() {
             None => return Ok(all),
             Some(Err(error)) => {
-                // Lines of this error are counted over the whole text.
+                // The lines of this error are counted over the whole text.
                 let at = if several { format!("{place} line {}", error.line().max(1)) } else { place.to_owned() };
                 return Err(Complaint::new(
                     at,
@@ -68,7 +68,7 @@ pub fn messages(
     }
 }
 
-/// One message; the error is a line within it and a sentence.
+/// Encodes one message; the error is a line within it and a description.
 pub fn encode(kind: &MessageDescriptor, json: &str) -> Result<Vec<u8>, (usize, String)> {
     let message = read(kind, json)?;
     match missing(&message) {
@@ -77,7 +77,7 @@ pub fn encode(kind: &MessageDescriptor, json: &str) -> Result<Vec<u8>, (usize, S
     }
 }
 
-/// Some fields of a message, the others being written elsewhere.
+/// Encodes some fields of a message, while the others are encoded elsewhere.
 pub fn encode_part(kind: &MessageDescriptor, json: &str) -> Result<Vec<u8>, (usize, String)> {
     read(kind, json).map(|message| message.encode_to_vec())
 }
@@ -91,10 +91,10 @@ fn read(kind: &MessageDescriptor, json: &str) -> Result<DynamicMessage, (usize, 
         .map_err(|error| (error.line(), trouble(kind, &track.path(), &bare(&error))))
 }
 
-/// What is wrong, with what would be right.
+/// Describes an error together with a correct alternative.
 fn trouble(kind: &MessageDescriptor, path: &Path, said: &str) -> String {
     if let Some(name) = said.strip_prefix("unrecognized field name '").and_then(|s| s.strip_suffix('\'')) {
-        // The path ends with the name itself, where it was told at all.
+        // The path ends with the unknown name, if it was reported at all.
         let holder = holder(kind, path, name).unwrap_or_else(|| kind.clone());
         let fields: Vec<String> = holder.fields().map(|f| f.json_name().to_owned()).collect();
         let right = match nearest(name, fields.iter().map(String::as_str)) {
@@ -111,7 +111,7 @@ fn trouble(kind: &MessageDescriptor, path: &Path, said: &str) -> String {
     format!("{field} of {}: {said}", kind.full_name())
 }
 
-/// The message type that a path leads to, without its last name where that is the one not known.
+/// Returns the message type that a path leads to, ignoring its last name if that is the unknown one.
 fn holder(kind: &MessageDescriptor, path: &Path, wrong: &str) -> Option<MessageDescriptor> {
     let mut at = kind.clone();
     for segment in path {
@@ -120,7 +120,7 @@ fn holder(kind: &MessageDescriptor, path: &Path, wrong: &str) -> Option<MessageD
             break;
         }
         let found = at.get_field_by_json_name(key).or_else(|| at.get_field_by_name(key));
-        // The keys of a map are no fields.
+        // The keys of a map are not fields.
         let Some(field) = found else { continue };
         let inner = match field.kind() {
             Kind::Message(entry) if field.is_map() => entry.map_entry_value_field().kind(),
@@ -133,13 +133,13 @@ fn holder(kind: &MessageDescriptor, path: &Path, wrong: &str) -> Option<MessageD
     Some(at)
 }
 
-/// An error without the place that serde_json puts behind it.
+/// Returns an error without the position that serde_json appends.
 fn bare(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ").map_or(text.clone(), |(said, _)| said.to_owned())
 }
 
-/// A message as it could be written.
+/// Returns an example of a message.
 fn example(kind: &MessageDescriptor) -> String {
     let field = kind.fields().next();
     let value = |kind: Kind| match kind {
@@ -159,7 +159,8 @@ fn example(kind: &MessageDescriptor) -> String {
     )
 }
 
-/// The first field that proto2 (or an edition) requires and that is not there, with the way to it: `order.id of shop.Order`.
+/// Returns the first field that proto2 (or an edition) requires and that is missing, with its path: `order.id of
+/// shop.Order`.
 fn missing(message: &DynamicMessage) -> Option<String> {
     walk(message, "")
 }

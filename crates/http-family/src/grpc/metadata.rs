@@ -1,4 +1,4 @@
-//! Metadata of a call (`-H 'name: value'`), checked: gRPC over HTTP/2, «Custom-Metadata».
+//! Parses and checks the metadata of a call (`-H 'name: value'`): gRPC over HTTP/2, "Custom-Metadata".
 
 use base64::Engine as _;
 use base64::alphabet;
@@ -9,23 +9,23 @@ use wire::Complaint;
 use crate::marks::Marks;
 use values::template::Guard;
 
-/// Base64 with or without padding, as both must be taken.
+/// Base64 with or without padding, both of which must be accepted.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
-/// Base64 without padding, as it should be sent.
+/// Base64 without padding, as recommended for sending.
 const PLAIN: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, NO_PAD);
 
-/// Fields that a call has of its own.
+/// Fields that every call sets itself.
 const OWN: [&str; 4] = ["te", "content-type", "grpc-timeout", "grpc-status"];
-/// Fields of an HTTP/1.1 connection, which HTTP/2 does not have (RFC 9113 8.2.2).
+/// Connection-specific fields of HTTP/1.1, which HTTP/2 does not allow (RFC 9113 8.2.2).
 const OF_CONNECTIONS: [&str; 5] = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"];
 
-/// A piece of metadata: its name in small letters, and its value as it is sent.
+/// Parses a piece of metadata: its lowercase name, and its value as sent.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Fails if name or value is invalid.
 pub fn read(text: &str, marks: &mut Marks) -> Result<(String, String), Complaint> {
     let text = &*marks.take(text, "--header", Guard::Line)?;
     let wrong = |trouble: String| Complaint::new("--header", format!("\"{text}\" {trouble}"));

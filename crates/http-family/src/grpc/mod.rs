@@ -1,9 +1,10 @@
-//! gRPC, both halves: the client's ([`Grpc`], [`GrpcSession`]) and what a server needs ([`server`]).
+//! gRPC, client ([`Grpc`], [`GrpcSession`]) and the parts a server needs ([`server`]).
 //!
-//! Spoken: gRPC over HTTP/2 (`doc/PROTOCOL-HTTP2.md` of the grpc project) on this crate's own HTTP/2: unary calls and
+//! Supports gRPC over HTTP/2 (`doc/PROTOCOL-HTTP2.md` of the grpc project) on this crate's own HTTP/2: unary calls and
 //! streams in all directions, metadata, deadlines, statuses, server reflection v1 and v1alpha, health checks. Services
-//! come from `.proto` files or from the server, those of editions included; requests are JSON, encoded before the run. Responses
-//! are counted as they come, and looked into where something is expected of them. Left out: retries and hedging, load balancing.
+//! come from `.proto` files or from the server, including those of editions; requests are JSON, encoded before the run.
+//! Responses are counted as they arrive, and examined if there are checks. Not supported: retries and hedging, load
+//! balancing.
 
 mod answer;
 mod compressed;

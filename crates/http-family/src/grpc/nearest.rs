@@ -1,6 +1,7 @@
-//! The name that somebody who wrote another one may have meant.
+//! Suggestions for a misspelled name.
 
-/// The nearest of `names`, where it is near: a third of the letters may differ (Damerau-Levenshtein without gaps).
+/// Returns the nearest of `names` if it is near enough: a third of the letters may differ (Damerau-Levenshtein without
+/// gaps).
 pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let bound = (wrong.chars().count() / 3).max(1);
     let distances =

@@ -1,4 +1,4 @@
-//! The options of gRPC and what was wished by them, checked before anything is sent.
+//! The options of gRPC, and their values, checked before anything is sent.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -111,7 +111,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-/// The options that one URL of a run may have for itself: those that make its calls.
+/// Options that may be given for one URL of a run: those that make its calls.
 pub const OF_ONE_URL: &[&str] = &[
     "header",
     "bearer",
@@ -132,47 +132,48 @@ pub const OF_ONE_URL: &[&str] = &[
     CAPTURE,
 ];
 
-/// What responses have: their message as JSON, a list of them where there are several; metadata in front of it and behind it.
+/// Parts of a response that captures may refer to: its message as JSON (a list if there are several), initial and
+/// trailing metadata.
 const KNOWN: &[&str] = &["json", "regex", "between", "header", "trailer", "status", "body"];
 
-/// What was wished, checked.
+/// The checked option values.
 #[derive(Debug)]
 pub struct Wishes {
     /// `.proto` files.
     pub protos: Vec<String>,
-    /// Where their imports are.
+    /// Directories of their imports.
     pub imports: Vec<String>,
-    /// Texts of messages, and where they stand.
+    /// Texts of messages, and the places they come from.
     pub texts: Vec<(String, String)>,
-    /// Names and values.
+    /// Names and values of metadata.
     pub metadata: Vec<(String, String)>,
     /// `grpc-timeout`.
     pub deadline: Option<String>,
-    /// One message of a stream at a time.
+    /// Set if a stream sends one message at a time.
     pub lockstep: bool,
-    /// Messages are sent compressed.
+    /// Set if messages are sent compressed.
     pub compress: bool,
-    /// Exchanges that share a connection.
+    /// Maximum number of exchanges that share a connection.
     pub streams: u32,
-    /// What counts as a success.
+    /// The statuses that count as success.
     pub success: Statuses,
-    /// It was said.
+    /// Set if `success` was given explicitly.
     pub says_status: bool,
-    /// What the messages of responses must hold.
+    /// The rules for the messages of responses.
     pub expected: Arc<[Json]>,
-    /// How many of them there must be.
+    /// The expected number of messages.
     pub messages: Option<RangeInclusive<u64>>,
-    /// What the metadata in front of them must, and that behind them.
+    /// The expected fields of the initial and of the trailing metadata.
     pub metadata_expected: Arc<[Vec<Header>; 2]>,
-    /// What is taken out of them.
+    /// The values captured from responses.
     pub captures: Arc<[(u16, Capture)]>,
 }
 
 impl Wishes {
-    /// Reads the options of a run, and the files of messages they name.
+    /// Reads the options of a run, and the message files that they name.
     ///
     /// # Errors
-    /// The first mistake found.
+    /// Fails with the first invalid option.
     pub fn read(asked: &Asked, marks: &mut Marks) -> Result<Wishes, Complaint> {
         let protos = asked.values("proto").to_vec();
         if protos.is_empty() && !asked.values("import-path").is_empty() {
@@ -238,7 +239,7 @@ fn statuses(text: &str) -> Result<Statuses, Complaint> {
     })
 }
 
-/// The value of `grpc-timeout`: at most eight digits and a unit.
+/// Formats the value of `grpc-timeout`: at most eight digits and a unit.
 fn deadline(text: &str) -> Result<String, Complaint> {
     let time = duration(text).filter(|time| time.0 > 0).ok_or_else(|| {
         Complaint::new(
@@ -251,14 +252,14 @@ fn deadline(text: &str) -> Result<String, Complaint> {
     })?;
     const UNITS: [(u64, char); 5] =
         [(1, 'n'), (1_000, 'u'), (1_000_000, 'm'), (1_000_000_000, 'S'), (60_000_000_000, 'M')];
-    // The coarsest unit that says it exactly, else the finest that has room; rounded up, so that it is never shorter.
+    // The coarsest unit that expresses it exactly, else the finest that fits; rounded up, so it is never shorter.
     let fits = |(size, _): &&(u64, char)| time.0.div_ceil(*size) < 100_000_000;
     let exact = UNITS[..4].iter().rev().filter(fits).find(|(size, _)| time.0.is_multiple_of(*size));
     let (size, unit) = exact.or_else(|| UNITS.iter().find(fits)).unwrap_or(&UNITS[4]);
     Ok(format!("{}{unit}", time.0.div_ceil(*size).min(99_999_999)))
 }
 
-/// A number and its unit.
+/// Parses a number with a unit.
 fn duration(text: &str) -> Option<Nanos> {
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (number, unit) = text.split_at(split);

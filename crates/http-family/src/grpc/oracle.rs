@@ -1,5 +1,5 @@
-//! What must hold for any bytes at all as an answer: no panic, one end for each call, and the same outcome wherever the
-//! bytes are cut. Called by the property tests and the fuzz target; panics where something does not hold.
+//! Properties that hold for arbitrary response bytes: no panic, one end for each call, and the same outcome wherever
+//! the bytes are split. Called by the property tests and the fuzz target; panics if a property is violated.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use wire::{Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, Exchange
 use super::Grpc;
 use values::capture::Taken;
 
-/// What looks into metadata.
+/// Options that examine metadata.
 const BEHIND: (&str, &[(&str, &str)]) = ("Unary", &[("expect-header", "a: *"), ("expect-trailer", "b: c*")]);
 
-/// What takes values out of metadata, of messages and of the status.
+/// Options that capture values from metadata, messages and the status.
 const TAKEN: [(&str, &[(&str, &str)]); 3] = [
     ("Unary", &[("capture", "a header a | default -")]),
     ("Unary", &[("capture", "a trailer b"), ("expect-status", "NOT_FOUND")]),
     ("Bidi", &[("capture", "a json $[*].text | all")]),
 ];
 
-/// Holds the client half against these bytes as what a server says, also cut at `at`.
+/// Feeds these bytes to the client as a server's output, whole and split at `at`.
 pub fn answer(bytes: &[u8], at: usize) {
     let plain: [(&str, &[(&str, &str)]); 4] =
         [("Unary", &[]), ("Bidi", &[("lockstep", "")]), ("Unary", &[("expect-json", "$.text == a")]), BEHIND];
@@ -40,7 +40,7 @@ fn dialogue(method: &str, options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
     Grpc.prepare(&asked).expect("a good plan")
 }
 
-/// What became of two calls, and why the connection broke.
+/// The events of two calls, and why the connection broke.
 type Outcome = (Vec<String>, Option<Broken>);
 
 fn played<'a>(dialogue: &Arc<dyn Dialogue>, mut pieces: impl Iterator<Item = &'a [u8]>) -> Outcome {
@@ -57,7 +57,7 @@ fn played<'a>(dialogue: &Arc<dyn Dialogue>, mut pieces: impl Iterator<Item = &'a
     let mut events = Vec::new();
     for event in done.events.drain(..) {
         match event {
-            // Whether the first byte is told apart from the rest depends on the pieces.
+            // Whether the first byte is reported separately depends on how the bytes are split.
             Event::FirstByte(_) => {}
             Event::Message(id, size) => events.push(format!("message {} {size}", id.0)),
             Event::Ended(ended) => {

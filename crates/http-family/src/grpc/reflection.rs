@@ -1,8 +1,8 @@
-//! Asking a server for its services (grpc.reflection.v1, and v1alpha where that is not known).
+//! Server reflection (grpc.reflection.v1, or v1alpha if the server does not know it).
 //!
-//! There is no I/O here: [`next`] looks at what was answered so far and says what to ask next, until the descriptors of
-//! the services wanted are whole. One call asks several things at once; servers that tell a file without what it imports
-//! are asked for that by name.
+//! There is no I/O here: [`next`] examines the responses received so far and returns what to ask next, until the
+//! descriptors of the wanted services are complete. One call asks several questions at once; if a server returns a file
+//! without its imports, they are asked for by name.
 
 use std::collections::BTreeMap;
 
@@ -16,23 +16,23 @@ use super::request::Captured;
 use super::schema::{Schema, unknown};
 use super::status;
 
-/// Most services and files that one server is asked for.
+/// Maximum number of services and files that one server is asked for.
 const MOST: usize = 2000;
-/// The services of reflection, in the order they are tried.
+/// The reflection services, in the order they are tried.
 pub const SERVICES: [&str; 2] = ["grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"];
-/// Their method.
+/// The method of both.
 pub const METHOD: &str = "ServerReflectionInfo";
 
-/// What follows from the answers so far.
+/// The next step, given the responses so far.
 #[derive(Debug)]
 pub enum Next {
     /// Ask this service, with these messages in one call.
     Ask(&'static str, Vec<Vec<u8>>),
-    /// All is known.
+    /// Everything is known.
     Known(Schema),
 }
 
-/// One thing to ask.
+/// One question to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Question {
     Services,
@@ -40,19 +40,19 @@ enum Question {
     Symbol(String),
 }
 
-/// What was told so far.
+/// The content of the responses so far.
 #[derive(Debug, Default)]
 struct Told {
     services: Option<Vec<String>>,
     files: BTreeMap<String, Vec<u8>>,
-    /// Symbols and files that the server does not have, and why.
+    /// Symbols and files that the server does not have, with its reasons.
     refused: Vec<String>,
 }
 
-/// Looks at the answers so far. `wanted` are the services of the run; all of the server's where there are none.
+/// Examines the responses received so far. `wanted` are the services of the run; empty means all of the server's.
 ///
 /// # Errors
-/// The server offers no reflection, or lacks a service.
+/// Fails if the server offers no reflection, or lacks a service.
 pub fn next(wanted: &[String], answers: &[Captured]) -> Result<Next, Complaint> {
     let kinds = Kinds::built()?;
     let mut version = 0;
@@ -86,7 +86,7 @@ pub fn next(wanted: &[String], answers: &[Captured]) -> Result<Next, Complaint> 
         };
         return Schema::of_descriptors(files).map(Next::Known).map_err(trouble);
     }
-    // What was asked in vain would be asked in vain again.
+    // A question that was refused would be refused again.
     let in_vain = answers.len() > version + 1 && !told.refused.is_empty();
     if in_vain || told.files.len() + questions.len() > MOST {
         let why = told.refused.first().map_or("there are too many", String::as_str);
@@ -111,7 +111,7 @@ fn refused(answer: &Captured) -> Complaint {
 }
 
 impl Told {
-    /// Files that others import and nobody told.
+    /// Returns files that are imported and were not received.
     fn missing(&self) -> Vec<String> {
         let mut missing = Vec::new();
         for file in self.files.values().filter_map(|bytes| FileDescriptorProto::decode(&bytes[..]).ok()) {
@@ -141,7 +141,7 @@ impl Told {
     }
 }
 
-/// The messages of reflection.
+/// The message types of reflection.
 struct Kinds {
     request: MessageDescriptor,
     response: MessageDescriptor,
@@ -180,7 +180,7 @@ impl Kinds {
             } else if let Some(error) = part(&answer, "error_response") {
                 let asked =
                     part(&answer, "original_request").unwrap_or_else(|| DynamicMessage::new(self.request.clone()));
-                // The well-known files need not be told: they come with the library.
+                // The well-known files need not be asked for: they come with the library.
                 let name = text(&asked, "file_by_filename");
                 match DescriptorPool::global().get_file_by_name(&name) {
                     Some(known) => told.file(&known.encode_to_vec()),
@@ -191,7 +191,7 @@ impl Kinds {
     }
 }
 
-/// A message within a message, where it was set.
+/// Returns the message in a field, if it is set.
 fn part(message: &DynamicMessage, field: &str) -> Option<DynamicMessage> {
     message.has_field_by_name(field).then(|| message.get_field_by_name(field)?.as_message().cloned()).flatten()
 }

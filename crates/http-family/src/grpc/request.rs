@@ -1,4 +1,4 @@
-//! A call before the run: its header list and its messages, encoded once.
+//! Prepared calls: header list and messages, encoded once before the run.
 
 use std::io::Write as _;
 use std::sync::{Arc, Mutex};
@@ -18,34 +18,34 @@ use crate::http2;
 use crate::http2::hpack::{Lexicon, List};
 use crate::marks::Marks;
 
-/// The answer is a stream of messages.
+/// Flag: the response is a stream of messages.
 pub const STREAMS: u8 = 1;
-/// A compressed answer was asked for.
+/// Flag: a compressed response was requested.
 pub const COMPRESSED: u8 = 2;
-/// The server was told a deadline.
+/// Flag: a deadline was sent to the server.
 pub const DEADLINE: u8 = 4;
-/// Answers may be compressed in ways that are not known here: the user offered them.
+/// Flag: the user offered compressions that are unknown here, so responses may use any.
 pub const ANYHOW: u8 = 8;
 
-/// The compressions that are offered: those that can be undone where an answer is looked into.
+/// The compressions offered: those that can be decompressed if a response is examined.
 const ACCEPTED: &str = "identity,deflate,gzip";
 
-/// Where an answer that must be looked into is kept: its status, and its body up to a bound.
+/// A shared place for a response to be captured: its status, and its body up to a limit.
 pub type Capture = Arc<Mutex<Option<Captured>>>;
 
-/// An answer that was kept.
+/// A captured response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Captured {
-    /// The status of gRPC; None where the answer broke off or was none.
+    /// The gRPC status; `None` if the response was cut off or invalid.
     pub status: Option<u32>,
-    /// The status message, or what was wrong.
+    /// The status message, or the cause of the failure.
     pub said: String,
     /// Messages with their prefixes.
     pub body: Vec<u8>,
 }
 
 impl Captured {
-    /// As bytes, for the way through the program that asked.
+    /// Encodes the response for [`Self::decode`].
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = self.status.map_or(u32::MAX, |status| status).to_be_bytes().to_vec();
         bytes.extend_from_slice(&(self.said.len() as u32).to_be_bytes());
@@ -54,7 +54,7 @@ impl Captured {
         bytes
     }
 
-    /// From the bytes of [`Self::encode`]; an answer that was none where they are others.
+    /// Decodes the bytes of [`Self::encode`]; any other bytes give a response without a status.
     pub fn decode(bytes: &[u8]) -> Captured {
         let decoded = || {
             let (status, rest) = bytes.split_first_chunk::<4>()?;
@@ -67,47 +67,47 @@ impl Captured {
     }
 }
 
-/// A call ready to be made.
+/// A prepared call.
 #[derive(Debug)]
 pub struct Request {
-    /// Its head.
+    /// The header list.
     pub(super) list: List,
-    /// All its messages with their prefixes; where they are sent in lockstep, the first.
+    /// All messages with their prefixes; in lockstep, the first one only.
     pub(super) body: Arc<[u8]>,
     /// The further messages of a call in lockstep.
     pub(super) further: Option<Arc<[Arc<[u8]>]>>,
-    /// What the session must know of it.
+    /// Flags for the session.
     pub(super) marks: u8,
-    /// Where its answer is kept.
+    /// The place where the response is captured.
     pub(super) capture: Option<Capture>,
-    /// Which statuses count as success.
+    /// The statuses that count as success.
     pub(super) success: Statuses,
-    /// What its response must hold.
+    /// The checks of the response.
     pub(super) expected: Option<Arc<Expected>>,
     /// `/package.Service/Method`, for `--debug`.
     pub(super) path: Box<str>,
-    /// What its messages mean, where that is known; likewise.
+    /// The method's descriptor, if known, for `--debug`.
     pub(super) method: Option<MethodDescriptor>,
-    /// What its slots are filled from, where it has any.
+    /// The templates of its slots, if it has any.
     pub(super) slots: Option<Box<Slots>>,
-    /// The number of the step on a stream that is held open; None: it makes a call of its own.
+    /// The index of its step, if the call is a step on a stream held open.
     pub(super) held: Option<u32>,
 }
 
 impl Request {
-    /// What opens its call is another's from now on.
+    /// Takes the parts that open the call, for use by a stream held open.
     pub(super) fn opening(&mut self) -> (List, Option<Arc<http2::Filled>>) {
         let head = self.slots.as_mut().and_then(|slots| slots.head.clone());
         (std::mem::take(&mut self.list), head)
     }
 }
 
-/// What a call with slots is made from.
+/// The templates of a call with slots.
 #[derive(Debug)]
 pub struct Slots {
-    /// Its head, where metadata has slots; the list then holds the pseudo-fields.
+    /// The head's template, if metadata has slots; the list then holds the pseudo-header fields.
     pub(super) head: Option<Arc<http2::Filled>>,
-    /// Its messages; none where no slot stands in them.
+    /// The messages; empty if none has slots.
     pub(super) messages: Vec<Message>,
 }
 
@@ -123,24 +123,24 @@ impl Slots {
     }
 }
 
-/// The parts of a URL of gRPC.
+/// The parts of a gRPC URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Where connections go.
+    /// The origin to connect to.
     pub origin: Origin,
-    /// `host:port` as it was written: the call's `:authority`.
+    /// `host:port` as written: the call's `:authority`.
     pub authority: String,
-    /// Service and method; None where the URL names none.
+    /// Service and method; `None` if the URL names neither.
     pub method: Option<(String, String)>,
-    /// The two were told apart by a dot: it may also be a service alone, whose name has dots of its own.
+    /// Set if service and method were separated by a dot: it may also be a dotted service name alone.
     pub dotted: bool,
 }
 
 impl Place {
-    /// Reads `grpc://host:port/package.Service/Method`; `package.Service.Method` is understood too.
+    /// Parses `grpc://host:port/package.Service/Method`; also accepts `package.Service.Method`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Fails if the URL is invalid.
     pub fn read(text: &str) -> Result<Place, Complaint> {
         let wrong = |trouble: &str| {
             let right = "write grpc://host:port/package.Service/Method";
@@ -176,12 +176,12 @@ impl Place {
     }
 }
 
-/// The port of `grpc://` where none is given: what the examples of every gRPC library listen on.
+/// The default port of `grpc://`, used by the examples of every gRPC library.
 pub const PORT: u16 = 50_051;
-/// The port of `grpcs://` where none is given.
+/// The default port of `grpcs://`.
 pub const SECURE_PORT: u16 = 443;
 
-/// Makes calls: heads are listed in one lexicon.
+/// A builder of calls, whose header fields share one lexicon.
 #[derive(Debug, Default)]
 pub struct Maker {
     /// The fields of all heads.
@@ -189,7 +189,7 @@ pub struct Maker {
 }
 
 impl Maker {
-    /// A call with these messages, one after the other, or in lockstep with the answers.
+    /// Creates a call with these messages, sent one after the other, or in lockstep with the response.
     pub fn call(
         &mut self,
         place: &Place,
@@ -233,7 +233,7 @@ impl Maker {
         })
     }
 
-    /// The head of a call; of one whose metadata has slots also what fills them.
+    /// Creates the head of a call, and its template if metadata has slots.
     fn head(
         &mut self,
         place: &Place,
@@ -274,10 +274,10 @@ impl Maker {
     }
 }
 
-/// Messages that are sent one by one.
+/// Messages sent one at a time.
 type Further = Arc<[Arc<[u8]>]>;
 
-/// The messages of a call with their prefixes, all of them as one; in lockstep the first, and those that follow it.
+/// Frames the messages of a call: all of them together, or in lockstep the first one and the list of the others.
 fn framed(messages: Vec<Message>, lockstep: bool, compress: bool) -> (Arc<[u8]>, Option<Further>) {
     let apart = lockstep && messages.len() > 1;
     let mut framed = messages.into_iter().map(|message| {
@@ -296,14 +296,14 @@ fn framed(messages: Vec<Message>, lockstep: bool, compress: bool) -> (Arc<[u8]>,
     (Arc::from(first), Some(framed.map(Arc::from).collect()))
 }
 
-/// As RFC 1952 has it.
+/// Compresses a message with gzip (RFC 1952).
 fn zipped(message: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     // Writing into memory does not fail.
     encoder.write_all(message).and_then(|()| encoder.finish()).unwrap_or_default()
 }
 
-/// Whether compressed answers were asked for, and whether in ways that are not known here.
+/// Returns whether compressed responses were requested, and whether unknown compressions were offered.
 fn compressions(wishes: &Wishes) -> (bool, bool) {
     let offers = wishes.metadata.iter().filter(|(name, _)| name == "grpc-accept-encoding");
     let mut offers = offers.flat_map(|(_, value)| value.split(',')).map(str::trim).peekable();

@@ -1,30 +1,31 @@
-//! What a header block of an answer says: the HTTP status, the status of gRPC, how messages are compressed.
+//! Parses header blocks of responses: the HTTP status, the gRPC status, the compression of messages.
 
 use super::compressed::Encoding;
 use crate::http2::hpack::{Fields, Malformed};
 use values::kept::Budget;
 use values::verify::header::Lines;
 
-/// The most of a status message that is kept as an example.
+/// Maximum length of a status message kept as an example.
 pub const EXCERPT_BOUND: usize = 4096;
 
-/// What a header block said.
+/// The content of a header block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Said {
     pub http: u16,
-    /// The content is gRPC's.
+    /// Set if the content type is gRPC's.
     pub grpc: bool,
     pub encoding: Encoding,
     pub status: Option<u32>,
 }
 
 impl Said {
-    /// As one number: 10 bits, one, two, and the status with one more than it.
+    /// Encodes this as one number: 10 bits of HTTP status, 1 of content type, 2 of encoding, then the gRPC status plus
+    /// one.
     pub fn digest(self) -> u64 {
         let status = self.status.map_or(0, |status| u64::from(status) + 1);
         status << 13 | (self.encoding as u64) << 11 | u64::from(self.grpc) << 10 | u64::from(self.http & 1023)
     }
-    /// From that number.
+    /// Decodes that number.
     #[inline]
     pub fn of_digest(digest: u64) -> Said {
         let status = (digest >> 13).checked_sub(1).map(|status| status as u32);
@@ -33,7 +34,7 @@ impl Said {
     }
 }
 
-/// Reads a block: what it said, and the status message if there is one. `keep`: where its fields are kept.
+/// Reads a block; returns its content and the status message, if there is one. `keep` receives its fields.
 pub fn read(
     fields: &mut Fields<'_>,
     mut keep: Option<(&mut Lines, &Budget)>,
@@ -51,7 +52,7 @@ pub fn read(
             b":status" => said.http = number(value).map_or(0, |n| n.min(1023) as u16),
             b"content-type" => said.grpc = value.starts_with(b"application/grpc"),
             b"grpc-encoding" => said.encoding = Encoding::of(value),
-            // What is no number is UNKNOWN, as other clients take it.
+            // A status that is not a number is UNKNOWN, as in other clients.
             b"grpc-status" => said.status = Some(number(value).unwrap_or(2)),
             b"grpc-message" if !value.is_empty() => message = Some(unescaped(value)),
             _ => {}
@@ -65,7 +66,7 @@ fn number(digits: &[u8]) -> Option<u32> {
     plain.then(|| digits.iter().fold(0, |n, digit| n * 10 + u32::from(digit - b'0')))
 }
 
-/// Undoes the percent-encoding of a status message; what is no escape stays as it is.
+/// Decodes the percent-encoding of a status message; invalid escapes are left as they are.
 fn unescaped(text: &[u8]) -> String {
     let plain: Vec<u8> = percent_encoding::percent_decode(text).take(EXCERPT_BOUND).collect();
     String::from_utf8_lossy(&plain).into_owned()

@@ -1,4 +1,5 @@
-//! Which services and methods there are: from `.proto` files, read without protoc, or from descriptors a server tells.
+//! The known services and methods: from `.proto` files, read without protoc, or from descriptors received from a
+//! server.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -14,15 +15,15 @@ use super::nearest::nearest;
 use super::sources::Sources;
 use values::file;
 
-/// The services and methods that calls can be made to.
+/// The services and methods that can be called.
 #[derive(Clone, Debug)]
 pub struct Schema {
     pool: DescriptorPool,
-    /// Where it is from: the place of complaints about it.
+    /// The origin of the descriptors, used as the place in errors.
     source: &'static str,
 }
 
-/// The files that come with the program.
+/// The built-in files.
 #[derive(Debug)]
 struct Built;
 
@@ -39,10 +40,10 @@ impl FileResolver for Built {
 }
 
 impl Schema {
-    /// Health checking, reflection and the built-in target, which need no file.
+    /// Returns the built-in schema: health checking, reflection and the built-in target.
     ///
     /// # Errors
-    /// Never: the files come with the program, and a test reads them.
+    /// Never fails: the files are part of the program, and a test reads them.
     pub fn built() -> Result<Schema, Complaint> {
         static BUILT: OnceLock<Result<DescriptorPool, Complaint>> = OnceLock::new();
         let compiled = || {
@@ -55,15 +56,15 @@ impl Schema {
         BUILT.get_or_init(compiled).clone().map(|pool| Schema { pool, source: "URL" })
     }
 
-    /// Everything it describes.
+    /// Returns the pool of all descriptors.
     pub fn pool(&self) -> &DescriptorPool {
         &self.pool
     }
 
-    /// Reads `.proto` files with what they import: from `--import-path`, the files' own directories and the current one.
+    /// Reads `.proto` files with their imports: from `--import-path`, the files' own directories and the current one.
     ///
     /// # Errors
-    /// The file and line, and what is wrong there.
+    /// Fails with the file, the line and a description.
     pub fn of_files(files: &[String], imports: &[String]) -> Result<Schema, Complaint> {
         let mut roots: Vec<PathBuf> = imports.iter().map(PathBuf::from).collect();
         if let Some(missing) = roots.iter().find(|root| !file::is_directory(root)) {
@@ -98,10 +99,10 @@ impl Schema {
         Ok(Schema { pool: compiler.descriptor_pool(), source: "--proto" })
     }
 
-    /// Takes file descriptors, encoded, in any order.
+    /// Creates the schema from encoded file descriptors, in any order.
     ///
     /// # Errors
-    /// Why they do not fit together.
+    /// Fails if they do not fit together.
     pub fn of_descriptors<'a>(files: impl IntoIterator<Item = &'a [u8]>) -> Result<Schema, String> {
         // FileDescriptorSet: repeated FileDescriptorProto file = 1.
         let mut set = Vec::new();
@@ -116,10 +117,10 @@ impl Schema {
         Ok(Schema { pool, source: "URL" })
     }
 
-    /// The method of a service.
+    /// Returns a method of a service.
     ///
     /// # Errors
-    /// What there is instead, with the nearest name first.
+    /// Fails with the methods or services that exist, the nearest name first.
     pub fn method(&self, service: &str, method: &str) -> Result<MethodDescriptor, Complaint> {
         let Some(known) = self.pool.get_service_by_name(service) else {
             if let Some(alone) = self.pool.get_service_by_name(&format!("{service}.{method}")) {
@@ -135,19 +136,19 @@ impl Schema {
         })
     }
 
-    /// True where it knows the service.
+    /// Returns `true` if the service is known.
     pub fn has(&self, service: &str) -> bool {
         self.pool.get_service_by_name(service).is_some()
     }
 
-    /// Every method as it stands in a URL, and how its messages flow.
+    /// Lists every method as written in a URL, with its kind of streaming.
     pub fn listing(&self) -> Vec<String> {
         let line = |m: MethodDescriptor| format!("{}/{} ({})", m.parent_service().full_name(), m.name(), shape(&m));
         self.pool.services().flat_map(|s: ServiceDescriptor| s.methods().map(line).collect::<Vec<_>>()).collect()
     }
 }
 
-/// How the messages of a method flow, for people.
+/// Returns the kind of streaming of a method, in words.
 pub fn shape(method: &MethodDescriptor) -> &'static str {
     match (method.is_client_streaming(), method.is_server_streaming()) {
         (false, false) => "unary",
@@ -157,14 +158,14 @@ pub fn shape(method: &MethodDescriptor) -> &'static str {
     }
 }
 
-/// A URL that names a service alone, with the methods there are.
+/// Describes the error of a URL that names only a service, listing its methods.
 fn no_method(service: &ServiceDescriptor) -> String {
     let name = service.full_name();
     let methods: Vec<String> = service.methods().map(|m| format!("{name}/{} ({})", m.name(), shape(&m))).collect();
     format!("names the service {name} but no method; write one of: {}", methods.join(", "))
 }
 
-/// A name that is not known, with what may have been meant.
+/// Describes an unknown name, with a suggestion.
 pub fn unknown(what: &str, name: &str, known: &[String]) -> String {
     if let Some(meant) = nearest(name, known.iter().map(String::as_str)) {
         return format!("there is no {what} {name}; write {meant}");
@@ -177,9 +178,9 @@ pub fn unknown(what: &str, name: &str, known: &[String]) -> String {
     format!("there is no {what} {name}; write one of {}{more}", some.join(", "))
 }
 
-/// What is wrong with a `.proto` file, in one sentence that names file and line.
+/// Describes an error in a `.proto` file in one sentence that names file and line.
 fn not_compiled(file: &str, error: &protox::Error) -> Complaint {
-    // The long form begins with `file:line:column: message`, and goes on with a drawing of the source.
+    // The long form begins with `file:line:column: message`, followed by an excerpt of the source.
     let long = format!("{error:?}");
     let first = long.lines().next().unwrap_or_default();
     let said = error.to_string();

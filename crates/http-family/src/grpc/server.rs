@@ -1,7 +1,8 @@
-//! The server's half of calls, used by the built-in target: messages out of the pieces in which a body comes, the lines that
-//! end an answer, and reflection of the services that come with the program.
+//! The server side of calls, used by the built-in target: splits request bodies into messages, builds the lines that
+//! end a response, and answers reflection for the built-in services.
 //!
-//! The streams are [`crate::http2::Http2Server`]'s, which hears calls in pieces ([`is_call`]). Left out: compression.
+//! The streams are those of [`crate::http2::Http2Server`], which reports calls in pieces ([`is_call`]). Not supported:
+//! compression.
 
 use prost_reflect::prost::Message as _;
 use prost_reflect::{DescriptorPool, DynamicMessage, FileDescriptor, MessageDescriptor, ReflectMessage as _, Value};
@@ -12,27 +13,27 @@ use super::schema::Schema;
 use super::status;
 pub use super::status::{DEADLINE_EXCEEDED, INVALID_ARGUMENT, OK, RESOURCE_EXHAUSTED, UNAVAILABLE, UNIMPLEMENTED};
 
-/// The largest message a server takes where it was not told otherwise, in every gRPC library.
+/// The largest accepted message, the default of every gRPC library.
 pub const MESSAGE_BOUND: usize = 4 << 20;
 
-/// A status other than OK, and a sentence.
+/// A status other than OK, and its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal(pub u32, pub String);
 
-/// True for requests that are calls.
+/// Returns `true` for requests that are gRPC calls.
 pub fn is_call(method: &str, head: &[u8]) -> bool {
     const KIND: &[u8] = b"application/grpc";
     method == "POST" && field(head, "content-type").is_some_and(|kind| kind.as_bytes().starts_with(KIND))
 }
 
-/// The first value of a field in a head as HTTP/1 writes it.
+/// Returns the first value of a field in a head in HTTP/1 syntax.
 pub fn field<'a>(head: &'a [u8], wanted: &str) -> Option<&'a str> {
     let lines = std::str::from_utf8(head).ok()?.split("\r\n").skip(1);
     let fields = lines.filter_map(|line| line.split_once(": "));
     fields.into_iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.trim())
 }
 
-/// The time a call is allowed by its `grpc-timeout`, in nanoseconds: up to eight digits and a unit.
+/// Returns the timeout of a call by its `grpc-timeout`, in nanoseconds: up to eight digits and a unit.
 pub fn timeout_ns(head: &[u8]) -> Option<u64> {
     let text = field(head, "grpc-timeout")?;
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
@@ -49,7 +50,7 @@ pub fn timeout_ns(head: &[u8]) -> Option<u64> {
     digits.parse::<u64>().ok().filter(|_| few).map(|n| n.saturating_mul(unit))
 }
 
-/// The lines that end an answer: in a trailer, or in a head where there are no messages.
+/// Returns the lines that end a response: in a trailer, or in the head if there are no messages.
 pub fn ending(status: u32, sentence: &str) -> Vec<u8> {
     let mut lines = format!("grpc-status: {status}\r\n").into_bytes();
     if !sentence.is_empty() {
@@ -65,18 +66,18 @@ pub fn ending(status: u32, sentence: &str) -> Vec<u8> {
     lines
 }
 
-/// The messages of one call, as its body comes.
+/// Splits the body of one call into messages as it arrives.
 #[derive(Debug, Default)]
 pub struct Messages {
-    /// The beginning of a message, its prefix included.
+    /// The beginning of a message, including its prefix.
     kept: Vec<u8>,
 }
 
 impl Messages {
-    /// Takes a piece; `hear` is called for each message that is whole with it.
+    /// Adds a piece of the body; `hear` is called for each message that is completed by it.
     ///
     /// # Errors
-    /// What is no message for this server; the call is over.
+    /// Fails if the bytes are not an acceptable message; the call is over.
     pub fn feed(&mut self, piece: &[u8], hear: &mut dyn FnMut(&[u8])) -> Result<(), Refusal> {
         let mut rest = piece;
         while !self.kept.is_empty() {
@@ -104,17 +105,17 @@ impl Messages {
         Ok(())
     }
 
-    /// The last piece has come.
+    /// Finishes after the last piece.
     ///
     /// # Errors
-    /// A message is not whole.
+    /// Fails if the last message is incomplete.
     pub fn finish(&self) -> Result<(), Refusal> {
         let whole = self.kept.is_empty();
         if whole { Ok(()) } else { Err(Refusal(status::INTERNAL, "the last message is cut short".into())) }
     }
 }
 
-/// Bytes needed to go on: a prefix, or a whole message.
+/// Returns the number of bytes needed to go on: a prefix, or a whole message.
 fn needed(bytes: &[u8]) -> Result<usize, Refusal> {
     let Some(&[flag, a, b, c, d]) = bytes.first_chunk::<PREFIX>() else { return Ok(PREFIX) };
     let size = u32::from_be_bytes([a, b, c, d]) as usize;
@@ -129,17 +130,16 @@ fn needed(bytes: &[u8]) -> Result<usize, Refusal> {
     }
 }
 
-/// True for the method of reflection, either version.
+/// Returns `true` for the path of reflection, in either version.
 pub fn is_reflection(path: &str) -> bool {
     let parts = path.strip_prefix('/').and_then(|path| path.split_once('/'));
     parts.is_some_and(|(service, method)| SERVICES.contains(&service) && method == METHOD)
 }
 
-/// Answers one question of reflection about the services that come with the program: the target's own, health checks, and
-/// reflection itself.
+/// Answers one reflection question about the built-in services: the target's own, health checks, and reflection itself.
 ///
 /// # Errors
-/// The question cannot be read.
+/// Fails if the question cannot be decoded.
 pub fn reflect(question: &[u8]) -> Result<Vec<u8>, Refusal> {
     let broken = |why: String| Refusal(status::INTERNAL, why);
     let schema = Schema::built().map_err(|complaint| broken(complaint.trouble))?;
@@ -168,7 +168,7 @@ pub fn reflect(question: &[u8]) -> Result<Vec<u8>, Refusal> {
     Ok(answer.encode_to_vec())
 }
 
-/// An empty message of the type that a field has.
+/// Returns an empty message of a field's type.
 fn empty(of: &MessageDescriptor, field: &str) -> DynamicMessage {
     let kind = of.get_field_by_name(field).map(|field| field.kind());
     DynamicMessage::new(kind.and_then(|kind| kind.as_message().cloned()).unwrap_or_else(|| of.clone()))
@@ -200,7 +200,7 @@ fn unknown(answer: &MessageDescriptor, name: &str) -> DynamicMessage {
     error
 }
 
-/// The file that defines a service, one of its methods, a message or an enum.
+/// Returns the file that defines a service, a method, a message or an enum.
 fn holder(pool: &DescriptorPool, symbol: &str) -> Option<FileDescriptor> {
     let service = |name: &str| pool.get_service_by_name(name);
     let message = pool.get_message_by_name(symbol).map(|found| found.parent_file());

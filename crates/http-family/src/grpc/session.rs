@@ -1,7 +1,7 @@
-//! The client's conversation: every call is a stream of an HTTP/2 connection.
+//! The gRPC client session: every call is a stream of an HTTP/2 connection.
 //!
-//! The messages of a call leave behind its head as far as the server's windows allow; the connection sends the rest when
-//! they open. In lockstep the next message leaves when one came back.
+//! The messages of a call follow its head as far as the server's windows allow; the connection sends the rest when they
+//! open. In lockstep, the next message is sent when one came back.
 
 use std::sync::Arc;
 
@@ -18,24 +18,24 @@ use crate::http2::hpack::Lexicon;
 use crate::http2::{Connection, Said};
 use values::kept::Budget;
 
-/// A conversation in gRPC, client side.
+/// A gRPC session, client side.
 #[derive(Debug)]
 pub struct GrpcSession {
     connection: Connection<Call>,
     lexicon: Arc<Lexicon>,
-    /// What is kept of responses is taken from it.
+    /// The memory budget for kept responses.
     kept: Budget,
-    /// Calls that may share the connection.
+    /// Maximum number of calls that share the connection.
     streams: u32,
-    /// Calls whose answer began in the bytes at hand.
+    /// Calls whose response began in the bytes at hand.
     begun: Vec<ExchangeId>,
-    /// Streams whose turn it is to send their next message.
+    /// Streams that may send their next message.
     turns: Vec<u32>,
-    /// Where slots are filled, and where messages of them are put together.
+    /// Buffers for slot values, and for messages built from them.
     scratch: [Vec<u8>; 2],
-    /// Metadata with slots.
+    /// Buffer for slot values of metadata.
     said: Said,
-    /// The streams that steps of a flow hold open on it.
+    /// The streams that steps of a flow hold open.
     held: Option<Box<Held>>,
 }
 
@@ -46,12 +46,12 @@ impl GrpcSession {
         GrpcSession { connection, lexicon, kept, streams, begun, turns, scratch, said, held: None }
     }
 
-    /// The same for streams that steps hold open.
+    /// Enables streams held open by steps.
     pub(super) fn holding(self, holds: Arc<Holds>) -> GrpcSession {
         GrpcSession { held: Some(Box::new(Held::new(holds))), ..self }
     }
 
-    /// A call with slots in its metadata or its messages.
+    /// Submits a call with slots in its metadata or its messages.
     fn submit_filled(&mut self, id: ExchangeId, request: &Request, slots: &Slots, fill: &Fill, out: &mut Out) {
         let [scratch, body] = &mut self.scratch;
         let (lexicon, list) = (&self.lexicon, &request.list);
@@ -79,7 +79,7 @@ impl GrpcSession {
         self.connection.send_bytes(stream, body, true, out);
     }
 
-    /// Begins a step on a stream that is held open.
+    /// Begins a step on a stream held open.
     #[cold]
     fn begin_step(&mut self, (id, number): (ExchangeId, usize), request: &Request, fill: &Fill, out: &mut Out) -> Sent {
         let Some(held) = self.held.as_deref_mut() else { return Sent::There };
@@ -131,7 +131,7 @@ impl GrpcSession {
         }
     }
 
-    /// Says what a step says on its stream; our half is closed where it is the last of it.
+    /// Sends a step's message on its stream; ends our side if it is the last one.
     fn say(&mut self, (step, opening, opened): (&Step, &Opening, bool), request: &Request, fill: &Fill, out: &mut Out) {
         let Some(line) = self.held.as_deref_mut().map(|held| held.line(step.stream)) else { return };
         let own = line.id;
@@ -149,7 +149,7 @@ impl GrpcSession {
         }
     }
 
-    /// Sends the next message of each stream whose turn it is.
+    /// Sends the next message of each stream in `turns`.
     #[cold]
     fn take_turns(&mut self, out: &mut Out) {
         let mut turns = std::mem::take(&mut self.turns);
@@ -196,7 +196,7 @@ impl Session for GrpcSession {
     fn cancel(&mut self, id: ExchangeId, out: &mut Out) -> bool {
         if let Some(held) = self.held.as_deref_mut() {
             if let Some((stream, true)) = held.cancel(id) {
-                // What comes later could be taken for what another step awaits.
+                // A later message could be mistaken for the one that another step waits for.
                 let line = held.line(stream);
                 self.connection.reset(line.id, code::CANCEL, out);
                 line.given_up();
@@ -261,7 +261,7 @@ impl Session for GrpcSession {
 
     #[inline]
     fn room(&self) -> usize {
-        // Streams that are held open are no exchanges: there is room for a step as long as any of them lives.
+        // Streams held open are not exchanges: there is room for a step as long as any of them is open.
         match &self.held {
             Some(_) => self.connection.room().max(self.connection.live()).min(1),
             None => self.connection.room_of(self.streams),

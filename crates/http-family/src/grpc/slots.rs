@@ -1,7 +1,7 @@
-//! From a message of JSON with slots to what it is filled from.
+//! Compiles a JSON message with slots to its template.
 //!
-//! A slot stands in a text, or alone where a number, a bool or an enum is due (`{"id": {counter}}`), or a time (`{"at": "{time iso}"}`). Fields without slots are
-//! encoded as those of any other message.
+//! A slot may be part of a string, or stand alone as a number, a bool or an enum (`{"id": {counter}}`) or as a time
+//! (`{"at": "{time iso}"}`). Fields without slots are encoded like those of any other message.
 
 use prost_reflect::prost::encoding::encode_varint;
 use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
@@ -14,13 +14,13 @@ use crate::marks::Marks;
 use values::template::room::TRIAL;
 use values::template::{MOST_MARKS, Template};
 
-/// So many requests are tried before the run where numbers are due, or as many as take each row of the data once.
+/// Number of requests tried before the run if numbers are expected, unless the rows of the data are fewer.
 const TRIALS: u64 = 10_000;
 
-/// Compiles a message in which marks stand for slots.
+/// Compiles a message in which placeholders stand for slots.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Fails if the message is invalid.
 pub fn compiled(kind: &MessageDescriptor, json: &str, place: &str, marks: &mut Marks) -> Result<Filled, Complaint> {
     let wrong = |trouble: String| Complaint::new(place, trouble);
     let value: Value = serde_json::from_str(json).map_err(|error| wrong(format!("this is not JSON ({error})")))?;
@@ -50,7 +50,7 @@ pub fn compiled(kind: &MessageDescriptor, json: &str, place: &str, marks: &mut M
 }
 
 /// # Errors
-/// A value that is no number where one is due.
+/// Fails with a value that is not a number where one is expected.
 fn try_numbers(template: Template, numbers: &[Number]) -> Result<(), String> {
     let (template, all_rows) = template.rehearsed();
     let (mut bytes, mut ends, mut out) = (Vec::new(), [0; MOST_MARKS], Vec::new());
@@ -117,7 +117,7 @@ impl Compiler<'_> {
                 None if self.marks.are_in(name.as_bytes()) => {
                     return Err(format!("the field name \"{name}\" has a slot; write field names without slots"));
                 }
-                // Which field was meant is said as of any other message.
+                // The error for an unknown field is that of any other message.
                 None => nodes.push(encoded(kind, Map::from_iter([(name, Value::Null)]))?),
             }
         }
@@ -191,7 +191,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A value that must be one of a kind.
+    /// Adds a value that must be numeric.
     fn number(&mut self, field: &FieldDescriptor, scalar: Scalar, kind: String, text: String) -> Node {
         let (tag, at) = (tag(field, scalar.wire_type()), self.text(text));
         self.numbers.push(Number { at, scalar: scalar.clone(), field: field.json_name().to_owned(), kind });
@@ -203,7 +203,7 @@ impl Compiler<'_> {
         self.texts.len() - 1
     }
 
-    /// Bytes are Base64 in JSON: the slot says so, and what it encodes is sent.
+    /// Bytes are Base64 in JSON: the slot must use that encoding, and the decoded bytes are sent.
     fn bytes(&mut self, name: &str, text: &str) -> Result<String, String> {
         self.marks.without_encoding(text, "base64").ok_or_else(|| {
             format!("{name} is bytes, which JSON has in Base64; write one slot and its encoding, as in {{random 16 bytes | base64}}")
@@ -222,7 +222,7 @@ fn tag(field: &FieldDescriptor, wire_type: u64) -> Box<[u8]> {
     tag.into()
 }
 
-/// Messages that JSON has as their only field.
+/// Returns `true` for wrapper messages, which are the value of their only field in JSON.
 fn is_wrapper(name: &str) -> bool {
     let kinds = ["Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes"];
     let inner = name.strip_prefix("google.protobuf.").and_then(|name| name.strip_suffix("Value"));
@@ -249,7 +249,7 @@ fn scalar(kind: &Kind) -> Option<Scalar> {
     })
 }
 
-/// A kind as proto files name it.
+/// Returns the name of a field's type in `.proto` files.
 fn said(kind: &Kind) -> String {
     match kind {
         Kind::Enum(names) => names.full_name().to_owned(),

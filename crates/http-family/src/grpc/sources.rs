@@ -1,7 +1,7 @@
-//! `.proto` files of a directory, those of editions among them.
+//! Resolves `.proto` files of a directory, including those of editions.
 //!
-//! The library that reads them knows proto2 and proto3. A file of an edition is written as one of proto3 is, but for
-//! features; it is read so, and what its features say is put into the descriptor (see [`super::editions`]).
+//! The library that parses them supports proto2 and proto3. Except for features, a file of an edition has the syntax of
+//! proto3; it is parsed as such, and its features are added to the descriptor (see [`super::editions`]).
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use protox::file::{File, FileResolver, IncludeFileResolver};
 use super::editions;
 use values::file;
 
-/// The files below a directory.
+/// A resolver for the files below a directory.
 #[derive(Debug)]
 pub struct Sources {
     directory: PathBuf,
@@ -19,7 +19,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// The files below this one.
+    /// Creates a resolver for this directory.
     pub fn of(directory: PathBuf) -> Sources {
         Sources { plain: IncludeFileResolver::new(directory.clone()), directory }
     }
@@ -44,7 +44,7 @@ impl FileResolver for Sources {
     }
 }
 
-/// Where a file says its edition: what stands before, the edition, and what stands behind.
+/// Finds the edition declaration of a file; returns the text before it, the edition, and the text after it.
 fn edition(text: &str) -> Option<(&str, &str, &str)> {
     let mut rest = text;
     loop {

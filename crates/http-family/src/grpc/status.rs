@@ -1,10 +1,10 @@
-//! Status codes of gRPC (`doc/statuscodes.md` of the grpc project): their names, and what stands in for one.
+//! gRPC status codes (`doc/statuscodes.md` of the grpc project): names, and mappings from other codes.
 //!
-//! The engine takes 0 for «no code», so that a status is counted by its number plus one.
+//! The engine uses 0 for "no code", so a status is counted as its number plus one.
 
 use cause::{Plain, grpc};
 
-/// The names, by number.
+/// Names, by number.
 const NAMES: [&str; 17] = [
     "OK",
     "CANCELLED",
@@ -25,7 +25,7 @@ const NAMES: [&str; 17] = [
     "UNAUTHENTICATED",
 ];
 
-/// What each means, in a sentence.
+/// Explanations, by number.
 const MEANINGS: [Option<Plain>; 17] = [
     None,
     Some(grpc::cancelled()),
@@ -68,34 +68,34 @@ pub const INTERNAL: u32 = 13;
 pub const UNAVAILABLE: u32 = 14;
 const UNAUTHENTICATED: u32 = 16;
 
-/// The name of a status.
+/// Returns the name of a status.
 pub fn name(status: u32) -> String {
     NAMES.get(status as usize).map_or_else(|| format!("STATUS_{status}"), |name| (*name).to_owned())
 }
 
-/// What a status means; None where the name says it all.
+/// Explains a status; `None` if the name is enough.
 pub fn meaning(status: u32) -> Option<Plain> {
     MEANINGS.get(status as usize).copied().unwrap_or(Some(grpc::no_such_status()))
 }
 
-/// The status of a name or a number.
+/// Parses a status given by name or number.
 pub fn parse(text: &str) -> Option<u32> {
     let by_name = NAMES.iter().position(|name| name.eq_ignore_ascii_case(text)).map(|at| at as u32);
     by_name.or_else(|| text.parse().ok().filter(|n| *n < NAMES.len() as u32))
 }
 
-/// A status as the engine counts it: never 0.
+/// Converts a status to the engine's code, which is never 0.
 #[inline]
 pub fn counted(status: u32) -> u32 {
     status.saturating_add(1)
 }
 
-/// The status that was [`counted`] so.
+/// Converts the engine's code back to the status.
 pub fn of_counted(code: u32) -> u32 {
     code.saturating_sub(1)
 }
 
-/// What an answer without `grpc-status` means by its HTTP status (`doc/http-grpc-status-mapping.md`).
+/// Returns the status for a response without `grpc-status`, by its HTTP status (`doc/http-grpc-status-mapping.md`).
 pub fn of_http(status: u16) -> u32 {
     match status {
         400 => INTERNAL,
@@ -107,7 +107,7 @@ pub fn of_http(status: u16) -> u32 {
     }
 }
 
-/// What a reset stream means by its error code (`doc/PROTOCOL-HTTP2.md`, «Errors»).
+/// Returns the status for a stream reset, by its error code (`doc/PROTOCOL-HTTP2.md`, "Errors").
 pub fn of_reset(code: u32) -> u32 {
     match code {
         7 => UNAVAILABLE,
@@ -119,18 +119,18 @@ pub fn of_reset(code: u32) -> u32 {
     }
 }
 
-/// A set of statuses: which answers are a success.
+/// A set of statuses that count as success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Statuses(u32);
 
 impl Statuses {
-    /// `OK` alone.
+    /// The default, `OK` alone.
     pub const USUAL: Statuses = Statuses(1);
 
-    /// Reads `OK,NOT_FOUND` or numbers.
+    /// Parses `OK,NOT_FOUND` or numbers.
     ///
     /// # Errors
-    /// The part that is no status.
+    /// Fails with the part that is not a status.
     pub fn parse(text: &str) -> Result<Statuses, String> {
         let mut set = Statuses(0);
         for part in text.split(',').map(str::trim) {
@@ -139,7 +139,7 @@ impl Statuses {
         Ok(set)
     }
 
-    /// True where the set holds it.
+    /// Returns `true` if the set contains the status.
     #[inline]
     pub fn has(self, status: u32) -> bool {
         status < 32 && self.0 >> status & 1 != 0

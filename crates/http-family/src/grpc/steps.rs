@@ -1,7 +1,8 @@
-//! Steps of a flow on a stream that is held open (`stream: chat`): what each says and awaits, read before the run.
+//! Steps of a flow on a stream held open (`stream: chat`): what each sends and waits for, prepared before the run.
 //!
-//! Steps that name the same stream speak on one call, which the first of them opens with its metadata. `await` and `one-way` mean what
-//! they mean on a WebSocket; `finish` half-closes and hears all to the end, where the status is.
+//! Steps that name the same stream share one call, which the first of them opens with its metadata. `await` and
+//! `one-way` mean the same as for a WebSocket; `finish` half-closes the call and reads to its end, which carries the
+//! status.
 
 use std::sync::Arc;
 
@@ -16,11 +17,11 @@ use crate::awaited::Await;
 use crate::http2;
 use crate::http2::hpack::List;
 
-/// What only steps on a stream have.
+/// Options that only steps on a stream may have.
 const OF_STREAMS: [&str; 3] = ["await", "one-way", "finish"];
-/// What is about the opening of a stream.
+/// Options about the opening of a stream.
 const OF_OPENING: [&str; 4] = ["header", "bearer", "deadline", "compress"];
-/// What is known once a stream has ended.
+/// Options about the end of a stream.
 const OF_END: [&str; 3] = ["expect-status", "expect-trailer", "expect-messages"];
 
 /// All streams that steps hold open, and all steps on them.
@@ -30,50 +31,50 @@ pub struct Holds {
     pub steps: Vec<Step>,
 }
 
-/// How a stream is opened.
+/// The parameters for opening a stream.
 #[derive(Debug)]
 pub struct Opening {
     name: String,
     url: String,
-    /// The step that opens it.
+    /// Index of the step that opens it.
     first: usize,
-    /// Its head, and what fills that where it has slots.
+    /// The head, and its template if it has slots.
     pub list: List,
     pub head: Option<Arc<http2::Filled>>,
-    /// What the session must know of it.
+    /// Flags for the session.
     pub marks: u8,
-    /// It takes a stream of messages; one otherwise, behind which our half is closed.
+    /// Set if the method takes a stream of messages; otherwise our side ends after one message.
     pub takes: bool,
-    /// Metadata is looked into.
+    /// Set if metadata is examined.
     pub metadata: bool,
 }
 
-/// What a step does.
+/// A step on a stream.
 #[derive(Debug)]
 pub struct Step {
-    /// The number of its stream.
+    /// Index of its stream.
     pub stream: usize,
-    /// It may open it.
+    /// Set if the step may open the stream.
     pub opens: bool,
-    /// It says a message.
+    /// Set if the step sends a message.
     pub says: bool,
     pub one_way: bool,
     pub finish: bool,
     pub awaits: Await,
-    /// Which statuses count as success where the stream ends.
+    /// The statuses that count as success when the stream ends.
     pub success: Statuses,
-    /// What is expected and taken.
+    /// The checks and captures.
     pub expected: Expected,
 }
 
-/// The name of the stream that a step is on; None: it makes a call of its own.
+/// Returns the name of the stream that a step uses; `None` if it makes its own call.
 ///
 /// # Errors
-/// It is outside of a flow, or what only steps on streams have stands without one.
+/// Fails outside a flow, or if an option for steps on streams is used without a stream.
 pub fn stream(asked: &Asked, index: usize) -> Result<Option<&str>, Complaint> {
     let own = asked.own.get(index);
     let place = |name: &str| format!("URL {}, {name}", index + 1);
-    // What stands beside a flow may be for steps of WebSocket.
+    // Options given for the whole flow may be meant for WebSocket steps.
     let beside = if asked.steps { &["stream", "finish"][..] } else { &["stream", "finish", "await", "one-way"] };
     let beside = beside.iter().find(|name| asked.options.contains_key(**name));
     if let Some(name) = beside {
@@ -93,10 +94,11 @@ pub fn stream(asked: &Asked, index: usize) -> Result<Option<&str>, Complaint> {
 }
 
 impl Holds {
-    /// Adds a step, whose call was made as that of any other: what opens the stream is taken from the first. What it does, in a word.
+    /// Adds a step, whose call was built like any other; the first step of a stream provides what opens it. Returns a
+    /// word that describes the step.
     ///
     /// # Errors
-    /// The first mistake, naming the step.
+    /// Fails with the first invalid option, naming the step.
     pub fn add(
         &mut self,
         (asked, index): (&Asked, usize),
@@ -150,7 +152,7 @@ impl Holds {
         Ok(does)
     }
 
-    /// A step behind the one that opens the stream says nothing else of the opening.
+    /// Checks that a later step does not contradict the step that opens the stream.
     fn agrees(&self, (asked, index): (&Asked, usize), opening: &Opening, url: &str) -> Result<(), Complaint> {
         if opening.url != url {
             let trouble = format!("`{}` is a stream of {} already; write another name", opening.name, opening.url);
@@ -230,7 +232,7 @@ impl Holds {
     }
 }
 
-/// A step of which what is expected is not read yet.
+/// A step whose checks are not built yet.
 struct Reading {
     stream: usize,
     opens: bool,

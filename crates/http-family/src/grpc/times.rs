@@ -1,15 +1,15 @@
-//! Times and durations as the JSON of protobuf writes them (`1970-01-01T00:00:05.5Z`, `1.5s`), to seconds and nanoseconds.
+//! Parses times and durations of protobuf's JSON (`1970-01-01T00:00:05.5Z`, `1.5s`) to seconds and nanoseconds.
 //!
-//! Read for every message whose slots stand in one, so nothing is allocated.
+//! This runs for every message with slots in a time, so nothing is allocated.
 
 use measure::Calendar;
 
-/// Seconds of the years 1 to 9999, which a `Timestamp` may have.
+/// Seconds of the years 1 to 9999, the range of a `Timestamp`.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
-/// The most seconds of a `Duration`, either way.
+/// Maximum number of seconds of a `Duration`, in either direction.
 const LONGEST: i64 = 315_576_000_000;
 
-/// Seconds since 1970, and nanoseconds of the next, of a time of RFC 3339.
+/// Parses an RFC 3339 time to seconds since 1970 and nanoseconds within the second.
 pub fn timestamp(text: &str) -> Option<(i64, i32)> {
     let (date, rest) = text.split_at_checked(10)?;
     let (time, rest) = rest.strip_prefix(['T', 't', ' '])?.split_at_checked(8)?;
@@ -30,7 +30,7 @@ pub fn timestamp(text: &str) -> Option<(i64, i32)> {
     SECONDS.contains(&seconds).then_some((seconds, nanos))
 }
 
-/// Seconds and nanoseconds of a duration, both of its sign.
+/// Parses a duration to seconds and nanoseconds, both with its sign.
 pub fn duration(text: &str) -> Option<(i64, i32)> {
     let text = text.strip_suffix('s')?;
     let (sign, text) = text.strip_prefix('-').map_or((1, text), |text| (-1, text));
@@ -40,20 +40,20 @@ pub fn duration(text: &str) -> Option<(i64, i32)> {
     (rest.is_empty() && seconds <= LONGEST).then_some((sign * seconds, sign as i32 * nanos))
 }
 
-/// Digits and nothing else.
+/// Parses a number that consists of digits only.
 fn number(digits: &str) -> Option<i64> {
     let all = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     all.then(|| digits.parse().ok()).flatten()
 }
 
-/// Three numbers with this between them.
+/// Parses three numbers separated by `between`.
 fn numbers(text: &str, between: char) -> Option<[i64; 3]> {
     let mut parts = text.split(between);
     let three = [number(parts.next()?)?, number(parts.next()?)?, number(parts.next()?)?];
     parts.next().is_none().then_some(three)
 }
 
-/// Nanoseconds behind a point, where there is one, and what follows them.
+/// Parses nanoseconds after a decimal point, if there is one; also returns the rest.
 fn fraction(text: &str) -> Option<(i32, &str)> {
     let Some(rest) = text.strip_prefix('.') else { return Some((0, text)) };
     let count = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -62,7 +62,7 @@ fn fraction(text: &str) -> Option<(i32, &str)> {
     Some((parsed * 10_i32.pow(9 - count as u32), rest))
 }
 
-/// Seconds that a zone is ahead: `Z`, `+02:00`.
+/// Parses the UTC offset of a zone in seconds: `Z`, `+02:00`.
 fn offset(zone: &str) -> Option<i64> {
     if zone == "Z" || zone == "z" {
         return Some(0);

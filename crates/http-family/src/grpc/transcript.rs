@@ -1,4 +1,4 @@
-//! What went over a connection as people read it: frames as HTTP/2 shows them, messages as JSON where their type is known.
+//! Readable transcripts of connections: frames as for HTTP/2, messages as JSON if their type is known.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::http2::frames::PREFACE;
 use crate::http2::hpack::Decoder;
 use crate::http2::transcript::{self, Reader};
 
-/// What is remembered of a connection whose conversation is shown piece by piece, as steps go on with it.
+/// State of a connection whose transcript is rendered piece by piece, as steps go on with it.
 #[derive(Debug, Default)]
 pub struct Before {
     methods: BTreeMap<u32, MethodDescriptor>,
@@ -20,7 +20,7 @@ pub struct Before {
     decoders: [Decoder; 2],
 }
 
-/// Both directions, first what was sent.
+/// Renders both directions, the sent one first.
 pub fn readable<'a>(
     requests: impl Iterator<Item = &'a Request>,
     (sent, received): (&[u8], &[u8]),
@@ -42,9 +42,9 @@ struct Calls<'a> {
     known: BTreeMap<&'a str, MethodDescriptor>,
     /// The method of each stream.
     methods: &'a mut BTreeMap<u32, MethodDescriptor>,
-    /// The beginning of a message.
+    /// The beginning of a message, per stream.
     kept: BTreeMap<u32, Vec<u8>>,
-    /// How the messages of a stream may be compressed, those of answers and ours.
+    /// The compression of messages, by direction and stream.
     encodings: &'a mut BTreeMap<(bool, u32), Encoding>,
     answers: bool,
     status: Option<u32>,
@@ -101,10 +101,10 @@ impl Reader for Calls<'_> {
     }
 }
 
-/// The largest message that is shown as JSON: a field of two bytes may take a hundred once it is decoded.
+/// The largest message shown as JSON: a field of two bytes may take a hundred once decoded.
 const DECODED: usize = 256 * 1024;
 
-/// A message as JSON; as it is where nobody knows its type, or it is large.
+/// Renders a message as JSON, or unchanged if its type is unknown or it is large.
 fn shown(kind: Option<&MessageDescriptor>, message: &[u8]) -> Vec<u8> {
     let kind = kind.filter(|_| message.len() <= DECODED);
     let read = kind.and_then(|kind| DynamicMessage::decode(kind.clone(), message).ok());

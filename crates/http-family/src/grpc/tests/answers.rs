@@ -1,8 +1,8 @@
-//! What answers come to, however they are cut.
+//! Results of responses, wherever the bytes are split.
 
 use super::*;
 
-/// A name, the call, what the server says, and what it comes to.
+/// A test case: name, call, the server's bytes, and the expected events.
 type Case = (&'static str, &'static str, Vec<u8>, &'static [&'static str]);
 
 fn cases() -> Vec<Case> {
@@ -139,7 +139,7 @@ fn every_answer_whole_and_cut_at_every_position() {
                 talk.hear(piece).unwrap_or_else(|broken| panic!("{name} cut at {cut}: {broken:?}"));
             }
             let mut heard = talk.events();
-            // An answer in pieces tells its first byte, which one piece need not.
+            // A response in pieces reports its first byte, which a single piece need not.
             if heard.first().is_some_and(|e| e == "first 0") && events.first() != Some(&"first 0") {
                 heard.remove(0);
             }
@@ -182,7 +182,7 @@ fn what_was_offered_may_be_compressed() {
         let mut talk = Talk::new(dialogue(UNARY, &[&[("streams", "2")][..], &options].concat()));
         (0..2).for_each(|id| talk.call(id));
         talk.hear(&bytes.concat()).expect("heard");
-        // The second head is known by the first.
+        // The second head is recognized by the first.
         let second = expected.replace("ended 0", "ended 1");
         assert_eq!(talk.events(), [expected, &second], "{offered:?} {encoding}");
     }

@@ -1,4 +1,4 @@
-//! Files of editions: what their features mean on the wire, from a file and from a server's descriptor.
+//! Files of editions: the effect of their features on the wire, from a file and from a server's descriptor.
 
 use proptest::prelude::*;
 
@@ -59,7 +59,7 @@ fn an_edition_that_is_not_known_is_a_sentence() {
     }
 }
 
-/// A service as a server tells it: with labels and types as protoc writes them for editions.
+/// Returns a service's descriptor as a server sends it: with labels and types as protoc writes them for editions.
 fn told(edition: u64) -> Vec<u8> {
     let mut compiler = protox::Compiler::with_file_resolver(Plain);
     compiler.open_file("e.proto").expect("it compiles");
@@ -93,7 +93,7 @@ fn a_service_of_an_edition_is_known_by_reflection() {
     assert!(complaint.contains("an edition after 2024") && complaint.contains("give --proto FILE"), "{complaint}");
 }
 
-/// A library that panics would end the run: what it does not know never gets there.
+/// A panic in the library would end the run, so a syntax that it does not know must not reach it.
 #[test]
 fn a_syntax_that_nobody_knows_is_a_sentence() {
     let mut bytes = told(1000);

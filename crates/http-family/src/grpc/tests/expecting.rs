@@ -1,20 +1,20 @@
-//! What responses must hold (`--expect-json`): kept, broken, looked into in pieces, and rules about fields that are none.
+//! Checks of responses (`--expect-json`): held, failed, examined in pieces, and rules about unknown fields.
 
 use std::io::Write as _;
 
 use super::*;
 
-/// What a call with these rules comes to; `why` in place of an excerpt.
+/// Returns the events of a call with these rules, with the cause in place of an excerpt.
 fn judged(url: &str, rules: &[&str], heard: &[u8]) -> Vec<String> {
     let options: Vec<_> = rules.iter().map(|rule| ("expect-json", *rule)).collect();
     judged_by(url, &options, heard)
 }
 
-/// What a call with these options comes to.
+/// Returns the events of a call with these options.
 fn judged_by(url: &str, options: &[(&str, &str)], heard: &[u8]) -> Vec<String> {
     let heard = [settings(&[]), heard.to_vec()].concat();
     let mut all = Vec::new();
-    // Cut at every position: nothing hangs on how bytes arrive.
+    // The result must not depend on where the bytes are split.
     for cut in 0..=heard.len() {
         let mut talk = Talk::new(dialogue(url, options));
         talk.call(0);
@@ -52,7 +52,7 @@ fn answer(messages: &[&[u8]], status: &str) -> Vec<u8> {
 #[test]
 fn a_response_keeps_its_rules_or_the_call_fails_and_says_why() {
     let heard = answer(&[&payload("ab", 0)], "0");
-    // A field that has its default is there, although no byte of it came.
+    // A field with its default value is present, although it was not sent.
     assert_eq!(judged(UNARY, &["$.text == ab", "$.count == 0"], &heard), ["ok "]);
     let said = ["wrong_body expected $.text == cd, found \"ab\""];
     assert_eq!(judged(UNARY, &["$.count == 0", "$.text == cd"], &heard), said);
@@ -60,7 +60,7 @@ fn a_response_keeps_its_rules_or_the_call_fails_and_says_why() {
 
 #[test]
 fn numbers_of_64_bits_are_numbers() {
-    // Summary { bytes: 300 }, a uint64, which the JSON of protobuf writes as a text.
+    // Summary { bytes: 300 }, a uint64, which protobuf's JSON writes as a string.
     let heard = answer(&[&[0x10, 0xac, 0x02]], "0");
     assert_eq!(judged(CLIENT, &["$.bytes == 300", "$.bytes > 299"], &heard), ["ok "]);
     assert_eq!(judged(CLIENT, &["$.bytes < 300"], &heard), ["wrong_body expected $.bytes < 300, found 300"]);
@@ -95,7 +95,7 @@ fn rules_about_the_list_of_a_streams_messages_name_its_places_and_their_number_i
     assert_eq!(wrong.to_string(), "--expect-messages: \"many\" is not a number of messages; write 1, 1..5 or 1..");
 }
 
-/// What a call of a flow takes out of its response, as texts.
+/// Returns the captures of a call of a flow, as texts.
 fn of_stream(captures: &[&str], heard: &[u8]) -> Vec<String> {
     let captures: Vec<_> = captures.iter().map(|capture| ("capture", *capture)).collect();
     let mut asked = asked(SERVER, &captures);
@@ -193,11 +193,11 @@ fn a_rule_about_a_field_that_is_none_is_a_complaint_with_the_nearest_name() {
     );
     assert!(complaint("$.zzzzzz").contains("it has text, count"));
     assert!(complaint("text == ab").contains("does not start with $"));
-    // What stands behind a field that is no message cannot be told beforehand, and fails in the run.
+    // Names after a field that is not a message cannot be checked in advance, and fail during the run.
     assert!(Grpc.prepare(&asked(UNARY, &[("expect-json", "$.text.deeper")])).is_ok());
 }
 
-/// Metadata in front of a message and behind it.
+/// Encodes a response with initial and trailing metadata.
 fn with_metadata(status: &str) -> Vec<u8> {
     let first = headers(1, &[(":status", "200"), ("content-type", "application/grpc"), ("x-by", "a\r\nb: c")], false);
     let last = [("grpc-status", status), ("x-cost", "17"), ("grpc-message", "not%20here")];
@@ -212,14 +212,14 @@ fn metadata_must_be_as_it_is_expected() {
     assert_eq!(judged(&[("expect-trailer", "x-cost: 18"), ("expect-json", "$.text == ab")]), said);
     let said = ["wrong_header expected the header b, the headers are content-type, x-by"];
     assert_eq!(judged(&[("expect-header", "b")]), said, "a value makes no line");
-    // Where there is nothing but one block, all of it comes last.
+    // A response of a single header block has only trailing metadata.
     let alone = headers(1, &[(":status", "200"), ("content-type", "application/grpc"), ("grpc-status", "5")], true);
     let options = [("expect-status", "OK,NOT_FOUND"), ("expect-header", "content-type")];
     let said = ["wrong_header expected the header content-type, there are no headers"];
     assert_eq!(judged_by(UNARY, &options, &alone), said);
 }
 
-/// What is taken out of a response, by its variables, or why not.
+/// Returns the captures of a response, by variable, or the cause of the failure.
 fn taken(captures: &[&str], heard: &[u8]) -> Result<Vec<String>, String> {
     let mut asked = asked(UNARY, &[("expect-status", "OK,NOT_FOUND")]);
     let named = captures.iter().enumerate().map(|(at, text)| format!("v{at} {text}"));

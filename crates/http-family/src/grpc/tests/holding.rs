@@ -1,4 +1,4 @@
-//! Steps on streams that are held open: what is said, awaited, left over and finished, and what a stream that ends early means.
+//! Steps on streams held open: sending, waiting, unread messages and `finish`, and streams that end early.
 
 use wire::{Belongs, FaultKind, Sent};
 
@@ -9,7 +9,7 @@ use values::capture::Taken;
 /// The options of a step.
 type Own<'a> = &'a [(&'a str, &'a str)];
 
-/// A user's steps, each with its URL and options.
+/// Returns a user's steps, each with its URL and options.
 fn asked_steps(steps: &[(&str, Own<'_>)]) -> Asked {
     let mut asked = asked(BIDI, &[]);
     asked.urls = steps.iter().map(|(url, _)| AskedUrl { url: (*url).into(), weight: 1.0 }).collect();
@@ -31,7 +31,7 @@ fn steps(steps: &[(&str, Own<'_>)]) -> Talk {
     talk
 }
 
-/// Begins a step, always as the same exchange, as the engine does for one user; what it came to at once.
+/// Begins a step, always as the same exchange, as the engine does for one user; returns its immediate result.
 fn begin(talk: &mut Talk, step: usize) -> (Sent, Vec<String>) {
     let fill = Fill { number: step as u64, ..Fill::default() };
     let request = &talk.dialogue.requests()[step].request;
@@ -40,7 +40,7 @@ fn begin(talk: &mut Talk, step: usize) -> (Sent, Vec<String>) {
     (sent, told)
 }
 
-/// What bytes of the server come to, in words.
+/// Feeds the server's bytes and returns the events as text.
 fn hear(talk: &mut Talk, bytes: &[u8]) -> Vec<String> {
     talk.hear(bytes).expect("good bytes");
     let word = |event: Event| match event {
@@ -71,7 +71,7 @@ fn text(text: &str) -> Vec<u8> {
     [&[0x0a, text.len() as u8], text.as_bytes()].concat()
 }
 
-/// What was sent since the last time: kind, stream, whether it ends the stream, and how many bytes of payload.
+/// Returns the frames sent since the last call: type, stream, whether it ends the stream.
 fn frames_sent(talk: &mut Talk) -> Vec<(u8, u32, bool)> {
     let ends = |kind, flags: u8| (kind == frames::DATA || kind == frames::HEADERS) && flags & frames::END_STREAM != 0;
     talk.sent().into_iter().map(|(kind, flags, stream, _)| (kind, stream, ends(kind, flags))).collect()
@@ -115,7 +115,7 @@ fn a_stream_is_opened_once_and_held_until_it_is_finished() {
         ["WrongBody expected $[0].text == early, found \"other\""],
         "what nobody awaited is its response"
     );
-    // The next round opens another.
+    // The next round opens another stream.
     begin(&mut talk, 0);
     assert_eq!(frames_sent(&mut talk), [(frames::HEADERS, 3, false), (frames::DATA, 3, false)]);
 }

@@ -1,9 +1,9 @@
-//! What leaves: heads, messages under flow control, and messages in lockstep.
+//! Sent bytes: heads, messages under flow control, and messages in lockstep.
 
 use super::*;
 use crate::http2::hpack::Decoder;
 
-/// The fields of the first head that was sent.
+/// Returns the fields of the first head that was sent.
 fn fields(talk: &mut Talk) -> Vec<(String, String)> {
     let block = talk.sent().into_iter().find(|f| f.0 == frames::HEADERS).expect("a head").3;
     let (mut decoder, mut all) = (Decoder::default(), Vec::new());

@@ -1,4 +1,4 @@
-//! gRPC on scripted bytes: what a server says, whole, cut at every position, and as garbage.
+//! gRPC on scripted bytes: server output whole, split at every position, and garbage.
 
 mod answers;
 mod editions;
@@ -26,7 +26,7 @@ const SERVER: &str = "grpc://127.0.0.1:1/brunt.Target/ServerStream";
 const CLIENT: &str = "grpc://127.0.0.1:1/brunt.Target/ClientStream";
 const BIDI: &str = "grpc://127.0.0.1:1/brunt.Target/Bidi";
 
-/// What is asked for, with `target.proto` where no other file is named.
+/// Returns the request for a run, with `target.proto` unless another file is named.
 fn asked(url: &str, options: &[(&str, &str)]) -> Asked {
     let mut asked = Asked { urls: vec![AskedUrl { url: url.into(), weight: 1.0 }], ..Asked::default() };
     for (name, value) in options {
@@ -41,7 +41,7 @@ fn dialogue(url: &str, options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
     Grpc.prepare(&asked(url, options)).expect("a good plan")
 }
 
-/// A conversation under way, and what became of it.
+/// A client session under test and its events.
 struct Talk {
     dialogue: Arc<dyn Dialogue>,
     session: Box<dyn Session>,
@@ -58,7 +58,7 @@ impl Talk {
         Talk { dialogue, session, out, done: Done::default() }
     }
 
-    /// Makes the call of this number.
+    /// Makes the call with this identifier.
     fn call(&mut self, id: u32) {
         let request = &self.dialogue.requests()[0].request;
         self.session.submit(ExchangeId(id), request, &Fill::default(), &mut self.out).expect("there is room");
@@ -68,7 +68,7 @@ impl Talk {
         self.session.receive(bytes, &mut self.out, &mut self.done)
     }
 
-    /// What was sent since the last time, frame by frame: kind, flags, stream, payload.
+    /// Returns the frames sent since the last call: type, flags, stream, payload.
     fn sent(&mut self) -> Vec<(u8, u8, u32, Vec<u8>)> {
         let mut rest = self.out.bytes();
         rest = rest.strip_prefix(frames::PREFACE).unwrap_or(rest);
@@ -84,7 +84,7 @@ impl Talk {
         all
     }
 
-    /// The content of what was sent on a stream, and whether it ended.
+    /// Returns the content sent on a stream, and whether it ended.
     fn body(&mut self, stream: u32) -> (Vec<u8>, bool) {
         let data = self.sent().into_iter().filter(|f| (f.0, f.2) == (frames::DATA, stream));
         data.fold((Vec::new(), false), |(mut all, _), (_, flags, _, payload)| {
@@ -93,7 +93,7 @@ impl Talk {
         })
     }
 
-    /// The events so far, as texts.
+    /// Returns the events so far, as text.
     fn events(&mut self) -> Vec<String> {
         let text = |event: Event| {
             Some(match event {
@@ -123,7 +123,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The server's first frame.
+/// Encodes the server's first frame.
 fn settings(entries: &[(u16, u32)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     frames::put_settings(entries, &mut bytes);
@@ -140,7 +140,7 @@ fn head(stream: u32) -> Vec<u8> {
     headers(stream, &[(":status", "200"), ("content-type", "application/grpc")], false)
 }
 
-/// DATA with these messages.
+/// Encodes DATA with these messages.
 fn data(stream: u32, messages: &[&[u8]]) -> Vec<u8> {
     let mut body = Vec::new();
     messages.iter().for_each(|message| framing::put(message, &mut body));

@@ -1,8 +1,8 @@
-//! From what is asked to calls, or to one sentence that says what is wrong.
+//! Preparation of calls, and the error messages for invalid ones.
 
 use super::*;
 
-/// The complaint about what was asked.
+/// Returns the error of an invalid run.
 fn complaint(url: &str, options: &[(&str, &str)]) -> String {
     Grpc.prepare(&asked(url, options)).expect_err("a complaint").to_string()
 }
@@ -166,7 +166,7 @@ fn deadlines_keep_their_length() {
     }
 }
 
-/// A field that proto2 requires, in the message or deep within it.
+/// Covers a field that proto2 requires, in the message or nested in it.
 #[test]
 fn what_is_required_must_be_written() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Garbage never panics, and whatever is cut means the same.
+//! Properties for arbitrary bytes: no panic, and the same result wherever they are split.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Reflection: what is asked next, given what was answered.
+//! Reflection: the next question, given the responses so far.
 
 use prost_reflect::DescriptorPool;
 
@@ -6,7 +6,7 @@ use super::super::reflection::{Next, SERVICES, next};
 use super::super::request::Captured;
 use super::*;
 
-/// An answer of reflection with these messages (already encoded).
+/// A reflection response with these messages (already encoded).
 pub fn answer(messages: &[Vec<u8>]) -> Captured {
     let mut body = Vec::new();
     messages.iter().for_each(|message| framing::put(message, &mut body));
@@ -32,7 +32,7 @@ fn refusal(what: &[u8]) -> Vec<u8> {
     [field(2, what), field(7, &field(2, b"not here"))].concat()
 }
 
-/// Two files of which the second imports the first.
+/// Returns two files, of which the second imports the first.
 fn two_files() -> [Vec<u8>; 2] {
     let mut compiler = protox::Compiler::with_file_resolver(Two);
     compiler.include_imports(true).open_file("s.proto").expect("it compiles");

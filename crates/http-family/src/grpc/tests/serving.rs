@@ -1,4 +1,4 @@
-//! The server's half: heads, messages in pieces, endings; reflection, asked by our own client.
+//! The server side: heads, messages in pieces, endings; reflection queried by our own client.
 
 use super::super::reflection::{Next, next};
 use super::super::request::Captured;

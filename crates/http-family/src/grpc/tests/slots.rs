@@ -1,4 +1,4 @@
-//! Calls with slots: what is sent is what the JSON with its slots filled would have been encoded to.
+//! Calls with slots: the bytes sent equal the encoding of the JSON with its slots filled in.
 
 use prost_reflect::prost::Message as _;
 use prost_reflect::{DynamicMessage, MessageDescriptor};
@@ -41,7 +41,7 @@ fn fill(number: u64) -> Fill<'static> {
     Fill { number, user: 7, random: number, unix_ns: 5_000_000_000, run: 1, sequence: 0, values: wire::Values::NONE }
 }
 
-/// The message of JSON with slots, encoded.
+/// Encodes a JSON message with slots.
 fn sent(kind: &MessageDescriptor, text: &str, fill: &Fill) -> Vec<u8> {
     let mut marks = Marks::new(&asked(UNARY, &[("data", text)]));
     let mut out = Vec::new();
@@ -107,7 +107,7 @@ fn what_cannot_be_filled_is_a_complaint() {
     }
 }
 
-/// However its rows are taken and wherever in the file it stands.
+/// Covers all ways to take rows, and any position in the file.
 #[test]
 fn a_row_that_is_no_number_is_found_before_the_run() {
     let kind = all();
@@ -136,7 +136,7 @@ fn a_row_that_is_no_number_is_found_before_the_run() {
     }
 }
 
-/// Metadata and messages of calls as a server reads them.
+/// Checks metadata and messages of calls as a server reads them.
 #[test]
 fn a_call_says_what_was_filled() {
     let path = std::env::var("PATH").expect("every process has one");

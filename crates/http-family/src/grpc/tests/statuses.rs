@@ -1,4 +1,4 @@
-//! Statuses by name, and what stands in for one.
+//! Statuses by name, and mappings from other codes.
 
 use super::super::status::{Statuses, counted, name, of_counted, of_http, of_reset, parse};
 
