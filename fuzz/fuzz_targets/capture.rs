@@ -1,4 +1,5 @@
-//! Any text as a capture and any bytes as a response: no panic, no value that is too long, no sentence that acts on a screen.
+//! Arbitrary text as a capture and arbitrary bytes as a response: no panic, no overlong value, no message with control
+//! characters.
 //! `cargo +nightly fuzz run capture`
 
 #![no_main]

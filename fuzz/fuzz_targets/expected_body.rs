@@ -1,4 +1,4 @@
-//! Any bytes as a body of which something is expected; the first byte chooses how it is coded.
+//! Arbitrary bytes as a body with checks; the first byte chooses its encoding.
 //! `cargo +nightly fuzz run expected_body`
 
 #![no_main]

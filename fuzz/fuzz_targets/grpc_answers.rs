@@ -1,4 +1,5 @@
-//! Any bytes as what a gRPC server says, behind its SETTINGS; the first byte says where they are also cut.
+//! Arbitrary bytes as the output of a gRPC server, after its SETTINGS; the first byte chooses where they are also
+//! split.
 //! `cargo +nightly fuzz run grpc_answers fuzz/corpus/grpc_answers fuzz/seeds/grpc_answers`
 
 #![no_main]

@@ -1,4 +1,4 @@
-//! Any bytes as header blocks of one connection, each after a byte that says how long it is.
+//! Arbitrary bytes as header blocks of one connection, each preceded by a byte with its length.
 //! `cargo +nightly fuzz run hpack fuzz/corpus/hpack fuzz/seeds/hpack`
 
 #![no_main]

@@ -1,4 +1,4 @@
-//! Any bytes as requests to the server half of HTTP/1.1; the first byte says where they are also cut.
+//! Arbitrary bytes as requests to the HTTP/1.1 server; the first byte chooses where they are also split.
 //! `cargo +nightly fuzz run http1_request fuzz/corpus/http1_request fuzz/seeds/http1_request -- -dict=fuzz/http1.dict`
 
 #![no_main]

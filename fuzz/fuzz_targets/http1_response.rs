@@ -1,4 +1,4 @@
-//! Any bytes as an answer to the client half of HTTP/1.1; the first byte says where they are also cut.
+//! Arbitrary bytes as a response to the HTTP/1.1 client; the first byte chooses where they are also split.
 //! `cargo +nightly fuzz run http1_response fuzz/corpus/http1_response fuzz/seeds/http1_response -- -dict=fuzz/http1.dict`
 
 #![no_main]

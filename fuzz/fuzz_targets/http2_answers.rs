@@ -1,4 +1,4 @@
-//! Any bytes as what a server of HTTP/2 says; the first byte says where they are also cut.
+//! Arbitrary bytes as the output of an HTTP/2 server; the first byte chooses where they are also split.
 //! `cargo +nightly fuzz run http2_answers fuzz/corpus/http2_answers fuzz/seeds/http2_answers`
 
 #![no_main]

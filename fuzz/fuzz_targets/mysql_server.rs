@@ -1,4 +1,5 @@
-//! Any bytes as those of a MySQL server, from its greeting on and as answers; the first byte says where they are also cut.
+//! Arbitrary bytes as the output of a MySQL server, from its greeting on and as answers; the first byte chooses where
+//! they are also split.
 //! `cargo +nightly fuzz run mysql_server fuzz/corpus/mysql_server fuzz/seeds/mysql_server`
 
 #![no_main]

@@ -1,4 +1,5 @@
-//! Any bytes as what a PostgreSQL server says, at login and as an answer; the first byte says where they are also cut.
+//! Arbitrary bytes as the output of a PostgreSQL server, at login and as an answer; the first byte chooses where they
+//! are also split.
 //! `cargo +nightly fuzz run postgres fuzz/corpus/postgres fuzz/seeds/postgres`
 
 #![no_main]

@@ -1,4 +1,4 @@
-//! Any bytes between a probe and its client, as what either says.
+//! Arbitrary bytes between a probe and its client, in both directions.
 //! `cargo +nightly fuzz run probe fuzz/corpus/probe fuzz/seeds/probe`
 
 #![no_main]

@@ -1,4 +1,5 @@
-//! Any bytes as answers with declared framing; the first byte says which framing, the next five where they are cut.
+//! Arbitrary bytes as answers with declared framing; the first byte chooses the framing, the next five where they are
+//! split.
 //! `cargo +nightly fuzz run raw_answers`
 
 #![no_main]

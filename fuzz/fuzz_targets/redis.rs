@@ -1,5 +1,5 @@
-//! Any bytes as replies to the client half of Redis, and as commands to the server half; the first byte says where they are
-//! also cut. `cargo +nightly fuzz run redis fuzz/corpus/redis fuzz/seeds/redis -- -dict=fuzz/redis.dict`
+//! Arbitrary bytes as replies to the Redis client, and as commands to the Redis server; the first byte chooses where
+//! they are also split. `cargo +nightly fuzz run redis fuzz/corpus/redis fuzz/seeds/redis -- -dict=fuzz/redis.dict`
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Any bytes as replies of Redis that values are taken out of, in RESP2 and RESP3; the first byte says where they are also cut.
+//! Arbitrary bytes as Redis replies that values are captured from, in RESP2 and RESP3; the first byte chooses where
+//! they are also split.
 //! `cargo +nightly fuzz run redis_values fuzz/corpus/redis_values fuzz/seeds/redis -- -dict=fuzz/redis.dict`
 
 #![no_main]

@@ -1,4 +1,5 @@
-//! Any bytes as a page: what is found in it is within its bounds, each once, and leads nowhere that is not allowed.
+//! Arbitrary bytes as a page: the resources found are within bounds, each listed once, and none leads to a forbidden
+//! address.
 //! `cargo +nightly fuzz run resources`
 
 #![no_main]

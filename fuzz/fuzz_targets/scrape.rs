@@ -1,11 +1,11 @@
-//! Any bytes as what a scraper asks: it is waited for, answered or turned away.
+//! Arbitrary bytes as a scraper's request: incomplete, answered or rejected.
 //! `cargo +nightly fuzz run scrape fuzz/corpus/scrape`
 
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let whole = export::asked(bytes);
-    // A head that is complete stays what it is, whatever follows.
+    // A complete head keeps its meaning, whatever follows.
     if let Ok(Some(asked)) = whole {
         assert_eq!(export::asked(&[bytes, b"x"].concat()), Ok(Some(asked)));
     }

@@ -1,4 +1,5 @@
-//! Any bytes as rows of MySQL and of PostgreSQL that values are taken out of; the first byte says where they are also cut.
+//! Arbitrary bytes as rows of MySQL and of PostgreSQL that values are captured from; the first byte chooses where they
+//! are also split.
 //! `cargo +nightly fuzz run sql_rows fuzz/corpus/sql_rows fuzz/seeds/sql_rows`
 
 #![no_main]

@@ -1,5 +1,5 @@
-//! Any bytes as frames to the client half of WebSocket; the first byte says how the session is set up, the second where they
-//! are also cut. `cargo +nightly fuzz run websocket_frames fuzz/corpus/websocket_frames fuzz/seeds/websocket_frames`
+//! Arbitrary bytes as frames to the WebSocket client; the first byte chooses the configuration, the second where they
+//! are also split. `cargo +nightly fuzz run websocket_frames fuzz/corpus/websocket_frames fuzz/seeds/websocket_frames`
 
 #![no_main]
 

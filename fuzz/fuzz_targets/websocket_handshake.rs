@@ -1,5 +1,6 @@
-//! Any bytes as an answer to the upgrade, and as what a client says to the server half; the first byte says where they are
-//! also cut. `cargo +nightly fuzz run websocket_handshake fuzz/corpus/websocket_handshake -- -dict=fuzz/http1.dict`
+//! Arbitrary bytes as a response to the upgrade, and as a client's bytes to the server; the first byte chooses where
+//! they are also split. `cargo +nightly fuzz run websocket_handshake fuzz/corpus/websocket_handshake --
+//! -dict=fuzz/http1.dict`
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! TCP, TLS and UDP with declared framing as a plug-in: schemes, options, and everything a run will say.
+//! The plug-in for TCP, TLS and UDP with declared framing: schemes, options, and everything a run will send.
 
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ impl Protocol for Raw {
     }
 }
 
-/// Looks at a request as it will be sent.
+/// Checks a request as it will be sent.
 fn check(request: &Request, rules: &Rules) -> Result<(), Complaint> {
     let length = request.bytes(&Fill::default()).len();
     if length == 0 {
@@ -98,7 +98,7 @@ fn check(request: &Request, rules: &Rules) -> Result<(), Complaint> {
     }
 }
 
-/// Where a URL leads.
+/// Parses the origin of a URL.
 fn origin(text: &str) -> Result<Origin, Complaint> {
     let wrong = |trouble: String| Complaint::new("URL", trouble);
     let (scheme, rest) = text.split_once("://").unwrap_or(("tcp", text));
@@ -115,7 +115,7 @@ fn origin(text: &str) -> Result<Origin, Complaint> {
     Ok(Origin { datagrams: scheme == "udp", ..Origin::tcp(host, port, scheme == "tls") })
 }
 
-/// Everything a run will say.
+/// The workload of a run with declared framing.
 #[derive(Debug)]
 pub struct RawDialogue {
     prepared: Prepared,

@@ -1,32 +1,33 @@
-//! A number at a declared place of a message: `at 2, 2 bytes, big`, or `at 1, varint`, which says itself how long it is.
+//! A number at a declared position of a message: `at 2, 2 bytes, big`, or `at 1, varint`, which determines its own
+//! length.
 
-/// The end of the last field there may be, in bytes: so much of an answer in pieces is kept.
+/// The largest end offset of a field, in bytes; this much of an answer in pieces is kept.
 pub const FARTHEST: usize = 4096;
 
-/// How its bytes make a number.
+/// The encoding of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Big,
     Little,
-    /// Decimal digits, blanks around them allowed.
+    /// Decimal digits, surrounded by optional blanks.
     Digits,
-    /// Seven bits a byte, the low ones first, as long as the high bit is set.
+    /// Seven bits per byte, the low ones first, as long as the high bit is set.
     Varint,
-    /// The same of a number that may be negative (0, −1, 1, −2 are written as 0, 1, 2, 3).
+    /// A varint of a number that may be negative (0, −1, 1, −2 are encoded as 0, 1, 2, 3).
     Zigzag,
 }
 
-/// Most bytes of a varint: 64 bits, seven in each.
+/// Maximum length of a varint: 64 bits, seven in each byte.
 const LONGEST_VARINT: usize = 10;
 
-/// A number in what came of a message so far.
+/// The result of looking for a number in the received part of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// It has not come as a whole.
+    /// The field has not arrived completely.
     NotYet,
-    /// What stands there is none.
+    /// The bytes are not a number.
     Wrong,
-    /// The number, and where it ends.
+    /// The number and its end offset.
     Number(u64, usize),
 }
 
@@ -34,26 +35,26 @@ pub enum Found {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     at: usize,
-    /// Bytes; of a varint the fewest.
+    /// Width in bytes; for a varint, its minimum.
     width: usize,
     kind: Kind,
     mask: u64,
 }
 
-/// What may stand behind a field.
+/// Optional parts of a declaration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extras {
-    /// `+4` or `-2`.
+    /// The offset `+4` or `-2`.
     pub add: Option<i64>,
-    /// `= 0|2|10..20`, as first and last values.
+    /// The accepted values `= 0|2|10..20`, as first and last values of ranges.
     pub values: Vec<(u64, u64)>,
 }
 
 impl Field {
-    /// Reads a declaration; the words are separated by commas.
+    /// Parses a declaration, whose words are separated by commas.
     ///
     /// # Errors
-    /// Which word is wrong.
+    /// Fails with the wrong word.
     pub fn parse(text: &str) -> Result<(Field, Extras), String> {
         let (mut at, mut width, mut kind, mut order, mut mask, mut extras) =
             (None, None, Kind::Big, None, u64::MAX, Extras::default());
@@ -96,17 +97,18 @@ impl Field {
         Ok((Field { at: at as usize, width: width as usize, kind, mask }, extras))
     }
 
-    /// Where it ends; a varint no sooner than this.
+    /// Returns the end offset; a varint may end later.
     pub fn end(&self) -> usize {
         self.at + self.width
     }
 
-    /// What a number in it stands for.
+    /// Converts a number of this field to its signed value.
     pub fn signed(&self, number: u64) -> i128 {
         if self.kind == Kind::Zigzag { i128::from(number as i64) } else { i128::from(number) }
     }
 
-    /// The number in a message that came in two pieces; None where it is too short, or its digits are none.
+    /// Reads the number in a message that came in two pieces; `None` if the message is too short or the digits are
+    /// invalid.
     #[inline]
     pub fn read(&self, first: &[u8], second: &[u8]) -> Option<u64> {
         match self.find(first, second) {
@@ -115,7 +117,7 @@ impl Field {
         }
     }
 
-    /// The same, and where it ends.
+    /// Like [`Field::read`], also returning the end offset.
     #[inline]
     pub fn find(&self, first: &[u8], second: &[u8]) -> Found {
         if matches!(self.kind, Kind::Varint | Kind::Zigzag) {
@@ -127,7 +129,7 @@ impl Field {
         self.of_width(first, second).map_or(Found::Wrong, |number| Found::Number(number, self.end()))
     }
 
-    /// Seven bits of each byte, up to the first without its high bit.
+    /// Reads seven bits of each byte, up to the first one without its high bit.
     fn varint(&self, first: &[u8], second: &[u8]) -> Found {
         let bytes = first.iter().chain(second).skip(self.at).take(LONGEST_VARINT);
         let (mut sum, mut end) = (0u128, self.at);
@@ -169,7 +171,7 @@ impl Field {
     }
 }
 
-/// A whole number, decimal or `0x`.
+/// Parses a whole number, decimal or `0x`.
 fn number(text: &str) -> Result<u64, String> {
     let parsed = match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),

@@ -1,4 +1,4 @@
-//! Where an answer ends, stateless: for an answer that lies in memory from its first byte on.
+//! Detection of the end of an answer, stateless: for an answer in memory from its first byte on.
 
 use memchr::memmem::Finder;
 use wire::Broken;
@@ -6,39 +6,39 @@ use wire::Broken;
 use super::field::{Field, Found};
 use values::pattern::Regex;
 
-/// How the end of an answer is declared.
+/// The declared end of an answer.
 #[derive(Debug)]
 pub enum End {
-    /// After so many bytes.
+    /// A fixed number of bytes.
     Bytes(u64),
-    /// With this text.
+    /// A delimiter.
     Text(Box<Finder<'static>>),
-    /// Where a field says.
+    /// A length field.
     Length(Length),
-    /// With the first match.
+    /// The first match of a regular expression.
     Regex(Box<Regex>),
-    /// With the connection.
+    /// The end of the connection.
     Close,
-    /// With the datagram.
+    /// The end of the datagram.
     Datagram,
     /// There are no answers.
     Never,
 }
 
-/// A length within the answer.
+/// A length field within the answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Length {
-    /// Where it stands.
+    /// The field.
     pub field: Field,
-    /// What is added to it to have the length of the whole answer; None: it counts what follows it.
+    /// The number added to it to give the length of the whole answer; `None` if it counts the bytes after the field.
     pub add: Option<i64>,
 }
 
 impl Length {
-    /// The length of the whole answer, of which the beginning came in two pieces; None where it is not known yet.
+    /// Returns the length of the whole answer, whose beginning came in two pieces; `None` if it is not known yet.
     ///
     /// # Errors
-    /// A length that does not hold even the field itself, and digits that are none.
+    /// Fails for a length that does not even cover the field itself, and for invalid digits.
     #[inline]
     pub fn total(&self, first: &[u8], second: &[u8]) -> Result<Option<u64>, Broken> {
         let (number, end) = match self.field.find(first, second) {
@@ -55,17 +55,17 @@ impl Length {
 }
 
 impl End {
-    /// How many of `bytes`, the beginning of an answer, it has; None where more must come.
+    /// Returns the length of the answer at the beginning of `bytes`; `None` if it is incomplete.
     ///
     /// # Errors
-    /// What does not follow the declared framing.
+    /// Fails if the bytes violate the declared framing.
     #[inline]
     pub fn find(&self, bytes: &[u8]) -> Result<Option<usize>, Broken> {
         let fits = |total: u64| usize::try_from(total).ok().filter(|total| *total <= bytes.len());
         Ok(match self {
             End::Bytes(total) => fits(*total),
             End::Text(text) => match text.needle() {
-                // The commonest of all, for which the finder's set-up would cost more than the search.
+                // The most common case, for which the finder's set-up would cost more than the search.
                 [.., b'\n'] if text.needle().len() <= 2 => short_line(text.needle(), bytes),
                 needle => text.find(bytes).map(|at| at + needle.len()),
             },
@@ -77,7 +77,7 @@ impl End {
     }
 }
 
-/// The end of the first line that ends with these one or two bytes.
+/// Returns the end of the first line that ends with this delimiter of one or two bytes.
 #[inline]
 fn short_line(needle: &[u8], bytes: &[u8]) -> Option<usize> {
     let ends = |at: &usize| bytes[..=*at].ends_with(needle);

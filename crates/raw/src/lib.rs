@@ -1,10 +1,10 @@
-//! Private protocols without code: bytes over TCP, TLS and UDP, with the framing declared ([`Raw`], `tcp://`, `tls://`,
+//! Private protocols without code: bytes over TCP, TLS and UDP, with declared framing ([`Raw`], `tcp://`, `tls://`,
 //! `udp://`).
 //!
-//! Spoken: whatever [`values::template`] can write, answered by frames that end after a fixed size, at a delimiter, where a
-//! length says, at a regular expression or with the connection; on UDP by a datagram. Answers belong to requests in their
-//! order or by a field that both hold. Left out: requests that depend on earlier answers, answers of several datagrams,
-//! a server's half for the built-in target.
+//! Requests are whatever [`values::template`] can write; answers are frames that end after a fixed size, at a
+//! delimiter, by a length field, at a regular expression or with the connection; on UDP with the datagram. Answers are
+//! matched with requests in order or by a field that both contain. Not supported: requests that depend on earlier
+//! answers, answers of several datagrams, a server side for the built-in target.
 
 mod dialogue;
 mod field;

@@ -1,4 +1,4 @@
-//! The options of declared framing, and what they come to, checked before anything is sent.
+//! The options of declared framing, and their values, checked before anything is sent.
 
 use base64::Engine as _;
 use memchr::memmem::Finder;
@@ -13,7 +13,7 @@ use values::file;
 use values::pattern::{Regex, TEXT_BOUND};
 use values::template::{Notation, Template};
 
-/// Most exchanges in flight on a connection.
+/// Maximum number of exchanges in flight on a connection.
 const DEEPEST: usize = 4096;
 const UNTILS: [&str; 5] = ["until", "until-bytes", "until-length", "until-regex", "until-close"];
 
@@ -69,10 +69,10 @@ pub const OPTIONS: &[OptionSpec] = &[
     many("after", "TEXT", "Send TEXT once after the run", "运行后发送一次"),
 ];
 
-/// What to send, in the order text, hexadecimal, base64, files; at least one.
+/// Returns what to send, in the order text, hexadecimal, base64, files; at least one template.
 ///
 /// # Errors
-/// The first mistake.
+/// Fails with the first invalid option.
 pub fn templates(asked: &Asked) -> Result<Vec<Template>, Complaint> {
     let mut all = Vec::new();
     for text in asked.values("send") {
@@ -109,10 +109,10 @@ fn from_file(path: &str, slots: bool) -> Result<Template, Complaint> {
     Template::parse_in(&text, path, Notation::Plain, SCOPE)
 }
 
-/// What holds for every exchange.
+/// Reads the settings shared by all exchanges.
 ///
 /// # Errors
-/// The first mistake.
+/// Fails with the first invalid option.
 pub fn rules(asked: &Asked, datagrams: bool) -> Result<Rules, Complaint> {
     let (end, one_way) = end(asked, datagrams)?;
     let pipeline = asked.value("pipeline").map_or(Ok(1), pipeline)?;
@@ -148,7 +148,7 @@ pub fn rules(asked: &Asked, datagrams: bool) -> Result<Rules, Complaint> {
     Ok(Rules { end, matched, checks, pipeline, one_shot, one_way, beside, datagrams })
 }
 
-/// What connections say beside requests.
+/// Reads the rules for side messages.
 fn beside(asked: &Asked, datagrams: bool, end: &End) -> Result<Beside<Template>, Complaint> {
     let beside = Beside::read(asked, |text, place, scope| Template::parse_in(text, place, Notation::Escaped, scope))?;
     let place = if beside.opens() { "--on-connect" } else { "--reply" };
@@ -167,11 +167,11 @@ fn beside(asked: &Asked, datagrams: bool, end: &End) -> Result<Beside<Template>,
     beside.greeted().map_err(|trouble| Complaint::new("--greeting", trouble))
 }
 
-/// Where a message ends, and whether nobody answers requests.
+/// Returns the end of a message, and whether requests are not answered.
 fn end(asked: &Asked, datagrams: bool) -> Result<(End, bool), Complaint> {
     let one_way = asked.switch("no-answer");
     let reads = [ON_CONNECT.name, REPLY.name, "greeting"].iter().any(|name| asked.options.contains_key(*name));
-    // Where nobody answers, other messages may still be read.
+    // Other messages may still be read if requests are not answered.
     let alone = one_way && !reads;
     let given: Vec<&str> = UNTILS
         .into_iter()

@@ -1,4 +1,4 @@
-//! What is always true of a session, whatever a server sends: for the fuzz target and the properties.
+//! Properties that hold for arbitrary server output: for the fuzz target and the property tests.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Fill
 
 use super::Raw;
 
-/// Framings that differ in kind.
+/// Framings of every kind.
 pub const FRAMINGS: [&[(&str, &str)]; 14] = [
     &[("until", "\\r\\n")],
     &[("until", "END\\r\\n"), ("expect-bytes", "VALUE")],
@@ -24,10 +24,10 @@ pub const FRAMINGS: [&[(&str, &str)]; 14] = [
     &[("no-answer", ""), ("until-bytes", "2"), ("reply", "0=>x{random 2}"), ("on-connect", "x")],
 ];
 
-/// A dialogue with these options, on UDP where `scheme` says so.
+/// Creates a workload with these options, on UDP if `scheme` is `udp`.
 ///
 /// # Panics
-/// Where they are wrong.
+/// Panics if the options are invalid.
 pub fn dialogue(scheme: &str, options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
     let mut asked =
         Asked { urls: vec![AskedUrl { url: format!("{scheme}://127.0.0.1:7"), weight: 1.0 }], ..Asked::default() };
@@ -38,9 +38,9 @@ pub fn dialogue(scheme: &str, options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
     Raw.prepare(&asked).unwrap_or_else(|complaint| panic!("{options:?}: {complaint}"))
 }
 
-/// What came of a conversation in which the server sends these pieces and closes: each end (with fault, code and
-/// payload), the messages nobody asked for, and whether it broke. Requests take the room there is at first, and before
-/// each piece where `again`.
+/// Returns the result of a conversation in which the server sends these pieces and closes: each end (with fault, code
+/// and payload), the unsolicited messages, and whether it broke. Requests fill the available room at first, and before
+/// each piece if `again`.
 fn heard(dialogue: &Arc<dyn Dialogue>, pieces: &[&[u8]], again: bool) -> Vec<String> {
     let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
     let (mut out, mut done, mut told, mut next) = (Out::default(), Done::default(), Vec::new(), 0);
@@ -67,7 +67,7 @@ fn heard(dialogue: &Arc<dyn Dialogue>, pieces: &[&[u8]], again: bool) -> Vec<Str
             told.push(format!("broken: {broken}"));
             return told;
         }
-        // What is owed is said after each piece: of one that breaks the conversation nothing is.
+        // Replies are sent after each piece, except after one that breaks the conversation.
         replies += session.pay(0, &mut out);
     }
     told.push(format!("replies {replies}, opening messages {}", session.opening_messages()));
@@ -76,7 +76,7 @@ fn heard(dialogue: &Arc<dyn Dialogue>, pieces: &[&[u8]], again: bool) -> Vec<Str
     told
 }
 
-/// Bytes nobody asked for are added up: they are told of as they come, in as many pieces.
+/// Adds up unsolicited bytes, which are reported as they arrive, in as many pieces.
 fn tell(done: &mut Done, told: &mut Vec<String>) {
     for event in done.events.drain(..) {
         match event {
@@ -94,10 +94,10 @@ fn tell(done: &mut Done, told: &mut Vec<String>) {
     }
 }
 
-/// Whatever arrives: nothing panics, no exchange ends twice, and how it was cut changes nothing.
+/// Checks that nothing panics, no exchange ends twice, and the result does not depend on how the bytes are split.
 ///
 /// # Panics
-/// Where it does.
+/// Panics if a property is violated.
 pub fn check(dialogue: &Arc<dyn Dialogue>, bytes: &[u8], cuts: &[u8]) {
     let mut pieces = Vec::new();
     let mut rest = bytes;
@@ -107,7 +107,7 @@ pub fn check(dialogue: &Arc<dyn Dialogue>, bytes: &[u8], cuts: &[u8]) {
         rest = after;
     }
     pieces.push(rest);
-    // A network hands over no empty pieces.
+    // A network delivers no empty pieces.
     pieces.retain(|piece| !piece.is_empty());
     let cut = heard(dialogue, &pieces, true);
     let mut ended: Vec<&str> = cut
@@ -120,6 +120,6 @@ pub fn check(dialogue: &Arc<dyn Dialogue>, bytes: &[u8], cuts: &[u8]) {
     ended.sort_unstable();
     ended.dedup();
     assert_eq!(ended.len(), count, "an exchange ended twice: {cut:?}");
-    // Requests that are sent meanwhile may find their answers in what comes later: compared is what the same requests heard.
+    // Requests sent in between may be answered by later bytes, so the results are compared for the same requests.
     assert_eq!(heard(dialogue, &pieces, false), heard(dialogue, &[bytes][..pieces.len().min(1)], false));
 }

@@ -1,4 +1,4 @@
-//! An answer that comes in pieces: how far it is, its beginning, and how far what is looked for in it was found.
+//! An answer that arrives in pieces: its size so far, its beginning, and the state of the searches in it.
 
 use regex_automata::util::primitives::StateID;
 use wire::Broken;
@@ -8,12 +8,12 @@ use super::framing::End;
 use super::rules::Rules;
 use values::pattern::Overlap;
 
-/// What is known of an answer so far. Its memory is bounded whatever its length.
+/// The state of a partial answer. Its memory is bounded whatever the answer's length.
 #[derive(Debug, Default)]
 pub struct Pieces {
-    /// Its first bytes: what fields may be in, and examples show.
+    /// The first bytes, which contain the fields and are shown in examples.
     pub kept: Vec<u8>,
-    /// Bytes so far.
+    /// Number of bytes so far.
     pub got: u64,
     delimiter: Overlap,
     end: Option<StateID>,
@@ -24,15 +24,15 @@ pub struct Pieces {
 }
 
 impl Pieces {
-    /// The beginning of a message that came as a whole, to be shown.
+    /// Creates the state with the beginning of a message that came whole, for examples.
     pub fn of(message: &[u8]) -> Pieces {
         Pieces { kept: message[..message.len().min(FARTHEST)].to_vec(), ..Pieces::default() }
     }
 
-    /// Takes a piece: how many of its bytes end the answer, or None where more must come.
+    /// Adds a piece; returns how many of its bytes end the answer, or `None` if more must come.
     ///
     /// # Errors
-    /// What does not follow the declared framing.
+    /// Fails if the bytes violate the declared framing.
     pub fn feed(&mut self, rules: &Rules, bytes: &[u8]) -> Result<Option<usize>, Broken> {
         let left = |total: u64, got: u64| {
             let left = total.saturating_sub(got);
@@ -59,7 +59,7 @@ impl Pieces {
         }
         if let (Some(regex), false) = (&rules.checks.regex, self.has_regex) {
             let state = self.regex.get_or_insert(regex.begin());
-            // A match at the end of a piece is one only where the answer ends there: what follows may forbid it.
+            // A match at the end of a piece counts only if the answer ends there, as the next byte may prevent it.
             self.has_regex = regex.find(state, of_it).is_some_and(|at| at < of_it.len());
         }
         Ok(ended)
@@ -70,7 +70,7 @@ impl Pieces {
         self.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    /// Whether the whole answer holds what it must.
+    /// Returns whether the whole answer contains the required text, and whether it matches the pattern.
     pub fn content(&self, rules: &Rules) -> [bool; 2] {
         let bytes = rules.checks.bytes.is_none() || self.has_bytes;
         let ends = |regex: &values::pattern::Regex| regex.ends(self.regex.unwrap_or(regex.begin()));

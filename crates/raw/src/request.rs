@@ -1,25 +1,25 @@
-//! One prepared request: a template and what is to be known of it.
+//! Prepared requests.
 
 use wire::Fill;
 
 use values::template::{Scope, Template};
 
-/// The slots that whatever is sent may have.
+/// The slots allowed in everything that is sent.
 pub const SCOPE: Scope<'static> = Scope { sequence: true, captured: None, variables: &[] };
 
-/// Largest payload of a UDP datagram over IPv4: 65,535 less the headers of IP and UDP.
+/// Maximum payload of a UDP datagram over IPv4: 65,535 less the headers of IP and UDP.
 pub const DATAGRAM_BOUND: usize = 65_507;
 
 /// A request ready to be filled and sent.
 #[derive(Debug)]
 pub struct Request {
     pub(super) template: Template,
-    /// Its answer counts whatever it holds: a request before or after the run.
+    /// Set if any answer counts: for a request before or after the run.
     pub(super) unchecked: bool,
 }
 
 impl Request {
-    /// Its bytes for one fill.
+    /// Returns its bytes for one fill.
     pub fn bytes(&self, fill: &Fill) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.template.fill(fill, &mut bytes);

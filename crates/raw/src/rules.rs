@@ -1,4 +1,5 @@
-//! What holds for every exchange of a run: where answers end, whose they are, and which of them count as a success.
+//! The settings shared by all exchanges of a run: the end of answers, their matching with requests, and the checks of
+//! success.
 
 use cause::Cause;
 use memchr::memmem::Finder;
@@ -11,57 +12,57 @@ use values::pattern::Regex;
 use values::template::Template;
 use values::verify;
 
-/// The rules of a run.
+/// The settings of a run.
 #[derive(Debug)]
 pub struct Rules {
-    /// Where an answer ends.
+    /// The end of an answer.
     pub end: End,
-    /// Where request and answer hold what tells whose the answer is.
+    /// The fields of request and answer by which they are matched.
     pub matched: Option<(Field, Field)>,
-    /// What an answer must be like.
+    /// The checks of an answer.
     pub checks: Checks,
-    /// Exchanges in flight on a connection.
+    /// Maximum number of exchanges in flight on a connection.
     pub pipeline: usize,
-    /// One exchange a connection.
+    /// Set if each connection carries one exchange.
     pub one_shot: bool,
-    /// Nobody answers requests: what comes is read for openings and replies only.
+    /// Set if requests are not answered: incoming messages are read for openings and replies only.
     pub one_way: bool,
-    /// What connections say beside requests.
+    /// Rules for side messages.
     pub beside: Beside<Template>,
-    /// Requests travel as datagrams, whether or not anybody answers.
+    /// Set if requests are datagrams, answered or not.
     pub datagrams: bool,
 }
 
-/// What an answer must be like.
+/// The checks of an answer.
 #[derive(Debug, Default)]
 pub struct Checks {
-    /// It holds these bytes.
+    /// Bytes that it must contain.
     pub bytes: Option<Finder<'static>>,
-    /// It has a match of this.
+    /// A pattern that must match.
     pub regex: Option<Box<Regex>>,
-    /// A field of it has one of these values.
+    /// A field and the ranges of its accepted values.
     pub field: Option<(Field, Vec<(u64, u64)>)>,
 }
 
 impl Checks {
-    /// True where any answer will do.
+    /// Returns `true` if any answer is accepted.
     #[inline]
     pub fn none(&self) -> bool {
         self.bytes.is_none() && self.regex.is_none() && self.field.is_none()
     }
 
-    /// What is wrong with an answer that lies in memory, and its code.
+    /// Checks an answer in memory; returns the fault, the code and the failed checks.
     pub fn judge(&self, answer: &[u8]) -> (Option<FaultKind>, u32, Failed) {
         let bytes = self.bytes.as_ref().is_none_or(|text| text.find(answer).is_some());
         let regex = self.regex.as_ref().is_none_or(|regex| regex.find(&mut regex.begin(), answer).is_some());
         self.verdict(answer, [bytes, regex])
     }
 
-    /// What an answer lacks whose content is wrong, and what begins it instead.
+    /// Returns the cause for an answer with wrong content, with its beginning.
     #[cold]
     pub fn why(&self, beginning: &[u8], size: u64) -> Cause {
         match &self.bytes {
-            // Where both a text and a pattern are asked for, nobody knows any more which it was.
+            // If both a text and a pattern are required, it is no longer known which of them failed.
             Some(text) if self.regex.is_none() => {
                 verify::lacks(cause::checks::response_lacks, text.needle(), beginning, size)
             }
@@ -69,8 +70,8 @@ impl Checks {
         }
     }
 
-    /// The same where it was looked at before whether its content holds the text and the pattern; `beginning` holds the field. And which of
-    /// the checks by name failed.
+    /// Like [`Checks::judge`], for an answer whose text and pattern were checked before; `beginning` contains the
+    /// field.
     pub fn verdict(&self, beginning: &[u8], content: [bool; 2]) -> (Option<FaultKind>, u32, Failed) {
         let (mut fault, mut code) = (None, 0);
         if let Some((field, values)) = &self.field {
@@ -86,12 +87,12 @@ impl Checks {
     }
 }
 
-/// Codes of an exchange are 0 where there is none, and a field may well be 0.
+/// Converts the value of a field to a code: 0 means "no code", and a field may well be 0.
 fn code_of(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX).saturating_add(1)
 }
 
-/// The value of a field that became this code.
+/// Formats the value of a field that became this code.
 pub fn value_of(code: u32) -> String {
     match code {
         u32::MAX => format!("{} or more", u32::MAX - 1),

@@ -1,8 +1,9 @@
-//! The client's conversation on one connection or socket: requests as they are filled, answers by the declared framing.
+//! A session on one connection or socket, client side: sends requests as they are filled, and splits answers by the
+//! declared framing.
 //!
-//! An answer that arrives whole is judged where it lies. One in pieces has a box of its own until it is complete, so that
-//! an idle connection holds no buffer. Without `--match` a request whose time passed ends the connection: its late answer
-//! could only be taken for the answer of the next one.
+//! An answer that arrives whole is judged in place. One in pieces has a box of its own until it is complete, so an idle
+//! connection holds no buffer. Without `--match`, a request that times out ends the connection: its late answer could
+//! only be taken for the answer of the next one.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,38 +17,38 @@ use super::request::Request;
 use super::rules::Rules;
 use values::beside::{Heard, Talk};
 
-/// A request that was sent.
+/// A request in flight.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     id: ExchangeId,
     unchecked: bool,
-    /// What its answer will hold.
+    /// The value that identifies its answer.
     key: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// What is said and awaited before any request.
+    /// Opening messages are exchanged before any request.
     Opening,
     Open,
-    /// The server's answer to an opening message was another.
+    /// The server's answer to an opening message was not the expected one.
     Refused,
-    /// No exchange after those in flight.
+    /// No exchange may follow those in flight.
     Over,
 }
 
-/// A conversation with declared framing.
+/// A session with declared framing.
 #[derive(Debug)]
 pub struct RawSession {
     rules: Arc<Rules>,
     flights: VecDeque<Flight>,
     pieces: Option<Box<Pieces>>,
     state: State,
-    /// What is said beside requests.
+    /// The side conversation.
     talk: Option<Box<Talk>>,
 }
 
-/// What is to be sent, and what happened.
+/// The output and the events.
 type Told<'a> = (&'a mut Out, &'a mut Done);
 
 const UNASKED: Broken = Broken(cause::raw::unsolicited());
@@ -59,7 +60,7 @@ impl RawSession {
         RawSession { rules, flights: VecDeque::new(), pieces: None, state, talk }
     }
 
-    /// Says what is to be said before requests, as far as it may be now.
+    /// Sends opening messages as far as possible now.
     fn introduce(&mut self, out: &mut Out) {
         let Some(talk) = &mut self.talk else { return };
         talk.go_on(&self.rules.beside, |template, fill| template.fill(fill, out.buffer()));
@@ -68,7 +69,7 @@ impl RawSession {
         }
     }
 
-    /// A message came while the opening goes on.
+    /// Handles a message during the opening.
     #[cold]
     fn hear_opening(&mut self, message: &[u8], size: u64, (out, done): Told<'_>) -> Result<(), Broken> {
         let Some(talk) = &mut self.talk else { return Ok(()) };
@@ -84,7 +85,7 @@ impl RawSession {
         Ok(())
     }
 
-    /// True where a message that came is one that is replied to, or known by the rules of replies.
+    /// Returns `true` if a message is replied to, or recognized by the rules of replies.
     fn prompted(&mut self, message: &[u8], size: u64, done: &mut Done) -> Result<bool, Broken> {
         let Some(talk) = &mut self.talk else { return Ok(false) };
         let heard = talk.hear(&self.rules.beside, message)?;
@@ -94,7 +95,7 @@ impl RawSession {
         Ok(heard != Heard::Unknown)
     }
 
-    /// A message that belongs to no request.
+    /// Handles a message that belongs to no request.
     #[cold]
     fn unasked(&mut self, message: &[u8], size: u64, done: &mut Done) -> Result<(), Broken> {
         if self.rules.matched.is_some() && self.rules.beside.listens() && self.prompted(message, size, done)? {
@@ -108,7 +109,7 @@ impl RawSession {
         Err(UNASKED)
     }
 
-    /// Takes bytes of one answer: how many were its own, and None where more must come.
+    /// Consumes bytes of one answer; returns how many belong to it, or `None` if more must come.
     #[inline]
     fn advance(&mut self, bytes: &[u8]) -> Result<Option<usize>, Broken> {
         if let Some(pieces) = &mut self.pieces {
@@ -116,13 +117,13 @@ impl RawSession {
         }
         let found = self.rules.end.find(bytes);
         if !matches!(found, Ok(Some(_))) {
-            // Feeding comes to the same end, and keeps what is needed of the beginning.
+            // Feeding finds the same end, and keeps the part of the beginning that is needed.
             return self.pieces.insert(Box::default()).feed(&self.rules, bytes);
         }
         found
     }
 
-    /// An answer is complete; `last` is the piece that completed it.
+    /// Finishes an answer; `last` is the piece that completed it.
     #[inline]
     fn answered(&mut self, last: &[u8], (out, done): Told<'_>) -> Result<(), Broken> {
         let pieces = self.pieces.take();
@@ -163,15 +164,15 @@ impl RawSession {
         Ok(())
     }
 
-    /// Whether a message may come now.
+    /// Returns whether a message may arrive now.
     fn expects(&self) -> bool {
         let Rules { matched, one_way, beside, .. } = &*self.rules;
         !self.flights.is_empty() || matched.is_some() || self.state == State::Opening || *one_way || beside.listens()
     }
 
-    /// Tells of the first byte of an answer that goes on in another piece.
+    /// Reports the first byte of an answer that continues in another piece.
     fn more_to_come(&mut self, first: bool, done: &mut Done) {
-        // Where there are replies it is known at its end only whether it is an answer.
+        // With reply rules, only the whole message shows whether it is an answer.
         let first = first && !self.rules.beside.listens();
         if let (true, None, Some(flight)) = (first, self.rules.matched, self.flights.front()) {
             done.push(Event::FirstByte(flight.id));
@@ -179,7 +180,7 @@ impl RawSession {
     }
 }
 
-/// Whose answer it is.
+/// Removes and returns the request that an answer belongs to.
 #[inline]
 fn take_flight(flights: &mut VecDeque<Flight>, rules: &Rules, beginning: &[u8]) -> Option<Flight> {
     let Some((_, in_answer)) = &rules.matched else { return flights.pop_front() };
@@ -236,9 +237,9 @@ impl Session for RawSession {
     }
 
     fn closed(&mut self, done: &mut Done) {
-        // An answer without a byte is none: a server that fell over closes just so.
+        // An answer without any byte does not count: a server that crashed closes in the same way.
         if matches!(self.rules.end, End::Close) && self.pieces.is_some() {
-            // What ends with the connection is awaited, and nothing more is said.
+            // An answer that ends with the connection is complete; nothing more is sent.
             let _ = self.answered(&[], (&mut Out::default(), done));
         }
         self.state = State::Over;

@@ -1,7 +1,8 @@
-//! A brunt with one more protocol: `lines://host:port` sends a line of text and takes the next line for its answer.
+//! A brunt with one more protocol: `lines://host:port` sends a line of text and takes the next line as its answer.
 //!
-//! That is all a protocol is: its name, schemes and options (flags, plan keys and help come from them), the requests made
-//! once before the run, and a conversation without I/O. Load, figures, faults, reports and plan files come from brunt.
+//! A protocol consists of its name, schemes and options (flags, plan keys and help are derived from them), the
+//! requests, prepared once before the run, and a session without I/O. Load, figures, faults, reports and plan files
+//! come from brunt.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,14 +12,14 @@ use wire::{
     Memory, Names, OptionSpec, Origin, Out, Prepared, Protocol, Request, Sent, Session, Weighted, one,
 };
 
-// What can be wrong with a conversation, as reports say it.
+// Errors of a session, as shown in reports.
 cause::sentences! { "lines":
     long_line = "a line is longer than 64 KiB", "一行超过 64 KiB";
     unsolicited_line = "a line nobody asked for", "未经请求的一行";
     more_than_a_line = "more than the line that was asked for", "多于所请求的一行";
 }
 
-/// The longest answer that is taken: nothing from the network may grow without a bound.
+/// Maximum length of an answer: nothing from the network may grow without bound.
 const LONGEST: usize = 64 * 1024;
 
 struct Lines;
@@ -35,7 +36,7 @@ impl Protocol for Lines {
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
         let (mut requests, mut origins, mut names) = (Vec::new(), Vec::new(), Names::default());
         for (at, url) in asked.urls.iter().enumerate() {
-            // What this URL, or step of a flow, has of its own stands before what holds for the run.
+            // Options of this URL, or step of a flow, take precedence over those of the run.
             let alone = asked.alone(at);
             let options = alone.as_ref().unwrap_or(asked);
             let line = options.value("line").unwrap_or("hello");
@@ -52,13 +53,13 @@ impl Protocol for Lines {
     }
 }
 
-/// A request: what is sent, and the only answer that is right.
+/// A request: the line to send, and the only correct answer.
 struct Line {
     text: String,
     expected: Option<Arc<[u8]>>,
 }
 
-/// All that a run says.
+/// The workload of a run.
 struct Said {
     prepared: Prepared,
 }
@@ -75,7 +76,7 @@ impl Dialogue for Said {
     }
 }
 
-/// What is said on one connection.
+/// A session on one connection.
 struct Conversation {
     asked: Option<ExchangeId>,
     answer: Vec<u8>,

@@ -1,24 +1,24 @@
-//! Messages in flight on one connection, oldest first, and which of them an answer belongs to.
+//! Messages in flight on one connection, oldest first, and their matching with answers.
 //!
-//! The oldest one lies inline, so that a connection with one message at a time allocates nothing; the others in a queue
-//! that exists only while there are any.
+//! The oldest message is stored inline, so a connection with one message at a time allocates nothing; the others are in
+//! a queue that exists only while it is needed.
 
 use std::collections::VecDeque;
 
 use wire::ExchangeId;
 
-/// Stands for an exchange that was given up: its late answer is dropped.
+/// The identifier of an exchange that was given up: its late answer is dropped.
 const GIVEN_UP: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct One {
     key: u64,
     id: u32,
-    /// An answer that may have been its own was taken for one's that was given up.
+    /// Set if an answer that may belong to this message was attributed to one that was given up.
     doubtful: bool,
 }
 
-/// Messages in flight.
+/// The messages in flight.
 #[derive(Debug, Default)]
 pub struct Asked {
     oldest: One,
@@ -26,34 +26,34 @@ pub struct Asked {
     others: Option<Box<Others>>,
 }
 
-/// In a box, so that it costs a pointer while it is not there.
+/// Further messages in flight, boxed so that a connection without any pays only a pointer.
 #[derive(Debug, Default)]
 struct Others(VecDeque<One>);
 
-/// Whose answer it is.
+/// The exchange that an answer belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// This exchange's.
+    /// An exchange in flight.
     Of(ExchangeId),
-    /// One's that was given up.
+    /// An exchange that was given up.
     TooLate,
-    /// Nobody's.
+    /// None: the message is not an answer.
     Nobodys,
 }
 
 impl Asked {
-    /// How many there are.
+    /// Returns the number of messages in flight.
     #[inline]
     pub fn len(&self) -> usize {
         self.count as usize
     }
 
-    /// The oldest that was not given up.
+    /// Returns the oldest exchange, unless it was given up.
     pub fn oldest(&self) -> Option<ExchangeId> {
         (self.count > 0 && self.oldest.id != GIVEN_UP).then_some(ExchangeId(self.oldest.id))
     }
 
-    /// A message was sent; `key` is the value of its matching field.
+    /// Records a sent message; `key` is the value of its matching field.
     #[inline]
     pub fn add(&mut self, id: ExchangeId, key: u64) {
         let one = One { key, id: id.0, doubtful: false };
@@ -65,7 +65,7 @@ impl Asked {
         self.count += 1;
     }
 
-    /// The answer to the oldest message came.
+    /// Matches an answer with the oldest message.
     #[inline]
     pub fn next(&mut self) -> Whose {
         if self.count == 0 {
@@ -79,7 +79,7 @@ impl Asked {
         whose(one)
     }
 
-    /// The answer with this key came.
+    /// Matches an answer by its key.
     #[inline]
     pub fn with(&mut self, key: u64) -> Whose {
         let whose = self.first_with(key);
@@ -100,7 +100,7 @@ impl Asked {
             return self.next();
         }
         let Some(Others(others)) = self.others.as_deref_mut() else { return Whose::Nobodys };
-        // Answers come in nearly the order of the messages, so that the search is short.
+        // Answers arrive nearly in the order of the messages, so the search is short.
         let found = others.iter().position(|one| one.key == key).and_then(|at| others.remove(at));
         let Some(one) = found else { return Whose::Nobodys };
         self.count -= 1;
@@ -110,8 +110,9 @@ impl Asked {
         whose(one)
     }
 
-    /// An exchange is given up: its place is kept, so that a late answer is known as such. False: its answer may have been
-    /// taken for an earlier one's with the same key, which then was not late but lost; and so on for ever.
+    /// Gives up an exchange. Its entry is kept, so that a late answer is recognized. Returns `false` if its answer may
+    /// have been attributed to an earlier exchange with the same key, whose own answer then was not late but lost; this
+    /// would go on with every later one.
     pub fn give_up(&mut self, id: ExchangeId) -> bool {
         let Some(one) = self.all().find(|one| one.id == id.0) else { return true };
         one.id = GIVEN_UP;

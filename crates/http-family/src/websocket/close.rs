@@ -1,4 +1,4 @@
-//! Close codes (RFC 6455 7.4 and the IANA registry) and what a close frame says.
+//! Close codes (RFC 6455 7.4 and the IANA registry) and the meaning of close frames.
 
 use cause::websocket::{self, closed};
 use cause::{Cause, Fixed, Plain};
@@ -6,19 +6,19 @@ use wire::Broken;
 
 use super::utf8::Utf8;
 
-/// The purpose is fulfilled.
+/// Normal closure: the purpose is fulfilled.
 pub const NORMAL: u16 = 1000;
-/// The peer broke the protocol.
+/// The peer violated the protocol.
 pub const PROTOCOL_ERROR: u16 = 1002;
-/// Stands for a close frame without a code; never sent.
+/// The code for a close frame without one; never sent.
 pub const NO_CODE: u16 = 1005;
 /// The server cannot go on.
 pub const INTERNAL_ERROR: u16 = 1011;
 
-/// The code of a close frame's payload; [`NO_CODE`] where it is empty.
+/// Returns the code of a close frame's payload, [`NO_CODE`] if it is empty.
 ///
 /// # Errors
-/// What about it is not WebSocket.
+/// Fails if the payload is not valid in WebSocket.
 pub fn code(payload: &[u8]) -> Result<u16, Broken> {
     let (code, reason) = match payload {
         [] => return Ok(NO_CODE),
@@ -35,7 +35,7 @@ pub fn code(payload: &[u8]) -> Result<u16, Broken> {
     Ok(code)
 }
 
-/// A code in words.
+/// Returns the name of a code.
 pub fn name(code: u16) -> &'static str {
     match code {
         NORMAL => "normal",
@@ -56,7 +56,7 @@ pub fn name(code: u16) -> &'static str {
     }
 }
 
-/// What servers say with the codes that RFC 6455 (7.4.1) and its registry define.
+/// Causes for a server's close, by the codes that RFC 6455 (7.4.1) and its registry define.
 const KNOWN: &[(u16, Fixed)] = &[
     (NORMAL, closed("1000 (normal)")),
     (1001, closed("1001 (going away)")),
@@ -72,7 +72,7 @@ const KNOWN: &[(u16, Fixed)] = &[
     (1014, closed("1014 (bad gateway)")),
 ];
 
-/// What a server has said that closed with this code, in a sentence.
+/// Returns the cause for a connection that the server closed with this code.
 pub fn goodbye(code: u16) -> Plain {
     match KNOWN.iter().find(|(known, _)| *known == code) {
         Some((_, said)) => said.plain(),
@@ -82,16 +82,17 @@ pub fn goodbye(code: u16) -> Plain {
     }
 }
 
-/// A close frame for people: `close 1013 (try again later) busy`.
+/// Formats a close frame: `close 1013 (try again later) busy`.
 pub fn words(code: u16, reason: &[u8]) -> String {
     format!("close {code} ({}) {}", name(code), String::from_utf8_lossy(reason)).trim_end().to_owned()
 }
 
-/// What a server has said that closed with this code, its own reason included; `said` are the [`words`] of its frame.
+/// Returns the cause for a connection that the server closed with this code, including its own reason; `said` is the
+/// text of [`words`].
 pub fn farewell(code: u16, said: &[u8]) -> Cause {
     let reason = said.strip_prefix(words(code, b"").as_bytes()).unwrap_or_default().trim_ascii();
     let sentence = match code {
-        // Of those only the server knows what they mean: their number says more than their range.
+        // The meaning of these codes is known to the server only: their number is more useful than their range.
         3000.. => websocket::closed_with(code, name(code)),
         _ => goodbye(code).into(),
     };

@@ -1,8 +1,8 @@
-//! Bytes ↔ frame headers, stateless (RFC 6455 5.2).
+//! Encoding and decoding of frame headers, stateless (RFC 6455 5.2).
 
 use wire::Broken;
 
-/// A frame that goes on with a message.
+/// A frame that continues a message.
 pub const CONTINUATION: u8 = 0;
 /// A text message.
 pub const TEXT: u8 = 1;
@@ -10,51 +10,51 @@ pub const TEXT: u8 = 1;
 pub const BINARY: u8 = 2;
 /// The closing handshake.
 pub const CLOSE: u8 = 8;
-/// A sign of life that must be answered.
+/// A ping, which must be answered.
 pub const PING: u8 = 9;
-/// Its answer.
+/// The answer to a ping.
 pub const PONG: u8 = 10;
 
-/// The most bytes of a header.
+/// Maximum length of a header in bytes.
 pub const HEAD_BOUND: usize = 14;
 
-/// Who sent a frame.
+/// The sender of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sender {
-    /// It must mask what it sends.
+    /// The client, which must mask its frames.
     Client,
-    /// It must not.
+    /// The server, which must not.
     Server,
 }
 
-/// A frame's header.
+/// A frame header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// The last one of its message.
+    /// Set for the last frame of a message.
     pub last: bool,
-    /// The first reserved bit: the message is deflated (RFC 7692 6).
+    /// The first reserved bit: the message is compressed (RFC 7692 6).
     pub deflated: bool,
-    /// Text, binary, close …
+    /// Opcode: text, binary, close …
     pub kind: u8,
-    /// Bytes of payload.
+    /// Payload length in bytes.
     pub size: u64,
-    /// The mask key; zero where there is none.
+    /// Masking key, zero if there is none.
     pub key: [u8; 4],
-    /// Bytes of the header.
+    /// Length of the header in bytes.
     pub head: usize,
 }
 
 impl Frame {
-    /// True for close, ping and pong.
+    /// Returns `true` for close, ping and pong.
     pub fn is_control(&self) -> bool {
         self.kind & 8 != 0
     }
 }
 
-/// Reads a header; None where it is not whole. `deflates` says whether permessage-deflate was agreed on.
+/// Parses a header; returns `None` if it is incomplete. `deflates` tells whether permessage-deflate was agreed on.
 ///
 /// # Errors
-/// What about it is not WebSocket.
+/// Fails if the header is not valid in WebSocket.
 #[inline]
 pub fn frame(bytes: &[u8], sender: Sender, deflates: bool) -> Result<Option<Frame>, Broken> {
     let [first, second, rest @ ..] = bytes else { return Ok(None) };
@@ -105,7 +105,8 @@ pub fn frame(bytes: &[u8], sender: Sender, deflates: bool) -> Result<Option<Fram
     Ok(Some(frame))
 }
 
-/// Appends a header for `size` bytes in the shortest form; `first` is kind and flags. A key is to follow where `masked`.
+/// Appends a header for `size` bytes in the shortest form; `first` holds opcode and flags. If `masked`, the caller must
+/// append the key.
 #[inline]
 pub fn put_head(first: u8, size: usize, masked: bool, out: &mut Vec<u8>) {
     let mask = u8::from(masked) << 7;

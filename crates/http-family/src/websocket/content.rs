@@ -1,7 +1,7 @@
-//! The messages a run sends: from `--data`, `--data-file`, `--data-hex` and `--data-base64`.
+//! The messages that a run sends: from `--data`, `--data-file`, `--data-hex` and `--data-base64`.
 //!
-//! Text may have slots (`{counter}`, `{random 16}`), unless `--no-slots` is given. A brace that begins none is itself, so that JSON is
-//! written as it is. With `--escapes` a backslash begins an escape in all of them.
+//! Text may have slots (`{counter}`, `{random 16}`), unless `--no-slots` is given. A brace that does not begin a slot
+//! stands for itself, so JSON needs no quoting. With `--escapes`, a backslash begins an escape in all of them.
 
 use base64::Engine as _;
 use wire::{Asked, Complaint};
@@ -10,37 +10,37 @@ use crate::marks::NO_SLOTS;
 use values::file;
 use values::template::{Notation, Scope, Source, Template};
 
-/// The slots that messages may have.
+/// The slots allowed in messages.
 pub const SCOPE: Scope<'static> = Scope { sequence: true, captured: None, variables: &[] };
 const NO_TEXT: &str = "is not UTF-8, as a text message must be; add --binary";
 
-/// How the texts of messages are written.
+/// Returns the notation of message texts.
 pub fn notation(asked: &Asked) -> Notation {
     if asked.switch("escapes") { Notation::Escaped } else { Notation::Plain }
 }
 
-/// One message as asked for, and the option or line it came from.
+/// A message as given by the user, and the option or line it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
-    /// The bytes.
+    /// Content of the message.
     pub bytes: Vec<u8>,
-    /// Where it came from.
+    /// The option or line it came from.
     pub place: String,
-    /// It is sent as a binary message.
+    /// Set if it is sent as a binary message.
     pub binary: bool,
-    /// It may have slots.
+    /// Set if it may have slots.
     pub slots: bool,
-    /// How its bytes are written.
+    /// Notation of its bytes.
     pub notation: Notation,
 }
 
 impl Content {
-    /// Stands where no message was asked for; never sent.
+    /// Creates a placeholder for runs without messages; never sent.
     pub fn placeholder() -> Content {
         Content { bytes: Vec::new(), place: String::new(), binary: false, slots: false, notation: Notation::Plain }
     }
 
-    /// A text of an option as a message.
+    /// Creates a message from the text of an option.
     pub fn of_text(text: &str, place: &str, asked: &Asked) -> Content {
         Content {
             bytes: text.as_bytes().to_vec(),
@@ -51,10 +51,11 @@ impl Content {
         }
     }
 
-    /// The message with its slots compiled; behind a mark what its answer must hold, where that has slots (`expected`).
+    /// Compiles the message with its slots; if the expected answer has slots (`expected`), it follows after a
+    /// placeholder.
     ///
     /// # Errors
-    /// What is wrong with a slot.
+    /// Fails if a slot is invalid.
     pub fn template(&self, scope: Scope<'_>, expected: Option<&str>) -> Result<Template, Complaint> {
         let text = std::str::from_utf8(&self.bytes).ok().filter(|_| self.slots);
         let bytes = match text {
@@ -68,7 +69,7 @@ impl Content {
         Template::of_two([own, behind], self.notation, scope)
     }
 
-    /// Its bytes where it has no slots.
+    /// Returns the bytes of a message without slots.
     fn plain(&self) -> Result<Vec<u8>, Complaint> {
         match std::str::from_utf8(&self.bytes) {
             Ok(text) => self.notation.bytes(text).map_err(|trouble| Complaint::new(&self.place, trouble)),
@@ -76,20 +77,20 @@ impl Content {
         }
     }
 
-    /// Looks at what escapes came to: `payload` is the message as it is sent.
+    /// Checks the result of escapes: `payload` is the message as sent.
     ///
     /// # Errors
-    /// A text message that is no text.
+    /// Fails for a text message that is not UTF-8.
     pub fn check(&self, payload: &[u8]) -> Result<(), Complaint> {
         let odd = !self.binary && self.notation == Notation::Escaped && std::str::from_utf8(payload).is_err();
         if odd { Err(Complaint::new(&self.place, NO_TEXT)) } else { Ok(()) }
     }
 }
 
-/// All messages of a run; none where connections are only to be held.
+/// Returns all messages of a run; empty if connections are only held open.
 ///
 /// # Errors
-/// The user's mistake, naming option or line.
+/// Fails with the first invalid option or line.
 pub fn contents(asked: &Asked) -> Result<Vec<Content>, Complaint> {
     let mut all: Vec<Content> =
         asked.values("data").iter().map(|data| Content::of_text(data, "--data", asked)).collect();
@@ -109,7 +110,7 @@ pub fn contents(asked: &Asked) -> Result<Vec<Content>, Complaint> {
     Ok(all)
 }
 
-/// One message a line; empty lines are left out.
+/// Reads one message per line; empty lines are skipped.
 fn from_file(path: &str, asked: &Asked) -> Result<Vec<Content>, Complaint> {
     let bytes = file::body("--data-file", path)?;
     let mut all = Vec::new();

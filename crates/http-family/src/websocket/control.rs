@@ -1,4 +1,4 @@
-//! Control frames of the server: pings, pongs and the close (RFC 6455 5.5).
+//! Control frames from the server: pings, pongs and close (RFC 6455 5.5).
 
 use wire::{Broken, Done, Ended, Event, FaultKind};
 
@@ -8,12 +8,12 @@ use super::codec::{CLOSE, PING, PONG};
 use super::request::put_frame;
 use super::session::{Rare, Stage, Told, WebSocketSession};
 
-/// Answers to pings that may wait for the server to read them.
+/// Maximum number of pongs that may wait for the server to read them.
 const REPLIES_BOUND: u16 = 32_768;
 const UNREAD: Broken = Broken(cause::websocket::flood_of_pings());
 
 impl WebSocketSession {
-    /// A control frame came (5.5).
+    /// Handles a control frame (5.5).
     #[cold]
     pub(super) fn control(&mut self, kind: u8, payload: &[u8], (out, done): Told<'_>) -> Result<(), Broken> {
         match kind {
@@ -22,7 +22,7 @@ impl WebSocketSession {
                 self.replies += 1;
                 put_frame(0x80 | PONG, payload, self.masks.key(), out.buffer());
             }
-            // A pong may come unasked, and says nothing then.
+            // An unsolicited pong is allowed and has no meaning.
             PONG if self.ping != 0 && payload == self.ping.to_be_bytes() => {
                 self.ping = 0;
                 done.push(Event::Heartbeat);
@@ -39,7 +39,8 @@ impl WebSocketSession {
         Ok(())
     }
 
-    /// The server closed with a code: nobody answers what is in flight. Its words stay, for who asks why nothing is taken.
+    /// Handles a close with a code: messages in flight will not be answered. The frame's text is kept to explain why
+    /// nothing more is accepted.
     fn closed_by(&mut self, code: u16, reason: &[u8], done: &mut Done) {
         let words = close::words(code, reason);
         let words = words.as_bytes();

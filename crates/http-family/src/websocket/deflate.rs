@@ -1,7 +1,7 @@
-//! permessage-deflate (RFC 7692), client side: what is offered, what the server may answer, and the two streams.
+//! permessage-deflate (RFC 7692), client side: the offer, the accepted answers, and the two streams.
 //!
-//! The offer allows the server every parameter. A connection that agreed on it holds two windows, about 300 KiB, which is
-//! why it is off unless asked for.
+//! The offer allows the server every parameter. A connection that agreed on it holds two windows, about 300 KiB, which
+//! is why it is off by default.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use wire::Broken;
@@ -9,27 +9,27 @@ use wire::Broken;
 /// The value of `Sec-WebSocket-Extensions`.
 pub const OFFER: &str = "permessage-deflate; client_max_window_bits";
 
-/// The end of every message as flushed, which is not sent (7.2.1).
+/// The end of every flushed message, which is not sent (7.2.1).
 const TAIL: [u8; 4] = [0, 0, 0xff, 0xff];
 
-/// What was agreed on.
+/// The agreed parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreement {
-    /// The server begins every message with an empty window.
+    /// Set if the server begins every message with an empty window.
     pub server_forgets: bool,
-    /// So do we.
+    /// Set if the client begins every message with an empty window.
     pub client_forgets: bool,
-    /// Our window is 2 to the power of this.
+    /// Size of our window as a power of 2.
     pub client_bits: u8,
 }
 
 const UNOFFERED: Broken = Broken(cause::websocket::other_extension());
 const PARAMETER: Broken = Broken(cause::websocket::wrong_parameter());
 
-/// Reads the answers to [`OFFER`], one element for each extension; None where there are none.
+/// Parses the server's answers to [`OFFER`], one element per extension; returns `None` if there are none.
 ///
 /// # Errors
-/// An extension or parameter that was not offered.
+/// Fails for an extension or parameter that was not offered.
 pub fn agreement<'a>(extensions: impl Iterator<Item = &'a [u8]>) -> Result<Option<Agreement>, Broken> {
     let mut agreed = None;
     for extension in extensions {
@@ -55,7 +55,7 @@ fn parameters<'a>(parts: impl Iterator<Item = &'a [u8]>) -> Result<Agreement, Br
         match (name, value) {
             (b"server_no_context_takeover", None) => agreed.server_forgets = true,
             (b"client_no_context_takeover", None) => agreed.client_forgets = true,
-            // Whatever its window is, ours for reading has the full size.
+            // Our window for reading has the full size, whatever the server's is.
             (b"server_max_window_bits", Some(value)) => drop(bits(value)?),
             (b"client_max_window_bits", Some(value)) => agreed.client_bits = bits(value)?,
             _ => return Err(PARAMETER),
@@ -64,7 +64,7 @@ fn parameters<'a>(parts: impl Iterator<Item = &'a [u8]>) -> Result<Agreement, Br
     Ok(agreed)
 }
 
-/// 8 to 15, without a leading zero; in quotation marks or not (7.1.2).
+/// Parses 8 to 15, without a leading zero, with or without quotation marks (7.1.2).
 fn bits(value: &[u8]) -> Result<u8, Broken> {
     let plain = value.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).unwrap_or(value);
     match plain {
@@ -74,7 +74,7 @@ fn bits(value: &[u8]) -> Result<u8, Broken> {
     }
 }
 
-/// The two streams of a connection.
+/// The two compression streams of a connection.
 #[derive(Debug)]
 pub struct Deflate {
     agreed: Agreement,
@@ -82,14 +82,14 @@ pub struct Deflate {
     decompress: Decompress,
     /// The last message, compressed.
     packed: Vec<u8>,
-    /// The stream coming in ended, and nothing has come since.
+    /// Set if the incoming stream has ended and no data has followed.
     ended: bool,
 }
 
 impl Deflate {
-    /// Fresh streams.
+    /// Creates the streams.
     pub fn new(agreed: Agreement) -> Deflate {
-        // zlib knows no window of 256 bytes: there, nothing is referred to.
+        // zlib does not support windows of 256 bytes: for these, nothing is compressed.
         let level = if agreed.client_bits < 9 { Compression::none() } else { Compression::default() };
         let compress = Compress::new_with_window_bits(level, false, agreed.client_bits.max(9));
         Deflate { agreed, compress, decompress: Decompress::new(false), packed: Vec::new(), ended: false }
@@ -102,7 +102,7 @@ impl Deflate {
         loop {
             self.packed.reserve(plain.len() / 2 + 64);
             let before = self.compress.total_in();
-            // Fails only where an earlier call ended the stream, which none does.
+            // Fails only if an earlier call ended the stream, which never happens.
             let _ = self.compress.compress_vec(&plain[used..], &mut self.packed, FlushCompress::Sync);
             used += (self.compress.total_in() - before) as usize;
             if used == plain.len() && self.packed.len() < self.packed.capacity() {
@@ -121,10 +121,10 @@ impl Deflate {
         &self.packed
     }
 
-    /// Decompresses a piece of a message and hands on what comes of it.
+    /// Decompresses a piece of a message and passes the result on.
     ///
     /// # Errors
-    /// It is not deflate data, or `take` refuses.
+    /// Fails if it is not deflate data, or with the error of `take`.
     pub fn unpack(&mut self, piece: &[u8], take: &mut dyn FnMut(&[u8]) -> Result<(), Broken>) -> Result<(), Broken> {
         const WRONG: Broken = Broken(cause::websocket::not_deflate());
         let (mut buffer, mut at) = ([0; 4096], 0);
@@ -135,7 +135,7 @@ impl Deflate {
             let used = (self.decompress.total_in() - read) as usize;
             let made = (self.decompress.total_out() - written) as usize;
             at += used;
-            // What came before a mistake counts, so that the verdict does not depend on the pieces.
+            // Output before an error counts, so the result does not depend on how the data is split.
             take(&buffer[..made])?;
             if status.map_err(|_| WRONG)? == Status::StreamEnd {
                 self.decompress.reset(false);
@@ -147,7 +147,7 @@ impl Deflate {
         self.rest(take)
     }
 
-    /// What the last bytes came to beyond one buffer.
+    /// Passes on output that exceeds one buffer.
     fn rest(&mut self, take: &mut dyn FnMut(&[u8]) -> Result<(), Broken>) -> Result<(), Broken> {
         let mut buffer = [0; 4096];
         while !self.ended {
@@ -167,10 +167,10 @@ impl Deflate {
         Ok(())
     }
 
-    /// The message is over.
+    /// Finishes the message.
     ///
     /// # Errors
-    /// As [`Deflate::unpack`].
+    /// Fails like [`Deflate::unpack`].
     pub fn unpack_end(&mut self, take: &mut dyn FnMut(&[u8]) -> Result<(), Broken>) -> Result<(), Broken> {
         if !self.ended {
             self.unpack(&TAIL, take)?;

@@ -1,4 +1,4 @@
-//! WebSocket as a plug-in: its schemes, its options, and everything a run will say in it, encoded before it starts.
+//! The WebSocket plug-in: its schemes, its options, and everything a run will send, encoded before it starts.
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ impl Protocol for WebSocket {
     }
 }
 
-/// The steps of a flow.
+/// Prepares the steps of a flow.
 fn of_steps(asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
     let wishes = Wishes::read(asked)?;
     let Steps { requests, names, origins, upgrades, each, end } = Steps::read(asked)?;
@@ -106,7 +106,7 @@ fn of_steps(asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint> {
     Ok(Arc::new(WebSocketDialogue { prepared, rules }))
 }
 
-/// Options of single URLs are those of steps.
+/// Rejects options of single URLs, which are for steps.
 fn refuse_own(asked: &Asked) -> Result<(), Complaint> {
     let own = asked.own.iter().flat_map(|own| own.keys()).map(String::as_str);
     match own.chain(asked.options.contains_key("await").then_some("await")).next() {
@@ -135,7 +135,7 @@ fn message(content: &Content, wishes: &Wishes, expected: Option<&str>) -> Result
     Ok(message)
 }
 
-/// Everything a run will say in WebSocket.
+/// A WebSocket workload: everything a run will send.
 #[derive(Debug)]
 pub struct WebSocketDialogue {
     prepared: Prepared,
@@ -149,7 +149,7 @@ impl Dialogue for WebSocketDialogue {
     fn alpn(&self, _origin: &Origin) -> &[&'static [u8]] {
         &[b"http/1.1"]
     }
-    /// It is opened by its user's first step, with what that user knows.
+    /// The connection is opened by its user's first step, with that user's values.
     fn belongs(&self, _origin: &Origin) -> Belongs {
         Belongs::ToUser
     }
@@ -157,7 +157,7 @@ impl Dialogue for WebSocketDialogue {
         let request = request.of::<Message>();
         self.rules.steps.get(request.key as usize)?.awaited.clone()
     }
-    /// The message alone: frame and mask say nothing to people.
+    /// Returns the message alone; frame and mask are of no interest to readers.
     fn sent_with(&self, request: &wire::Request, fill: &Fill, _memory: Option<&Memory>) -> Vec<u8> {
         request.of::<Message>().payload(fill)
     }
@@ -170,7 +170,7 @@ impl Dialogue for WebSocketDialogue {
     fn spoken(&self, _established: &Established) -> String {
         "WebSocket".to_owned()
     }
-    /// Statuses of refused upgrades and close codes.
+    /// Names statuses of refused upgrades and close codes.
     fn code_name(&self, code: u32) -> String {
         match u16::try_from(code) {
             Ok(code @ 1000..) => format!("close {code} ({})", close::name(code)),
@@ -179,7 +179,7 @@ impl Dialogue for WebSocketDialogue {
     }
 }
 
-/// Reads a URL; what must be encoded in it is, and the fragment is dropped.
+/// Parses a URL, encoding what must be encoded; the fragment is dropped.
 pub(super) fn parse_url(written: &str, marks: &mut Marks, slots: bool) -> Result<Url, Complaint> {
     let taken = marks.take(written, "URL", Guard::Url)?;
     let text = &*if slots { marks.settled(&taken)? } else { options::said_once(&taken, "URL", marks)? };

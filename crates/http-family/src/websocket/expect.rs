@@ -1,4 +1,4 @@
-//! What answers must hold (`--expect-body`): the same text for all, or one that is filled like the message it answers.
+//! The text expected in answers (`--expect-body`): the same for all, or filled with the values of the message.
 
 use wire::{Asked, Complaint};
 
@@ -8,22 +8,22 @@ use values::template::{Found, Template, names, pieces};
 
 const PLACE: &str = "--expect-body";
 
-/// What is expected.
+/// The text expected in answers.
 #[derive(Debug)]
 pub enum Expect {
-    /// Nothing.
+    /// No text is expected.
     Nothing,
-    /// This, of every answer.
+    /// A constant text.
     Text(Vec<u8>),
     /// A text with slots.
     Filled(String),
 }
 
 impl Expect {
-    /// Reads the option; slots may repeat what the messages name.
+    /// Reads the option; slots may refer to names defined in the messages.
     ///
     /// # Errors
-    /// What is wrong with a slot.
+    /// Fails if a slot is invalid.
     pub fn read(asked: &Asked, contents: &[Content]) -> Result<Expect, Complaint> {
         let Some(text) = asked.value("expect-body").filter(|text| !text.is_empty()) else { return Ok(Expect::Nothing) };
         let wrong = |trouble: String| Complaint::new(PLACE, trouble);
@@ -49,7 +49,7 @@ impl Expect {
         Ok(Expect::Filled(text.to_owned()))
     }
 
-    /// The text with slots, where it is one.
+    /// Returns the text if it has slots.
     pub fn filled(&self) -> Option<&str> {
         if let Expect::Filled(text) = self { Some(text) } else { None }
     }

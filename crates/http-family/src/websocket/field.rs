@@ -1,20 +1,20 @@
-//! The value of one field in a JSON text, found without parsing the rest into anything.
+//! The value of one field in a JSON text, found without parsing the rest.
 //!
-//! A path names members of objects: `seq`, or `data.id`. What stands between is read over, not checked: this tells which
-//! answer belongs to which message, and is no judge of JSON. Left out: places in arrays.
+//! A path names members of objects: `seq`, or `data.id`. Everything else is skipped without validation: this matches
+//! answers with messages and does not judge JSON. Not supported: indices of arrays.
 
-/// A path of members: `data.id`.
+/// A path of member names: `data.id`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field(Vec<Box<[u8]>>);
 
 impl Field {
-    /// Reads a path; None where a name in it is empty.
+    /// Parses a path; returns `None` if a name in it is empty.
     pub fn parse(path: &str) -> Option<Field> {
         let names: Vec<Box<[u8]>> = path.split('.').map(|name| name.as_bytes().into()).collect();
         names.iter().all(|name| !name.is_empty()).then_some(Field(names))
     }
 
-    /// A number that stands for the field's value, the same for `7` and `"7"`; None where there is no such field.
+    /// Returns a number that stands for the field's value, equal for `7` and `"7"`; `None` if there is no such field.
     #[inline]
     pub fn key(&self, json: &[u8]) -> Option<u64> {
         let value = self.find(json)?;
@@ -25,7 +25,7 @@ impl Field {
         }
     }
 
-    /// The value as it stands in the text.
+    /// Returns the value as written in the text.
     fn find<'a>(&self, json: &'a [u8]) -> Option<&'a [u8]> {
         let (last, outer) = self.0.split_last()?;
         let mut text = json;
@@ -36,7 +36,7 @@ impl Field {
     }
 }
 
-/// The value of a member of the object that `text` begins with.
+/// Returns the value of a member of the object at the beginning of `text`.
 fn member<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let mut rest = text.trim_ascii_start().strip_prefix(b"{")?.trim_ascii_start();
     loop {
@@ -50,7 +50,7 @@ fn member<'a>(text: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     }
 }
 
-/// The value that `text` begins with.
+/// Returns the value at the beginning of `text`.
 fn value(text: &[u8]) -> Option<&[u8]> {
     let end = match text.first()? {
         b'"' => string_end(text)?,
@@ -60,7 +60,7 @@ fn value(text: &[u8]) -> Option<&[u8]> {
     Some(&text[..end]).filter(|value| !value.is_empty())
 }
 
-/// Where a string ends that begins with a quotation mark.
+/// Returns the end offset of a string that begins with a quotation mark.
 fn string_end(text: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
@@ -72,7 +72,7 @@ fn string_end(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Where an object or array ends.
+/// Returns the end offset of an object or array.
 fn nested_end(text: &[u8]) -> Option<usize> {
     let (mut at, mut depth) = (0, 0_usize);
     while let Some(byte) = text.get(at) {
@@ -90,7 +90,7 @@ fn nested_end(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// A string without its escapes (RFC 8259 7); what is no escape stays.
+/// Decodes the escapes of a string (RFC 8259 7); an invalid string is left as it is.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let whole = [b"\"", text, b"\""].concat();
     let read = std::str::from_utf8(&whole).ok().and_then(|whole| {
@@ -122,7 +122,7 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
     read.map_or_else(|| text.to_vec(), String::into_bytes)
 }
 
-/// FNV-1a with 64 bits: two values of a run that share a number are less likely than a broken processor.
+/// Computes the 64-bit FNV-1a hash: that two values of a run share one is less likely than a broken processor.
 fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }

@@ -1,7 +1,7 @@
-//! A message on its way in that did not arrive whole: fragments, control frames between them, pieces of both.
+//! The state of an incoming message that did not arrive whole: fragments, control frames between them, pieces of both.
 //!
-//! Exists only while there is such a message. Its content is kept only where it must be looked into; otherwise it is
-//! counted and, where it is text, checked as it comes.
+//! It exists only while there is such a message. The content is kept only if it has to be examined; otherwise it is
+//! counted and, if it is text, validated as it arrives.
 
 use wire::Broken;
 
@@ -10,23 +10,23 @@ use super::deflate::Deflate;
 use super::utf8::Utf8;
 use values::kept::{Budget, Kept, NO_ROOM};
 
-/// The most bytes of a message that is not looked into.
+/// Maximum size of a message that is not examined.
 pub const MESSAGE_BOUND: u64 = 1 << 30;
-/// The most bytes of a message that is kept whole to be looked into.
+/// Maximum size of a message that is kept whole to be examined.
 pub const KEPT_BOUND: u64 = 16 << 20;
 
-/// What text that is not UTF-8 comes to.
+/// The error for text that is not UTF-8.
 pub const NO_TEXT: Broken = Broken(cause::websocket::not_text());
 
-/// Frames under way.
+/// The frame and message being received.
 #[derive(Debug, Default)]
 pub struct Incoming {
-    /// A header that is not whole.
+    /// An incomplete header.
     head: [u8; HEAD_BOUND],
     have: usize,
-    /// The frame whose payload is awaited.
+    /// The frame whose payload is being received.
     frame: Option<Frame>,
-    /// Bytes of it still to come.
+    /// Payload bytes still to come.
     left: u64,
     /// The payload of a control frame.
     pub control: Vec<u8>,
@@ -34,30 +34,30 @@ pub struct Incoming {
     pub part: Option<Part>,
 }
 
-/// A message so far.
+/// A partial message.
 #[derive(Debug, Default)]
 pub struct Part {
-    /// It is deflated.
+    /// Set if it is compressed.
     pub deflated: bool,
-    /// Its first byte was told.
+    /// Set once its first byte was reported.
     pub told: bool,
-    /// Bytes so far, decompressed.
+    /// Size so far, decompressed.
     pub size: u64,
-    /// Its content, where it is kept.
+    /// Its content, if it is kept.
     pub kept: Kept,
     text: Option<Utf8>,
 }
 
 impl Part {
-    /// Text or binary.
+    /// Returns the opcode, text or binary.
     pub fn kind(&self) -> u8 {
         if self.text.is_some() { TEXT } else { BINARY }
     }
 
-    /// Takes content, and keeps it within a budget where there is one.
+    /// Adds content, and keeps it within the budget if there is one.
     ///
     /// # Errors
-    /// Text that is not UTF-8, or too much.
+    /// Fails for text that is not UTF-8, or if the message is too large.
     pub fn take(&mut self, content: &[u8], keep: Option<&Budget>) -> Result<(), Broken> {
         self.size += content.len() as u64;
         if self.size > MESSAGE_BOUND {
@@ -75,26 +75,26 @@ impl Part {
         if good { Ok(()) } else { Err(NO_TEXT) }
     }
 
-    /// It is whole.
+    /// Finishes the message.
     ///
     /// # Errors
-    /// A text that ends within a character.
+    /// Fails for text that ends within a character.
     pub fn end(&self) -> Result<(), Broken> {
         if self.text.is_some_and(|text| !text.is_whole()) { Err(NO_TEXT) } else { Ok(()) }
     }
 }
 
 impl Incoming {
-    /// True where nothing is under way.
+    /// Returns `true` if nothing is being received.
     pub fn at_rest(&self) -> bool {
         self.have == 0 && self.frame.is_none() && self.part.is_none()
     }
 
-    /// The frame under way, after reading its header from `bytes` where that is due; `at` moves behind what was read.
-    /// None: the header is not whole.
+    /// Returns the current frame, reading its header from `bytes` first if needed; `at` advances beyond the bytes read.
+    /// Returns `None` if the header is incomplete.
     ///
     /// # Errors
-    /// What about it is not WebSocket.
+    /// Fails if the header is not valid in WebSocket.
     pub fn frame(
         &mut self,
         bytes: &[u8],
@@ -123,7 +123,7 @@ impl Incoming {
         Ok(Some(begun))
     }
 
-    /// A data frame begins or goes on with a message (RFC 6455 5.4).
+    /// Checks that a data frame begins or continues a message (RFC 6455 5.4).
     fn follow(&mut self, frame: &Frame) -> Result<(), Broken> {
         match (frame.kind == CONTINUATION, &self.part) {
             (true, None) => Err(Broken(cause::websocket::lone_fragment())),
@@ -137,7 +137,7 @@ impl Incoming {
         }
     }
 
-    /// The next bytes of the frame's payload; `at` moves behind them. Also whether they are its last.
+    /// Returns the next bytes of the frame's payload and whether they are its last; `at` advances beyond them.
     pub fn payload<'a>(&mut self, bytes: &'a [u8], at: &mut usize) -> (&'a [u8], bool) {
         let rest = &bytes[*at..];
         let n = usize::try_from(self.left).unwrap_or(usize::MAX).min(rest.len());
@@ -150,7 +150,7 @@ impl Incoming {
     }
 }
 
-/// Gives a piece of a message to its [`Part`], decompressed where it is deflated.
+/// Adds a piece to a [`Part`], decompressed if needed.
 pub fn unpack(
     deflate: Option<&mut Deflate>,
     part: &mut Part,

@@ -1,4 +1,4 @@
-//! Messages beside requests on a connection of WebSocket: those that open it, and those of the server that are replied to.
+//! Side messages on a WebSocket connection: those that open it, and replies to messages of the server.
 
 use wire::{Broken, Done, Out};
 
@@ -7,7 +7,7 @@ use super::rules::Rules;
 use super::session::{EXCERPT_BOUND, Rare, Stage, Told, WebSocketSession};
 use values::beside::{Heard, Talk};
 
-/// True where a message that came is one that is replied to, or known by the rules of replies.
+/// Returns `true` if a message is replied to, or recognized by the rules of replies.
 #[inline]
 pub fn prompted(
     rules: &Rules,
@@ -27,13 +27,13 @@ pub fn prompted(
 }
 
 impl WebSocketSession {
-    /// What is said beside requests, where anything is.
+    /// Returns the side conversation, if there is one.
     #[inline]
     pub(super) fn talk(&self) -> Option<&Talk> {
         self.own.as_ref().and_then(|own| own.talk.as_ref())
     }
 
-    /// Says what is to be said before requests, as far as it may be now.
+    /// Sends opening messages as far as possible now.
     #[cold]
     pub(super) fn introduce(&mut self, out: &mut Out) {
         let WebSocketSession { rules, own, masks, stage, .. } = self;
@@ -51,7 +51,7 @@ impl WebSocketSession {
         *stage = Stage::Open;
     }
 
-    /// A message came while the opening goes on.
+    /// Handles a message during the opening.
     #[cold]
     pub(super) fn hear_opening(&mut self, size: u64, content: &[u8], (out, done): Told<'_>) -> Result<(), Broken> {
         let WebSocketSession { rules, own, .. } = self;

@@ -1,31 +1,31 @@
-//! Mask keys and masking (RFC 6455 5.3).
+//! Masking keys and masking (RFC 6455 5.3).
 //!
-//! The keys of a connection come from its seed by splitmix64, so that a run can be repeated. A connection of seed 0, which
-//! is the one shown by `--debug`, masks with zero: what it sends can then be read. Masking is a plain loop over eight bytes
-//! at a time, which the compiler turns into wide instructions.
+//! The keys of a connection are derived from its seed by splitmix64, so a run can be repeated. A connection of seed 0,
+//! which is the one shown by `--debug`, masks with zero, so its bytes are readable. Masking is a plain loop over eight
+//! bytes at a time, which the compiler vectorizes.
 
-/// Mask keys, one after the other.
+/// A generator of masking keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Masks(u64);
 
 impl Masks {
-    /// The keys of a connection with this seed.
+    /// Creates the generator of a connection with this seed.
     pub fn new(seed: u64) -> Masks {
         Masks(seed)
     }
 
-    /// The seed, before the first key was taken.
+    /// Returns the seed; valid before the first key was taken.
     pub fn seed(self) -> u64 {
         self.0
     }
 
-    /// 64 random bits (splitmix64; Steele, Lea and Flood 2014).
+    /// Returns 64 random bits (splitmix64; Steele, Lea and Flood 2014).
     #[inline]
     pub fn bits(&mut self) -> u64 {
         measure::random::splitmix64(&mut self.0)
     }
 
-    /// The next key.
+    /// Returns the next key.
     #[inline]
     pub fn key(&mut self) -> [u8; 4] {
         if self.0 == 0 {
@@ -35,7 +35,7 @@ impl Masks {
     }
 }
 
-/// Masks or unmasks `bytes`, of which `before` came under the same key already.
+/// Masks or unmasks `bytes`, which follow `before` bytes masked with the same key.
 #[inline]
 pub fn mask(bytes: &mut [u8], key: [u8; 4], before: u64) {
     let key = u32::from_le_bytes(key).rotate_right(8 * (before % 4) as u32);

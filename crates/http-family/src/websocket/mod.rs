@@ -1,10 +1,10 @@
-//! WebSocket, both halves: the client's ([`WebSocket`], [`WebSocketSession`]) and the server's ([`WebSocketServer`]).
+//! WebSocket, client ([`WebSocket`], [`WebSocketSession`]) and server ([`WebSocketServer`]).
 //!
-//! Spoken: RFC 6455 over HTTP/1.1 (`ws://`, `wss://`) and RFC 7692 (permessage-deflate, offered with `--compress`). An
-//! exchange is one message and the one that answers it, by order or by a JSON field; a one-way message is over when it is
-//! written; what nobody asked for is a push. Checked: the whole handshake, reserved bits, masks, lengths, fragments, UTF-8,
-//! close codes. Left out: following redirects of the upgrade, WebSocket over HTTP/2 (RFC 8441), other extensions, and
-//! compression in the server's half, which declines it.
+//! Supports RFC 6455 over HTTP/1.1 (`ws://`, `wss://`) and RFC 7692 (permessage-deflate, offered with `--compress`). An
+//! exchange is one message and its answer, matched by order or by a JSON field; a one-way message is complete once
+//! written; unsolicited messages are pushes. Validated: the whole handshake, reserved bits, masks, lengths, fragments,
+//! UTF-8, close codes. Not supported: redirects of the upgrade, WebSocket over HTTP/2 (RFC 8441), other extensions, and
+//! compression on the server side, which declines it.
 
 mod asked;
 mod close;

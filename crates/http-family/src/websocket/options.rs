@@ -1,4 +1,4 @@
-//! The options of WebSocket and what was wished by them, checked before anything is sent.
+//! The options of WebSocket, and their values, checked before anything is sent.
 
 use wire::{Asked, Complaint, OptionSpec, many, one, switch};
 
@@ -64,22 +64,22 @@ pub const OPTIONS: &[OptionSpec] = &[
     switch("compress", "Offer compression (permessage-deflate)", "协商压缩（permessage-deflate）"),
 ];
 
-/// What was wished, checked.
+/// The checked option values.
 #[derive(Debug)]
 pub struct Wishes {
     /// Header lines of the upgrade.
     pub headers: Vec<HeaderWish>,
     /// `name:password` in base64.
     pub user: Option<String>,
-    /// Sub-protocols to offer.
+    /// Subprotocols to offer.
     pub subprotocols: Vec<String>,
-    /// The field that answers are matched by.
+    /// The field by which answers are matched.
     pub field: Option<Field>,
-    /// Nobody answers.
+    /// Set if messages are not answered.
     pub one_way: bool,
-    /// Messages that nobody asked for are no fault.
+    /// Set if unsolicited messages are allowed.
     pub push: bool,
-    /// Offer permessage-deflate.
+    /// Set to offer permessage-deflate.
     pub compress: bool,
 }
 
@@ -87,15 +87,16 @@ impl Wishes {
     /// Reads the options of a run.
     ///
     /// # Errors
-    /// The first mistake found.
+    /// Fails with the first invalid option.
     pub fn read(asked: &Asked) -> Result<Wishes, Complaint> {
         Wishes::read_with(asked, &mut Marks::new(asked))
     }
 
-    /// The same with slots taken out of its texts; in steps of a flow, the upgrade may have them too.
+    /// Like [`Wishes::read`], with slots replaced by placeholders in `marks`; in steps of a flow, the upgrade may have
+    /// slots too.
     ///
     /// # Errors
-    /// As [`Wishes::read`].
+    /// Fails like [`Wishes::read`].
     pub fn read_with(asked: &Asked, marks: &mut Marks) -> Result<Wishes, Complaint> {
         let mut headers = Vec::new();
         for text in asked.values("header") {
@@ -124,7 +125,7 @@ impl Wishes {
     }
 }
 
-/// A header line without marks.
+/// Resolves the placeholders of a header line.
 fn once(wish: HeaderWish, marks: &mut Marks) -> Result<HeaderWish, Complaint> {
     Ok(match wish {
         HeaderWish::Set(name, value) => HeaderWish::Set(name, said_once(&value, "--header", marks)?),
@@ -132,10 +133,11 @@ fn once(wish: HeaderWish, marks: &mut Marks) -> Result<HeaderWish, Complaint> {
     })
 }
 
-/// A text of the handshake, which a connection says once and before any message: what stands in it must be known before the run.
+/// Resolves the placeholders of a handshake text. It is sent once per connection, before any message, so its values
+/// must be known before the run.
 ///
 /// # Errors
-/// A slot that is another each time.
+/// Fails for a slot whose value changes.
 pub fn said_once(marked: &str, place: &str, marks: &mut Marks) -> Result<String, Complaint> {
     if !marks.are_in(marked.as_bytes()) {
         return Ok(marked.to_owned());
@@ -152,7 +154,7 @@ pub fn said_once(marked: &str, place: &str, marks: &mut Marks) -> Result<String,
     Ok(text)
 }
 
-/// The lines that make the upgrade are not the user's.
+/// Rejects header lines that the upgrade sets itself.
 fn checked(wish: HeaderWish) -> Result<HeaderWish, Complaint> {
     let name = wish.name().to_ascii_lowercase();
     let instead = match name.as_str() {

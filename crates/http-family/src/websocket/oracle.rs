@@ -1,5 +1,5 @@
-//! What must hold of any bytes, for the fuzz targets and the properties: the same in two pieces as in one, an end for no
-//! more messages than were sent, and nothing after the end.
+//! Properties that hold for arbitrary bytes, for the fuzz targets and the property tests: the same result in two pieces
+//! as in one, no more ends than messages sent, and no events after the end.
 
 use std::borrow::Cow;
 use wire::{Asked, AskedUrl, Done, Established, Event, ExchangeId, Fill, Out, Protocol, ServerSession};
@@ -7,10 +7,10 @@ use wire::{Asked, AskedUrl, Done, Established, Event, ExchangeId, Fill, Out, Pro
 use super::upgrade::{accept, key};
 use super::{WebSocket, WebSocketServer};
 
-/// Messages sent before the bytes come.
+/// Number of messages sent before the bytes arrive.
 const SENT: u32 = 3;
 
-/// The ways a session may be set up: its options, and what the server agrees to.
+/// Configurations of a session: its options, and the extensions the server agrees to.
 const MODES: [(&[(&str, &str)], &str); 7] = [
     (&[], ""),
     (&[("push", ""), ("expect-body", "a")], ""),
@@ -21,26 +21,26 @@ const MODES: [(&[(&str, &str)], &str); 7] = [
     (&[("data", "{\"seq\":{counter}}"), ("match-field", "seq"), ("reply", "(b*)$=>{captured}")], ""),
 ];
 
-/// Holds what a client makes of frames, in the way that `mode` chooses.
+/// Checks a client on these frames, in the configuration chosen by `mode`.
 ///
 /// # Panics
-/// Where it does not hold.
+/// Panics if a property is violated.
 pub fn frames(mode: u8, bytes: &[u8], cut: usize) {
     let (options, agreed) = MODES[usize::from(mode) % MODES.len()];
     let whole = heard(options, Some(agreed), &[bytes]);
     assert_eq!(heard(options, Some(agreed), &[&bytes[..cut], &bytes[cut..]]), whole, "cut at {cut}");
 }
 
-/// Holds what a client makes of an answer to its upgrade.
+/// Checks a client on these bytes as the answer to its upgrade.
 ///
 /// # Panics
-/// Where it does not hold.
+/// Panics if a property is violated.
 pub fn consent(bytes: &[u8], cut: usize) {
     let whole = heard(&[], None, &[bytes]);
     assert_eq!(heard(&[], None, &[&bytes[..cut], &bytes[cut..]]), whole, "cut at {cut}");
 }
 
-/// Lets a server hear any bytes.
+/// Feeds arbitrary bytes to a server.
 pub fn server(bytes: &[u8], cut: usize) {
     let mut server = WebSocketServer::new();
     let mut out = Out::default();
@@ -52,7 +52,8 @@ pub fn server(bytes: &[u8], cut: usize) {
     }
 }
 
-/// Events in words (without first bytes, which depend on the pieces), what left, and why it broke.
+/// Returns the events as text (without first bytes, which depend on how the bytes are split), the bytes sent, and the
+/// error.
 fn heard(
     options: &[(&str, &str)],
     agreed: Option<&str>,

@@ -1,5 +1,5 @@
-//! What only some runs have on a connection: compression, messages beside requests, answers of which each must hold a text of its
-//! own. In one box, so that the others pay a pointer for it.
+//! Connection state that only some runs need: compression, side messages, answers with individually expected texts. It
+//! is boxed, so other runs pay only a pointer.
 
 use std::collections::VecDeque;
 
@@ -9,20 +9,20 @@ use super::deflate::Deflate;
 use super::steps::Inbox;
 use values::beside::Talk;
 
-/// All of it.
+/// The optional state of a connection.
 #[derive(Debug, Default)]
 pub struct Own {
-    /// The two streams of compression.
+    /// The two compression streams.
     pub deflate: Option<Deflate>,
-    /// What is said beside requests.
+    /// The side conversation.
     pub talk: Option<Talk>,
-    /// What the answers of messages in flight must hold.
+    /// The expected texts of messages in flight.
     pub expected: Expected,
-    /// What steps of a flow await.
+    /// The messages for steps of a flow.
     pub inbox: Inbox,
 }
 
-/// What answers must hold, where that is another for each; memory is used again, so that a message allocates nothing.
+/// Expected texts that differ per answer; buffers are reused, so a message allocates nothing.
 #[derive(Debug, Default)]
 pub struct Expected {
     due: VecDeque<(ExchangeId, Vec<u8>)>,
@@ -30,21 +30,21 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// The answer of a message must hold a text.
+    /// Records the text expected in the answer to a message.
     pub fn add(&mut self, id: ExchangeId, text: &[u8]) {
         let mut kept = self.spare.pop().unwrap_or_default();
         kept.extend_from_slice(text);
         self.due.push_back((id, kept));
     }
 
-    /// The text that the answer of a message must hold; it is given back.
+    /// Returns the text expected in the answer to a message; the caller gives it back.
     pub fn take(&mut self, id: ExchangeId) -> Option<Vec<u8>> {
-        // Answers come in nearly the order of the messages, so that the search is short.
+        // Answers arrive nearly in the order of the messages, so the search is short.
         let at = self.due.iter().position(|(due, _)| *due == id)?;
         self.due.remove(at).map(|(_, text)| text)
     }
 
-    /// Its memory again.
+    /// Takes a buffer back for reuse.
     pub fn give_back(&mut self, text: Option<Vec<u8>>) {
         if let Some(mut text) = text {
             text.clear();

@@ -1,7 +1,7 @@
-//! From a message as asked for to a frame: encoded once before the run where it is the same each time, else from a template.
+//! Encodes messages as frames: once before the run if they are constant, else from a template.
 //!
-//! Sending a fixed message is one copy and one pass that masks what was copied. One with slots is filled where it will
-//! leave from, behind the longest header, and moved up to its own.
+//! Sending a constant message is one copy and one pass that masks it. A message with slots is filled in the output
+//! buffer, after room for the longest header, and then moved up to its actual header.
 
 use wire::Fill;
 
@@ -11,30 +11,30 @@ use super::mask::mask;
 use values::beside::Said;
 use values::template::{Captured, Template};
 
-/// A message ready to send.
+/// A message ready to be sent.
 #[derive(Debug)]
 pub struct Message {
     body: Body,
-    /// Its first byte: that it is whole, and its kind.
+    /// First byte of its frame: FIN and opcode.
     first: u8,
-    /// The value of the field that answers are matched by; of a message with slots it is known when they are filled.
+    /// The value of the matching field; for a message with slots it is determined when they are filled.
     pub(super) key: u64,
 }
 
 #[derive(Debug)]
 enum Body {
-    /// The whole frame, with a mask key of zero, and where the payload begins.
+    /// The whole frame with a zero masking key, and the offset of the payload.
     Fixed { frame: Box<[u8]>, payload_at: usize },
-    /// Filled for each message; `expects`: behind a mark stands what its answer must hold.
+    /// Filled for each message; if `expects`, the text expected in the answer follows after a placeholder.
     Slots { template: Template, expects: bool },
 }
 
-/// What a message is filled with.
+/// The values for a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Filling<'a> {
     /// The values of its slots.
     pub fill: &'a Fill<'a>,
-    /// What a pattern found in the message that is replied to.
+    /// The text captured by a pattern from the message that is replied to.
     pub captured: Captured<'a>,
 }
 
@@ -71,43 +71,43 @@ impl Message {
         Message { body, first, key }
     }
 
-    /// One whose answer must hold what stands behind the mark of the template.
+    /// Creates a message whose answer must contain the text after the template's placeholder.
     pub fn expecting(template: Template, binary: bool, key: u64) -> Message {
         let first = 0x80 | if binary { BINARY } else { TEXT };
         Message { body: Body::Slots { template, expects: true }, first, key }
     }
 
-    /// What it says, slots filled.
+    /// Returns its payload with slots filled.
     pub fn payload(&self, fill: &Fill) -> Vec<u8> {
         let mut payload = Vec::new();
         self.put_payload(fill.into(), &mut payload, |_, _| {});
         payload
     }
 
-    /// Its first byte.
+    /// Returns the first byte of its frame.
     #[cfg(test)]
     pub(super) fn first(&self) -> u8 {
         self.first
     }
 
-    /// True where its answer must hold something of its own.
+    /// Returns `true` if a text of its own is expected in its answer.
     pub(super) fn expects(&self) -> bool {
         matches!(self.body, Body::Slots { expects: true, .. })
     }
 
-    /// True where it holds the number of what is said on its connection.
+    /// Returns `true` if it contains the sequence number on its connection.
     #[inline]
     pub(super) fn is_numbered(&self) -> bool {
         matches!(&self.body, Body::Slots { template, .. } if template.is_numbered())
     }
 
-    /// True where it is filled anew each time.
+    /// Returns `true` if it has slots.
     #[inline]
     pub(super) fn has_slots(&self) -> bool {
         matches!(self.body, Body::Slots { .. })
     }
 
-    /// After how many messages its data is at its end.
+    /// Returns the number of messages after which its data is exhausted.
     pub(super) fn end(&self) -> Option<u64> {
         match &self.body {
             Body::Slots { template, .. } => template.end(),
@@ -115,8 +115,8 @@ impl Message {
         }
     }
 
-    /// Appends it as a frame, masked, and packed where that was agreed on. `look` sees the payload of a message with slots, and what
-    /// its answer must hold.
+    /// Appends it as a masked frame, compressed if that was agreed on. `look` receives the payload of a message with
+    /// slots, and the text expected in its answer.
     #[inline]
     pub(super) fn say(
         &self,
@@ -131,11 +131,11 @@ impl Message {
         self.put_payload(filling, out, look);
         let packed = deflate.pack(&out[start..]);
         out.truncate(start);
-        // RSV1 says that the message is compressed (RFC 7692 7.2.1).
+        // RSV1 marks a compressed message (RFC 7692 7.2.1).
         put_frame(self.first | 0x40, packed, key, out);
     }
 
-    /// Appends what it says.
+    /// Appends its payload.
     fn put_payload(&self, filling: Filling<'_>, out: &mut Vec<u8>, look: impl FnOnce(&[u8], &[u8])) {
         let start = out.len();
         let mut end = [usize::MAX];
@@ -150,7 +150,7 @@ impl Message {
         out.truncate(end);
     }
 
-    /// Appends it as a frame, masked.
+    /// Appends it as a masked frame.
     #[inline]
     fn put(&self, filling: Filling<'_>, key: [u8; 4], out: &mut Vec<u8>, look: impl FnOnce(&[u8], &[u8])) {
         let start = out.len();
@@ -166,7 +166,7 @@ impl Message {
     }
 }
 
-/// Makes a frame of a payload that lies behind room for the longest header.
+/// Turns a payload that follows room for the longest header into a frame.
 fn close_up(first: u8, start: usize, key: [u8; 4], out: &mut Vec<u8>) {
     let size = out.len() - start - HEAD_BOUND;
     let head = match size {
@@ -193,7 +193,7 @@ fn close_up(first: u8, start: usize, key: [u8; 4], out: &mut Vec<u8>) {
     begin[head - 4..].copy_from_slice(&key);
 }
 
-/// Appends a frame made on the way: a control frame, a compressed message.
+/// Appends a frame built at run time: a control frame or a compressed message.
 pub(super) fn put_frame(first: u8, payload: &[u8], key: [u8; 4], out: &mut Vec<u8>) {
     put_head(first, payload.len(), true, out);
     out.extend_from_slice(&key);

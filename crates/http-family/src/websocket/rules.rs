@@ -1,4 +1,4 @@
-//! What holds for every connection of a run.
+//! The settings shared by every connection of a run.
 
 use memchr::memmem::Finder;
 
@@ -11,35 +11,35 @@ use super::upgrade::Upgrade;
 use values::beside::Beside;
 use values::kept::Budget;
 
-/// What holds for every connection of a run.
+/// The settings shared by every connection of a run.
 #[derive(Debug)]
 pub struct Rules {
-    /// The request of the upgrade for each URL.
+    /// The upgrade request for each URL.
     pub upgrades: Vec<Upgrade>,
-    /// Sub-protocols that were offered.
+    /// Offered subprotocols.
     pub subprotocols: Vec<String>,
-    /// The field that answers are matched by.
+    /// The field by which answers are matched.
     pub field: Option<Field>,
-    /// What every answer must hold.
+    /// The text expected in every answer.
     pub expect: Option<Finder<'static>>,
-    /// Each answer must hold a text of its own.
+    /// Set if each answer has its own expected text.
     pub expects_filled: bool,
-    /// What is said beside messages.
+    /// Rules for side messages.
     pub beside: Beside<Message>,
-    /// Nobody answers.
+    /// Set if messages are not answered.
     pub one_way: bool,
-    /// Messages that nobody asked for are no fault.
+    /// Set if unsolicited messages are allowed.
     pub push: bool,
-    /// Compression is offered.
+    /// Set if compression is offered.
     pub compress: bool,
-    /// What answers are kept within.
+    /// The memory budget for kept answers.
     pub kept: Budget,
-    /// Steps of a flow, where they are said; none in other runs.
+    /// The steps of a flow; empty in other runs.
     pub steps: Vec<Step>,
 }
 
 impl Rules {
-    /// What was wished, and the request of the upgrade for each URL.
+    /// Creates the settings from the options and the upgrade request for each URL.
     pub fn new(wishes: Wishes, upgrades: Vec<Upgrade>, expect: Expect, beside: Beside<Message>) -> Rules {
         let Wishes { subprotocols, field, one_way, push, compress, .. } = wishes;
         let kept = Budget::default();
@@ -49,12 +49,13 @@ impl Rules {
         Rules { upgrades, subprotocols, field, expect, expects_filled, beside, one_way, push, compress, kept, steps }
     }
 
-    /// True where the next message is taken for the next answer, and none was said to be a push.
+    /// Returns `true` if the next message counts as the next answer: no matching field is given and pushes are not
+    /// allowed.
     pub fn pairs_by_order(&self) -> bool {
         self.field.is_none() && !self.push
     }
 
-    /// Where the content of an answer matters: what it is kept within.
+    /// Returns the memory budget for answers if their content is examined.
     pub fn looks(&self) -> Option<&Budget> {
         let of_answers = self.field.is_some() || self.expect.is_some() || self.expects_filled;
         (of_answers || !self.steps.is_empty() || self.beside.opens() || self.beside.listens()).then_some(&self.kept)

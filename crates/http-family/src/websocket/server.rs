@@ -1,9 +1,10 @@
-//! The server's conversation on one connection: the upgrade accepted, messages heard, answers in the order of the messages.
+//! A WebSocket session on one connection, server side: accepts the upgrade, receives messages, and answers them in
+//! order.
 //!
-//! A message is heard as an [`Ask`] with the method `MESSAGE`, the connection's path and the message as its body; the body
-//! of the [`Reply`] goes back as a message of the same kind. A status of 400 or more closes the connection with 1011,
-//! [`Reply::close`] with 1000. Pings and the closing handshake are answered by itself ([`ServerSession::owed`]). An offer of
-//! compression is declined. An idle connection holds its path and nothing else.
+//! A message is reported as an [`Ask`] with the method `MESSAGE`, the connection's path and the message as its body;
+//! the body of the [`Reply`] is sent back as a message of the same kind. A status of 400 or more closes the connection
+//! with 1011, [`Reply::close`] with 1000. Pings and the closing handshake are handled internally
+//! ([`ServerSession::owed`]). An offer of compression is declined. An idle connection holds its path and nothing else.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -18,51 +19,51 @@ use super::upgrade::{accept, elements, values};
 use crate::http1::codec::{HEAD_BOUND, Head, asked, request_head};
 use values::kept::Budget;
 
-/// The method of a message.
+/// The method under which messages are reported.
 pub const MESSAGE: &str = "MESSAGE";
 
-/// The largest message that is heard, as of gRPC; in pieces or fragments, and of all connections of the process together,
-/// they are kept within a budget.
+/// Maximum size of a message, the same as for gRPC. Messages in pieces or fragments are kept within a budget, which all
+/// connections of the process share.
 const MESSAGE_BOUND: u64 = 4 << 20;
 static COMING: LazyLock<Budget> = LazyLock::new(|| Budget::of(16 << 20));
 
-/// Messages so small are unmasked on the stack.
+/// Messages up to this size are unmasked on the stack.
 const SMALL: usize = 512;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The request of an upgrade is awaited.
+    /// Waiting for an upgrade request.
     Opening,
     Open,
-    /// A close frame of ours left, or something is wrong.
+    /// A close frame was sent, or an error occurred.
     Over,
 }
 
-/// A conversation in WebSocket, server side.
+/// A WebSocket session, server side.
 #[derive(Debug)]
 pub struct WebSocketServer {
     path: Box<str>,
     rare: Option<Box<Rare>>,
-    /// The number of the next message heard.
+    /// Number of the next message received.
     heard: u32,
-    /// The number of the next answer to leave.
+    /// Number of the next answer to be sent.
     due: u32,
-    /// Pings answered since they were asked for.
+    /// Number of pings answered since the last query.
     pings: u32,
     stage: Stage,
 }
 
 #[derive(Debug, Default)]
 struct Rare {
-    /// A request that is not whole.
+    /// An incomplete upgrade request.
     kept: Vec<u8>,
     head: Head,
     incoming: Incoming,
-    /// Bytes already read of the frame under way: its mask goes on from there.
+    /// Bytes already read of the current frame, which determine the position in its mask.
     masked: u64,
-    /// What is owed without an answer.
+    /// Replies due for control frames.
     owed: Vec<u8>,
-    /// Answers that wait for their turn.
+    /// Answers waiting for their turn.
     held: BTreeMap<u32, Vec<u8>>,
 }
 
@@ -79,38 +80,38 @@ impl Default for WebSocketServer {
 }
 
 impl WebSocketServer {
-    /// A conversation on a fresh connection, which begins with the request of an upgrade.
+    /// Creates a session for a new connection, which begins with an upgrade request.
     pub fn new() -> WebSocketServer {
         WebSocketServer { path: Box::default(), rare: None, heard: 0, due: 0, pings: 0, stage: Stage::Opening }
     }
 
-    /// True where a request's head asks for WebSocket: it is then for [`WebSocketServer::accept`].
+    /// Returns `true` if a request's head asks for WebSocket; such a request is for [`WebSocketServer::accept`].
     pub fn is_upgrade(head: &[u8]) -> bool {
         elements(head, "Upgrade").any(|word| word.eq_ignore_ascii_case(b"websocket"))
     }
 
-    /// Goes on where another server has heard the request of an upgrade: `head` as in [`Ask::head`], `path` likewise.
-    /// Appends the answer; where that is a refusal, the session is [`ServerSession::over`].
+    /// Takes over a connection whose upgrade request was received by another server: `head` and `path` as in [`Ask`].
+    /// Appends the response; if that is a refusal, the session is [`ServerSession::over`].
     pub fn accept(head: &[u8], path: &str, out: &mut Out) -> WebSocketServer {
         let mut server = WebSocketServer::new();
         server.upgrade(head, path, out.buffer());
         server
     }
 
-    /// Pings answered since the last call.
+    /// Returns the number of pings answered since the last call.
     pub fn pings(&mut self) -> u32 {
         std::mem::take(&mut self.pings)
     }
 
-    /// Appends a message of the server's own.
+    /// Appends an unsolicited message.
     pub fn push(&mut self, message: &[u8], binary: bool, out: &mut Out) {
         if self.stage == Stage::Open {
             put(if binary { BINARY } else { TEXT }, message, out.buffer());
         }
     }
 
-    /// Announces a message of `size` bytes in answer to the message `id`, where that one's turn has come: its bytes
-    /// are for the caller to send, before anything else. False: nothing was said.
+    /// Appends the header of a message of `size` bytes in answer to the message `id`, if it is that one's turn. The
+    /// caller must then send the payload before anything else. Returns `false` if nothing was appended.
     pub fn announce(&mut self, id: u32, size: usize, out: &mut Out) -> bool {
         let is_due = self.stage == Stage::Open && id >> 1 == self.due && self.heard_ahead() > 0;
         if is_due {
@@ -120,14 +121,14 @@ impl WebSocketServer {
         is_due
     }
 
-    /// Bytes that it holds of messages and answers under way.
+    /// Returns the number of bytes held for messages and answers in progress.
     pub fn held(&self) -> usize {
         let part = |rare: &Rare| rare.incoming.part.as_ref().map_or(0, |part| part.kept.len());
         let held = |rare: &Rare| rare.held.values().map(Vec::len).sum::<usize>();
         self.rare.as_ref().map_or(0, |rare| rare.kept.len() + rare.owed.len() + part(rare) + held(rare))
     }
 
-    /// Answers the request of an upgrade (RFC 6455 4.2).
+    /// Responds to an upgrade request (RFC 6455 4.2).
     fn upgrade(&mut self, head: &[u8], path: &str, out: &mut Vec<u8>) {
         let has = |name, word: &[u8]| elements(head, name).any(|element| element.eq_ignore_ascii_case(word));
         let key = values(head, "Sec-WebSocket-Key").next().filter(|key| key.len() == 24);
@@ -154,7 +155,7 @@ impl WebSocketServer {
         (self.stage, self.path) = (Stage::Open, path.into());
     }
 
-    /// Reads the request of an upgrade; tells how many bytes belong to it.
+    /// Reads an upgrade request; returns the number of bytes consumed.
     fn opening(&mut self, rare: &mut Rare, bytes: &[u8]) -> Result<usize, Broken> {
         let before = rare.kept.len();
         rare.kept.extend_from_slice(&bytes[..bytes.len().min(HEAD_BOUND + 1 - before)]);
@@ -170,7 +171,7 @@ impl WebSocketServer {
         Ok(rare.head.at - before)
     }
 
-    /// Hears a frame that is there as a whole and a message of its own; None where it is not.
+    /// Processes a frame that is complete and a message of its own; returns `None` if it is not.
     #[inline]
     fn whole(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<Option<usize>, Broken> {
         let Some(frame) = frame(bytes, Sender::Client, false)? else { return Ok(None) };
@@ -192,7 +193,7 @@ impl WebSocketServer {
         Ok(Some(frame.head + size))
     }
 
-    /// Tells of a whole message. The lowest bit of its id says whether it is binary.
+    /// Reports a whole message. The lowest bit of its identifier tells whether it is binary.
     #[inline]
     fn hear(&mut self, kind: u8, message: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
         if kind == TEXT && std::str::from_utf8(message).is_err() {
@@ -205,7 +206,7 @@ impl WebSocketServer {
         Ok(())
     }
 
-    /// Reads on in frames that come in pieces, in fragments, or that control the connection.
+    /// Processes frames that come in pieces, belong to fragmented messages, or are control frames.
     fn read_on(&mut self, rare: &mut Rare, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<usize, Broken> {
         let mut at = 0;
         let Some(frame) = rare.incoming.frame(bytes, &mut at, Sender::Client, false)? else { return Ok(at) };
@@ -253,7 +254,7 @@ impl WebSocketServer {
         Ok(())
     }
 
-    /// Answers whose turn has come.
+    /// Sends the answers whose turn has come.
     #[cold]
     fn let_go(&mut self, out: &mut Out) {
         while let Some(bytes) = self.rare.as_mut().and_then(|rare| rare.held.remove(&self.due)) {
@@ -338,19 +339,19 @@ impl ServerSession for WebSocketServer {
 }
 
 impl WebSocketServer {
-    /// Messages heard and not answered.
+    /// Returns the number of messages received and not yet answered.
     fn heard_ahead(&self) -> u32 {
         self.heard.wrapping_sub(self.due) & (u32::MAX >> 1)
     }
 }
 
-/// Appends a frame as servers send them: without a mask.
+/// Appends a server frame, which is not masked.
 fn put(kind: u8, payload: &[u8], out: &mut Vec<u8>) {
     put_head(0x80 | kind, payload.len(), false, out);
     out.extend_from_slice(payload);
 }
 
-/// Appends an answer; true where the conversation ends with it.
+/// Appends an answer; returns `true` if it ends the session.
 #[inline]
 fn encode(kind: u8, reply: &Reply<'_>, out: &mut Vec<u8>) -> bool {
     if reply.status >= 400 {

@@ -1,7 +1,8 @@
-//! The client's conversation on one connection: the upgrade, messages out, answers, pushes and control frames in.
+//! A WebSocket session on one connection, client side: the upgrade, messages sent, and answers, pushes and control
+//! frames received.
 //!
-//! A message that arrives whole is read where it lies, without a copy or an allocation; what arrives in pieces lies in a
-//! box that exists only meanwhile, so that an idle connection holds its few dozen bytes and nothing else.
+//! A message that arrives whole is processed in place, without a copy or an allocation; the state of one that arrives
+//! in pieces is boxed and exists only meanwhile, so an idle connection holds a few dozen bytes and nothing else.
 
 use std::sync::Arc;
 
@@ -26,30 +27,30 @@ use values::beside::Talk;
 use values::kept::{Kept, NO_ROOM_FOR_HEADS};
 use values::verify;
 
-/// The most bytes of an answer kept as an example.
+/// Maximum number of bytes of an answer kept as an example.
 pub(super) const EXCERPT_BOUND: usize = 4096;
-/// The most bytes the head of the server's consent may have.
+/// Maximum size of the head of the server's upgrade response.
 const CONSENT_BOUND: usize = 64 * 1024;
-/// The most messages in flight on a connection.
+/// Maximum number of messages in flight on a connection.
 const ROOM: usize = 16 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// The upgrade is on its way.
+    /// The upgrade request was sent.
     Opening,
-    /// Messages that open the conversation go both ways.
+    /// Opening messages are exchanged.
     Introducing,
-    /// Messages go both ways.
+    /// Messages are exchanged.
     Open,
-    /// The closing handshake is done, or the conversation is broken.
+    /// The closing handshake is done, or an error occurred.
     Over,
-    /// The server said no to the upgrade.
+    /// The server refused the upgrade.
     Refused,
-    /// Its answer to an opening message was another than that awaited.
+    /// The server's answer to an opening message was not the expected one.
     Unwelcome,
 }
 
-/// A conversation in WebSocket, client side.
+/// A WebSocket session, client side.
 #[derive(Debug)]
 pub struct WebSocketSession {
     pub(super) rules: Arc<Rules>,
@@ -57,34 +58,34 @@ pub struct WebSocketSession {
     pub(super) own: Option<Box<Own>>,
     pub(super) asked: Asked,
     pub(super) masks: Masks,
-    /// Which of the upgrades is this connection's.
+    /// Index of this connection's upgrade request.
     path: u32,
-    /// What the answer to our ping must hold; 0: none is awaited.
+    /// Payload of our outstanding ping, 0 if there is none.
     pub(super) ping: u32,
     pub(super) stage: Stage,
-    /// Pings answered, of which it is not known that the answers have left.
+    /// Number of pongs that may still be unsent.
     pub(super) replies: u16,
-    /// What the server closed with; 0: it has not.
+    /// Close code from the server, 0 if it has not closed.
     pub(super) closed_with: u16,
 }
 
-/// What an idle connection does not need.
+/// State that an idle connection does not need.
 #[derive(Debug, Default)]
 pub(super) struct Rare {
-    /// The beginning of the server's consent, and how far it was read; or what turned us away.
+    /// The upgrade response so far with the position read up to, or the text of a refusal.
     consent: Kept,
     head: Head,
     incoming: Incoming,
 }
 
 impl Rare {
-    /// What the server said last.
+    /// Creates the state with the server's last text.
     pub(super) fn saying(words: &[u8]) -> Box<Rare> {
         Box::new(Rare { consent: Kept::beginning(words), ..Rare::default() })
     }
 }
 
-/// What is to be sent, and what happened.
+/// The output and the events.
 pub(super) type Told<'a> = (&'a mut Out, &'a mut Done);
 
 impl WebSocketSession {
@@ -106,7 +107,7 @@ impl WebSocketSession {
         }
     }
 
-    /// Reads the server's consent; tells how many of `bytes` belong to it. Where it is refused it stays, as an example.
+    /// Reads the upgrade response; returns the number of bytes consumed. A refusal is kept as an example.
     #[cold]
     fn consent(&mut self, bytes: &[u8]) -> Result<usize, Broken> {
         let rare = self.rare.get_or_insert_default();
@@ -134,13 +135,13 @@ impl WebSocketSession {
         Ok(used)
     }
 
-    /// True where compression was agreed on.
+    /// Returns `true` if compression was agreed on.
     #[inline]
     fn deflates(&self) -> bool {
         self.own.as_ref().is_some_and(|own| own.deflate.is_some())
     }
 
-    /// Reads one frame that is there as a whole and a message of its own; None where it is not.
+    /// Processes a frame that is complete and a message of its own; returns `None` if it is not.
     #[inline]
     fn whole(&mut self, bytes: &[u8], (out, done): Told<'_>) -> Result<Option<usize>, Broken> {
         let Some(frame) = frame(bytes, Sender::Server, self.deflates())? else { return Ok(None) };
@@ -159,7 +160,7 @@ impl WebSocketSession {
         Ok(Some(frame.head + size))
     }
 
-    /// Reads on in frames that come in pieces or belong to a message in fragments; tells how many bytes it took.
+    /// Processes frames that come in pieces or belong to a fragmented message; returns the number of bytes consumed.
     #[cold]
     fn read_on(&mut self, bytes: &[u8], (out, done): Told<'_>) -> Result<usize, Broken> {
         let mut rare = self.rare.take().unwrap_or_default();
@@ -175,14 +176,14 @@ impl WebSocketSession {
                 self.piece(&mut rare.incoming, &frame, (piece, over), (out, done))?;
             }
         }
-        // With compression every message passes here: the box stays.
+        // With compression every message takes this path, so the box is kept.
         if self.stage != Stage::Over && (!rare.incoming.at_rest() || self.deflates()) {
             self.rare = Some(rare);
         }
         Ok(at)
     }
 
-    /// A piece of a message; `over`: its frame ends with it.
+    /// Processes a piece of a message; `over` if its frame ends with it.
     fn piece(
         &mut self,
         incoming: &mut Incoming,
@@ -202,7 +203,7 @@ impl WebSocketSession {
         }
         if !std::mem::replace(&mut part.told, true)
             && self.rules.field.is_none()
-            // Where there are replies it is known at its end only whether it is an answer.
+            // With reply rules, only the whole message shows whether it is an answer.
             && !self.rules.beside.listens()
             && let Some(id) = self.asked.oldest()
         {
@@ -211,7 +212,7 @@ impl WebSocketSession {
         Ok(())
     }
 
-    /// A whole message came: an answer, a late one, or a push. `content` may be left out where nobody looks at it.
+    /// Handles a whole message: an answer, a late one, or a push. `content` may be empty if it is not examined.
     #[inline]
     fn heard(&mut self, size: u64, content: &[u8], (out, done): Told<'_>) -> Result<(), Broken> {
         if self.stage == Stage::Introducing {
@@ -224,7 +225,7 @@ impl WebSocketSession {
         let WebSocketSession { rules, own, asked, .. } = self;
         let mut own = own.as_deref_mut();
         let whose = match &rules.field {
-            // By order, what is replied to is never an answer.
+            // When matching by order, a message that is replied to is never an answer.
             None if prompted(rules, own.as_deref_mut(), (size, content), done)? => return Ok(()),
             None => asked.next(),
             Some(field) => field.key(content).map_or(Whose::Nobodys, |key| asked.with(key)),
@@ -295,7 +296,7 @@ impl WebSocketSession {
     }
 }
 
-/// What helps where the server speaks something else on this port.
+/// Returns a helpful error if the server uses another protocol on this port.
 fn elsewhere(spoken: Detected) -> Option<Broken> {
     match spoken {
         Detected::Tls => Some(Broken(cause::websocket::uses_tls())),
@@ -339,7 +340,7 @@ impl Session for WebSocketSession {
         }
         let numbered = talk.filter(|_| request.is_numbered()).map(|talk| talk.numbered(fill));
         let look = |payload: &[u8], text: &[u8]| {
-            // A message without the field has a key that no answer has but by chance.
+            // A message without the field gets a key that an answer can have only by chance.
             key = field.as_ref().and_then(|field| field.key(payload)).unwrap_or_default();
             if let Some(expected) = expected.take().filter(|_| request.expects()) {
                 expected.add(id, text);
@@ -353,8 +354,8 @@ impl Session for WebSocketSession {
         Ok(Sent::Asked)
     }
 
-    /// With answers matched by a field, a late one is known as such, unless messages have the same value in it and one is
-    /// lost for good; by order, all that follow would be mistaken.
+    /// Gives up an exchange. With answers matched by a field, a late one is recognized, unless several messages share a
+    /// value and one of them is lost; when matching by order, all later answers would be attributed wrongly.
     fn cancel(&mut self, id: ExchangeId, _out: &mut Out) -> bool {
         if let Some(own) = &mut self.own {
             if !self.rules.steps.is_empty() {

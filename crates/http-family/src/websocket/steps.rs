@@ -1,8 +1,8 @@
-//! Steps of a flow on a WebSocket: a message that is said, one that is awaited, or both.
+//! Steps of a flow on a WebSocket: a message that is sent, one that is awaited, or both.
 //!
-//! The connection is its user's, opened by the first step on it with the values the user has by then. What comes while nobody
-//! awaits it is kept for the steps behind, within a bound: who speaks to several servers awaits what one of them says when its turn
-//! comes. What nobody awaited to the end is a push.
+//! The connection is its user's, opened by the first step on it with the values the user has by then. Messages that
+//! arrive while no step waits are kept for later steps, up to a limit: a flow that uses several servers reads a
+//! server's messages when it gets to the step for them. Messages never awaited are pushes.
 
 use std::collections::VecDeque;
 
@@ -26,7 +26,7 @@ use values::kept::Kept;
 use values::template::{Scope, Template};
 use values::{url_overrides, verify};
 
-/// Options that one step may have for itself.
+/// Options that may be given for one step.
 pub const OF_ONE_URL: &[&str] = &[
     "header",
     "user",
@@ -44,22 +44,22 @@ pub const OF_ONE_URL: &[&str] = &[
     "await",
     CAPTURE,
 ];
-/// Those of them that are about the upgrade.
+/// Those of them that affect the upgrade.
 const OF_UPGRADE: [&str; 6] = ["header", "user", "bearer", "cookie", "subprotocol", "no-slots"];
-/// What messages have.
+/// Parts of a message that captures may refer to.
 const KNOWN: &[&str] = &["json", "regex", "between", "body"];
-/// So many messages of a connection are kept for steps behind, and so many bytes of them.
+/// Maximum number of messages of a connection, and of their bytes, kept for later steps.
 const MOST_KEPT: usize = 100;
 const MOST_BYTES: usize = 64 << 10;
 
-/// What a step does.
+/// A step on a WebSocket.
 #[derive(Debug)]
 pub struct Step {
-    /// It says something.
+    /// Set if the step sends a message.
     says: bool,
     one_way: bool,
     awaits: Await,
-    /// The same as it was written; None: any message.
+    /// The awaited message as written; `None` means any message.
     pub awaited: Option<String>,
     expect: Option<Template>,
     captures: Vec<(u16, Capture)>,
@@ -88,23 +88,23 @@ impl Step {
     }
 }
 
-/// The steps of a flow, where they are said, and how connections for them are opened.
+/// The steps of a flow, and the upgrade requests of their connections.
 #[derive(Debug, Default)]
 pub struct Steps {
     pub requests: Vec<Weighted<Message>>,
     pub names: Names,
     pub origins: Vec<Origin>,
     pub upgrades: Vec<Upgrade>,
-    /// By the number that a message names.
+    /// The steps, by the number stored in a message.
     pub each: Vec<Step>,
     pub end: Option<u64>,
 }
 
 impl Steps {
-    /// Reads the steps: those of one URL are on one connection.
+    /// Reads the steps; those of one URL share a connection.
     ///
     /// # Errors
-    /// The first mistake, naming the step.
+    /// Fails with the first invalid option, naming the step.
     pub fn read(asked: &Asked) -> Result<Steps, Complaint> {
         let (mut steps, mut marks) = (Steps::default(), Marks::new(asked));
         let urls: Vec<&str> = asked.urls.iter().map(|url| url.url.as_str()).collect();
@@ -162,7 +162,7 @@ fn read(asked: &Asked) -> Result<(Step, Message), Complaint> {
     Ok((step, message))
 }
 
-/// How the connection of a URL is opened: as its first step says, and no other says otherwise.
+/// Returns the upgrade request for a URL: as given by its first step, which no other may contradict.
 fn upgrade(asked: &Asked, (urls, number): (&[&str], usize), marks: &mut Marks) -> Result<(Url, Upgrade), Complaint> {
     let of_step = |at: usize| {
         let own = asked.own.get(at).into_iter().flatten();
@@ -184,12 +184,12 @@ fn upgrade(asked: &Asked, (urls, number): (&[&str], usize), marks: &mut Marks) -
     Ok((url, upgrade))
 }
 
-/// What a connection has for steps: messages that nobody awaited so far, and the step that awaits one.
+/// The messages for steps on a connection: those not awaited so far, and the step that waits for one.
 #[derive(Debug, Default)]
 pub struct Inbox {
     kept: VecDeque<Kept>,
     awaiting: Option<Awaiting>,
-    /// The step that was just begun ends with this one of those kept, or cannot be carried out.
+    /// The result of the step just started, if known at once: the index of a kept message, or an error.
     there: Option<Result<usize, String>>,
 }
 
@@ -198,30 +198,31 @@ struct Awaiting {
     id: ExchangeId,
     step: usize,
     random: u64,
-    /// What it awaits, where that has slots.
+    /// The message it waits for, if that has slots.
     like: Option<Like>,
-    /// What it expects, slots filled.
+    /// The expected text, slots filled.
     expected: Option<Vec<u8>>,
 }
 
 impl Inbox {
-    /// Messages that nobody awaited.
+    /// Returns the number of messages that no step waited for.
     pub fn unheard(&self) -> u32 {
         self.kept.len() as u32
     }
 
-    /// True where a step awaits a message.
+    /// Returns `true` if a step waits for a message.
     pub fn is_awaiting(&self) -> bool {
         self.awaiting.is_some()
     }
 
-    /// The step is given up. True: what comes for it later can be told from what others await.
+    /// Gives up the step. Returns `true` if its message, should it come late, can be told from those that others wait
+    /// for.
     pub fn cancel(&mut self, steps: &[Step]) -> bool {
         let given_up = self.awaiting.take();
         given_up.is_none_or(|awaiting| !matches!(steps[awaiting.step].awaits, Await::Any))
     }
 
-    /// The step that awaits a message awaits it in vain.
+    /// Takes the step whose message will never come.
     pub fn lost(&mut self) -> Option<ExchangeId> {
         self.awaiting.take().map(|awaiting| awaiting.id)
     }
@@ -235,7 +236,7 @@ impl Awaiting {
         }
     }
 
-    /// What the step came to with this message.
+    /// Finishes the step with this message.
     fn end(self, steps: &[Step], message: &[u8], done: &mut Done) {
         let step = &steps[self.step];
         let missing = self.expected.as_deref().filter(|text| memmem::find(message, text).is_none());
@@ -294,7 +295,7 @@ impl WebSocketSession {
         let inbox = &mut own.inbox;
         inbox.there = match cannot {
             Some(why) => Some(Err(why)),
-            // What was said before cannot be the answer to what is said now.
+            // A message received earlier cannot be the reply to a message sent now.
             None if step.says => None,
             None => inbox.kept.iter().position(|message| awaiting.is_for(&rules.steps, message)).map(Ok),
         };
@@ -302,7 +303,7 @@ impl WebSocketSession {
         Ok(if inbox.there.is_some() { Sent::There } else { Sent::Asked })
     }
 
-    /// What ends a step was there before it.
+    /// Reports the event that ended a step before it started to wait.
     #[cold]
     pub(super) fn tell_step(&mut self, done: &mut Done) {
         let WebSocketSession { rules, own, .. } = self;
@@ -321,7 +322,7 @@ impl WebSocketSession {
         }
     }
 
-    /// A message came: for the step that awaits it, or for one behind.
+    /// Handles a message: for the step that waits for it, or for a later one.
     pub(super) fn hear_step(&mut self, size: u64, content: &[u8], done: &mut Done) {
         let WebSocketSession { rules, own, .. } = self;
         let Some(inbox) = own.as_deref_mut().map(|own| &mut own.inbox) else { return };
@@ -329,7 +330,7 @@ impl WebSocketSession {
             return awaiting.end(&rules.steps, content, done);
         }
         let mut kept = Kept::default();
-        // Who hears what nobody awaits hears it now, and has it from nowhere else.
+        // A listener for unsolicited messages gets the message now, since it will not be reported otherwise.
         if done.hears_unasked() || !kept.add(content, &rules.kept) {
             return done.unasked(size, content);
         }

@@ -1,5 +1,5 @@
-//! What went over a connection as people read it: the handshake as it is, then a line for each frame and its payload,
-//! unmasked and decompressed, as far as it is shown: a few bytes may stand for a long message.
+//! Readable transcripts of connections: the handshake as it is, then a line for each frame and its payload, unmasked
+//! and decompressed up to the limit: a few bytes may stand for a long message.
 
 use wire::{Broken, SHOWN};
 
@@ -7,18 +7,18 @@ use super::close;
 use super::codec::{self, CLOSE, CONTINUATION, PING, PONG, Sender, TEXT};
 use super::deflate::{Agreement, Deflate};
 
-/// Everything one end said, from its first byte on. A line that begins with a star is about a frame.
+/// Renders all bytes that one end sent, from the first one on. A line that begins with a star describes a frame.
 pub fn readable(bytes: &[u8], sender: Sender) -> Vec<u8> {
-    // Of a conversation that goes on there is no head: it begins with a frame.
+    // A transcript that continues has no head: it begins with a frame.
     let goes_on = bytes.first().is_some_and(|byte| !byte.is_ascii_alphabetic());
     if sender == Sender::Server && !goes_on && !bytes.starts_with(b"HTTP/1.1 101") {
-        // An upgrade that was refused is an answer of HTTP.
+        // A refused upgrade is an HTTP response.
         return bytes.to_vec();
     }
     let head = memchr::memmem::find(bytes, b"\r\n\r\n").map_or(bytes.len(), |at| at + 4);
     let head = if goes_on { 0 } else { head };
     let (mut text, mut rest) = (bytes[..head].to_vec(), &bytes[head..]);
-    // A window that is not used does no harm, so that it does not matter what was agreed on.
+    // An unused window does no harm, so the agreed parameters do not matter.
     let agreed = Agreement { server_forgets: false, client_forgets: false, client_bits: 15 };
     let (mut deflate, mut deflated) = (None, false);
     while let Ok(Some(frame)) = codec::frame(rest, sender, true) {
@@ -72,7 +72,7 @@ fn name(kind: u8) -> &'static str {
     }
 }
 
-/// A piece of a message, decompressed as far as it is shown; what cannot be is shown as it came.
+/// Decompresses a piece of a message up to the limit; a piece that cannot be decompressed is shown as it came.
 fn unpacked(deflate: &mut Deflate, piece: &[u8], last: bool) -> Vec<u8> {
     const ENOUGH: Broken = Broken(cause::websocket::more_than_shown());
     let mut plain = Vec::new();

@@ -1,7 +1,7 @@
-//! The opening handshake (RFC 6455 4): the request, encoded once for each URL, and the answer, checked as a whole.
+//! The opening handshake (RFC 6455 4): the request, encoded once for each URL, and full validation of the response.
 //!
-//! The key of a connection is made from its seed, so that it need not be kept. Left out: redirects and authentication
-//! schemes other than Basic; a status that is not 101 refuses the connection.
+//! The key of a connection is derived from its seed, so it need not be kept. Not supported: redirects and
+//! authentication schemes other than Basic; a status other than 101 refuses the connection.
 
 use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 use base64::Engine as _;
@@ -18,25 +18,25 @@ use crate::http1::request::{HeaderWish, Recipe, encode_listed};
 use crate::marks::Marks;
 use values::template::Template;
 
-/// The bytes of a key as sent.
+/// Length of an encoded key in bytes.
 const KEY: usize = 24;
-/// Stands where the key will be.
+/// A placeholder for the key.
 const NO_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAA==";
 
-/// The request that asks for an upgrade.
+/// An upgrade request.
 #[derive(Debug)]
 pub struct Upgrade {
     bytes: Box<[u8]>,
     key_at: usize,
-    /// All of it, where it has slots.
+    /// The whole request as a template, if it has slots.
     slots: Option<Template>,
 }
 
-/// What stands in front of the key, before any line of the user's.
+/// The field that precedes the key, before any header line of the user.
 const KEY_FIELD: &[u8] = b"\r\nSec-WebSocket-Key: ";
 
 impl Upgrade {
-    /// The request for a URL.
+    /// Creates the request for a URL.
     pub fn new(url: &Url, wishes: &Wishes) -> Upgrade {
         let set = |name: &str, value: &str| HeaderWish::Set(name.to_owned(), format!(" {value}"));
         let mut headers = vec![
@@ -75,10 +75,10 @@ impl Upgrade {
         Upgrade { bytes, key_at, slots: None }
     }
 
-    /// The same with what stands at the marks of slots filled for each connection.
+    /// Compiles the slots at the placeholders, to be filled for each connection.
     ///
     /// # Errors
-    /// What is wrong with a slot.
+    /// Fails if a slot is invalid.
     pub fn with_slots(mut self, marks: &mut Marks) -> Result<Upgrade, Complaint> {
         if marks.are_in(&self.bytes) {
             let pieces = marks.split(&self.bytes);
@@ -87,7 +87,7 @@ impl Upgrade {
         Ok(self)
     }
 
-    /// Appends it with the key of this seed.
+    /// Appends the request with the key of this seed.
     pub fn put(&self, seed: u64, fill: &Fill<'_>, out: &mut Vec<u8>) {
         let from = out.len();
         let at = match &self.slots {
@@ -110,29 +110,29 @@ fn key_at(bytes: &[u8]) -> usize {
     memchr::memmem::find(bytes, KEY_FIELD).unwrap_or_default() + KEY_FIELD.len()
 }
 
-/// The key of a connection with this seed: 16 bytes in base64.
+/// Returns the key of a connection with this seed: 16 bytes in base64.
 pub fn key(seed: u64) -> [u8; KEY] {
-    // Not the stream of the masks: a key sent in the clear must not tell them.
+    // Not the sequence of the masks: a key sent in the clear must not reveal them.
     let mut source = Masks::new(!seed);
     let nonce = u128::from(source.bits()) << 64 | u128::from(source.bits());
     let mut key = [0; KEY];
-    // Fits exactly, so that it cannot fail.
+    // Fits exactly, so it cannot fail.
     let _ = STANDARD.encode_slice(nonce.to_le_bytes(), &mut key);
     key
 }
 
-/// What a server answers to a key (4.2.2, 5.4).
+/// Returns the server's answer to a key (4.2.2, 5.4).
 pub fn accept(key: &[u8]) -> [u8; 28] {
     let mut hash = Context::new(&SHA1_FOR_LEGACY_USE_ONLY);
     hash.update(key);
     hash.update(b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11");
     let mut accept = [0; 28];
-    // Fits exactly, so that it cannot fail.
+    // Fits exactly, so it cannot fail.
     let _ = STANDARD.encode_slice(hash.finish(), &mut accept);
     accept
 }
 
-/// The values of a field, line by line, without the white space around them.
+/// Iterates over the values of a field, one per line, trimmed.
 pub fn values<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
     head.split(|&b| b == b'\n').skip(1).filter_map(move |line| {
         let colon = memchr::memchr(b':', line)?;
@@ -140,16 +140,16 @@ pub fn values<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [u8
     })
 }
 
-/// The elements of a field that is a list.
+/// Iterates over the elements of a list field.
 pub fn elements<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
     let parts = values(head, name).flat_map(|value| value.split(|&b| b == b',').map(<[u8]>::trim_ascii));
     parts.filter(|element| !element.is_empty())
 }
 
-/// Checks an answer of 101 (4.1): what was agreed on.
+/// Validates a 101 response (4.1) and returns the agreed compression.
 ///
 /// # Errors
-/// What about it is no consent.
+/// Fails if the response does not accept the upgrade.
 pub fn agreed(head: &[u8], seed: u64, subprotocols: &[String], compress: bool) -> Result<Option<Agreement>, Broken> {
     let has = |name, word: &[u8]| elements(head, name).any(|element| element.eq_ignore_ascii_case(word));
     if !has("Upgrade", b"websocket") {
@@ -176,7 +176,7 @@ pub fn agreed(head: &[u8], seed: u64, subprotocols: &[String], compress: bool) -
     deflate::agreement(extensions)
 }
 
-/// Statuses with which servers refuse, and that say why.
+/// Causes for statuses that explain a refusal.
 const REFUSALS: &[(u16, Fixed)] = &[
     (400, refused("400 Bad Request")),
     (403, refused("403 Forbidden")),
@@ -190,7 +190,7 @@ const REFUSALS: &[(u16, Fixed)] = &[
     (504, refused("504 Gateway Timeout")),
 ];
 
-/// Why a status is no consent, in a sentence.
+/// Returns the error for a status that refuses the upgrade.
 pub fn refusal(status: u16) -> Broken {
     if let Some((_, said)) = REFUSALS.iter().find(|(known, _)| *known == status) {
         return Broken(said.plain());

@@ -1,8 +1,8 @@
-//! UTF-8 that arrives in pieces: judged as early as it can be, without keeping more than one unfinished character.
+//! UTF-8 validation of text that arrives in pieces: as early as possible, keeping at most one incomplete character.
 
 use std::str::from_utf8;
 
-/// The beginning of a character whose rest has not arrived.
+/// The beginning of an incomplete character.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Utf8 {
     begun: [u8; 4],
@@ -10,7 +10,7 @@ pub struct Utf8 {
 }
 
 impl Utf8 {
-    /// Takes the next piece; false where it is not UTF-8.
+    /// Validates the next piece; returns `false` if it is not UTF-8.
     pub fn feed(&mut self, mut piece: &[u8]) -> bool {
         while self.have > 0 {
             let Some((&byte, rest)) = piece.split_first() else { return true };
@@ -33,7 +33,7 @@ impl Utf8 {
         true
     }
 
-    /// True where no character is unfinished.
+    /// Returns `true` if no character is incomplete.
     pub fn is_whole(&self) -> bool {
         self.have == 0
     }

@@ -1,8 +1,8 @@
-//! What a connection says beside its requests, wherever what the server says is cut.
+//! Side messages on a connection, wherever the server's bytes are split.
 
 use super::*;
 
-/// A session that is opened, and all that it said.
+/// An open session and everything it sent.
 struct Line<'a> {
     dialogue: &'a Arc<dyn Dialogue>,
     session: Box<dyn Session>,
@@ -21,7 +21,7 @@ impl<'a> Line<'a> {
         Line { dialogue, session, out, done: Done::default(), replies: 0 }
     }
 
-    /// Hears pieces, and pays after each.
+    /// Feeds pieces, and sends the replies due after each.
     fn hear(&mut self, pieces: &[&[u8]]) -> Result<(), &'static str> {
         for piece in pieces {
             let read = self.session.receive(piece, &mut self.out, &mut self.done);
@@ -36,7 +36,7 @@ impl<'a> Line<'a> {
         self.session.sequence()
     }
 
-    /// What was said since the last time, as text.
+    /// Returns the bytes sent since the last call, as text.
     fn said(&mut self) -> String {
         let said = String::from_utf8_lossy(self.out.bytes()).into_owned();
         self.out.clear();
@@ -44,7 +44,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Every way to cut bytes in two, and single bytes.
+/// Returns every way to split bytes in two, and into single bytes.
 fn cuts(bytes: &[u8]) -> Vec<Vec<&[u8]>> {
     let mut all: Vec<Vec<&[u8]>> = (0..=bytes.len())
         .map(|at| [&bytes[..at], &bytes[at..]].into_iter().filter(|piece| !piece.is_empty()).collect())
@@ -126,7 +126,7 @@ fn with_a_field_answers_are_known_before_prompts() {
     }
 }
 
-/// MQTT at its lowest quality: a connection is accepted, and then nobody answers what is published.
+/// Covers MQTT at its lowest quality of service: a connection is accepted, and published messages are not answered.
 #[test]
 fn messages_are_read_where_nobody_answers() {
     let options = [

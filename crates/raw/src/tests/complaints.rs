@@ -1,4 +1,4 @@
-//! Mistakes in options: each is one sentence that names the option and says what would be right.
+//! Invalid options: each error is one sentence that names the option and a correct alternative.
 
 use wire::{Asked, AskedUrl, Protocol};
 

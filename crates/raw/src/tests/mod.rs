@@ -1,4 +1,4 @@
-//! Scripted bytes: answers of each framing, cut everywhere, closed everywhere, and garbage.
+//! Scripted bytes: answers of each framing, split everywhere, closed everywhere, and garbage.
 
 mod beside;
 mod complaints;
@@ -10,7 +10,8 @@ use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Out,
 
 use super::oracle::{FRAMINGS, check, dialogue};
 
-/// A conversation: options, requests sent first, what the server says, and what comes of it (closed at the end).
+/// A scripted conversation: options, number of requests sent first, the server's bytes, and the expected events (closed
+/// at the end).
 struct Talk {
     scheme: &'static str,
     options: &'static [(&'static str, &'static str)],
@@ -159,7 +160,7 @@ const TALKS: &[Talk] = &[
     },
 ];
 
-/// Submits so many requests, then hands over the pieces, and closes unless it broke.
+/// Submits `sent` requests, then feeds the pieces, and closes unless the session broke.
 fn talk(dialogue: &Arc<dyn Dialogue>, sent: u32, pieces: &[&[u8]]) -> Vec<String> {
     let mut session = session(dialogue);
     let (mut out, mut done) = (Out::default(), Done::default());
@@ -196,7 +197,7 @@ fn events(done: &mut Done) -> Vec<String> {
             Some(format!("{} {fault} {} {}", e.id.0, e.code, e.payload))
         }
         Event::Unsolicited(bytes, _) => Some(format!("unsolicited {bytes}")),
-        // How much of it there is depends on the pieces.
+        // The number of bytes depends on how they are split.
         Event::Stray(_) => Some("stray".to_owned()),
         _ => None,
     };
@@ -217,7 +218,7 @@ fn every_talk_whole_and_cut_at_every_position_and_byte_by_byte() {
     }
 }
 
-/// Closed at any position, what was complete before counts and nothing else does.
+/// Closed at any position, only what was complete before counts.
 #[test]
 fn every_talk_closed_at_every_position() {
     for Talk { scheme, options, sent, said, wanted } in TALKS {
@@ -249,14 +250,14 @@ fn datagrams_are_answers_whatever_their_order() {
     }
     let wanted = ["2 - 1 2", "unsolicited 2", "unsolicited 0", "0 WrongStatus 4 5", "unsolicited 2"];
     assert_eq!(events(&mut done), wanted);
-    // One is lost: the others live on, and its late answer belongs to nobody.
+    // One is lost: the others are unaffected, and its late answer is unsolicited.
     assert!(session.cancel(ExchangeId(1), &mut out));
     assert_eq!(session.room(), 3);
     session.receive(b"\x01\x00", &mut out, &mut done).unwrap();
     assert_eq!(events(&mut done), ["unsolicited 2"]);
 }
 
-/// Without a field to match by, a late answer would be taken for the next one.
+/// Without a matching field, a late answer would be taken for the next one.
 #[test]
 fn a_lost_answer_without_a_match_costs_the_socket() {
     for (scheme, options) in [("udp", &[][..]), ("tcp", &[("until", "\\n")])] {
@@ -277,7 +278,7 @@ fn a_request_nobody_answers_is_over_at_once() {
     assert_eq!(events(&mut done), ["unsolicited 5"]);
 }
 
-/// Several that leave at once are as many datagrams; and UDP it stays for whoever reads of it.
+/// Several requests sent at once are as many datagrams, and the connection still counts as UDP.
 #[test]
 fn a_datagram_nobody_answers_is_one_of_its_own() {
     let dialogue = dialogue("udp", &[("no-answer", ""), ("pipeline", "4")]);
@@ -312,7 +313,7 @@ fn a_failed_answer_is_shown_from_its_beginning() {
     }
 }
 
-/// However long an answer, what is kept of it is bounded.
+/// The memory for an answer is bounded, however long it is.
 #[test]
 fn an_endless_answer_holds_little_memory() {
     let dialogue = dialogue("tcp", &[("until", "END\\r\\n"), ("expect-regex", "x+y")]);

@@ -52,7 +52,7 @@ fn unpacked(deflate: &mut Deflate, packed: &[u8], piece: usize) -> Result<Vec<u8
     Ok(plain)
 }
 
-/// RFC 7692 7.2.3.
+/// The examples of RFC 7692 7.2.3.
 #[test]
 fn the_examples_of_the_specification() {
     for piece in 1..20 {
@@ -67,7 +67,7 @@ fn the_examples_of_the_specification() {
         for packed in script {
             assert_eq!(unpacked(&mut deflate, packed, piece), Ok(b"Hello".to_vec()), "{packed:x?} by {piece}");
         }
-        // A stream that ends without an empty block behind it.
+        // A stream that ends without an empty block after it.
         assert_eq!(unpacked(&mut deflate, b"\xf3\x48\xcd\xc9\xc9\x07\x00", piece), Ok(b"Hello".to_vec()));
         assert_eq!(unpacked(&mut deflate, b"\xf2\x48\xcd\xc9\xc9\x07\x00", piece), Ok(b"Hello".to_vec()));
         assert_eq!(unpacked(&mut deflate, b"\x00", piece), Ok(Vec::new()));
@@ -91,7 +91,7 @@ proptest! {
     ) {
         let mut ours = Deflate::new(agreed(false, forgets, bits));
         let mut theirs = Deflate::new(agreed(forgets, false, 15));
-        // Repeats at all distances: a window that is too large would refer too far back.
+        // Repetitions at all distances: a window that is too large would refer too far back.
         theirs.decompress = Decompress::new_with_window_bits(false, bits.max(9));
         for (part, times) in messages {
             let message = part.repeat(times);

@@ -1,4 +1,4 @@
-//! What a connection says beside its messages, wherever the frames of the server are cut.
+//! Side messages on a connection, wherever the server's frames are split.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use wire::FaultKind;
 
 use super::*;
 
-/// Messages by the first byte of their frames.
+/// Messages with the first bytes of their frames.
 type Frames = Vec<(u8, Vec<u8>)>;
 
-/// A session whose upgrade was accepted: what it said in doing so.
+/// Creates a session whose upgrade was accepted; returns it with the messages that it sent.
 fn accepted(dialogue: &Arc<dyn Dialogue>) -> (Box<dyn Session>, Frames) {
     let fill = Fill { number: 7, user: 4, ..Fill::default() };
     let established = Established { seed: SEED, fill, ..Established::default() };
@@ -19,7 +19,7 @@ fn accepted(dialogue: &Arc<dyn Dialogue>) -> (Box<dyn Session>, Frames) {
     (session, said)
 }
 
-/// Pays what is owed: what was said.
+/// Sends the replies that are due and returns them.
 fn pay(session: &mut Box<dyn Session>) -> Frames {
     let mut out = Out::default();
     session.pay(0, &mut out);
@@ -138,7 +138,7 @@ fn what_is_expected_of_an_answer_is_filled_like_its_message() {
         if agreed.is_empty() {
             assert_eq!(unmasked(out.bytes())[1].1, format!("422[\"ask\",\"{}\"]", id(1)).as_bytes());
         }
-        // The second is answered with the number of the first.
+        // The second message is answered with the number of the first.
         let script = [
             frame(0x81, format!("431[\"{}\"]", id(0)).as_bytes()),
             frame(0x81, format!("431[\"{}\"]", id(1)).as_bytes()),
@@ -149,7 +149,7 @@ fn what_is_expected_of_an_answer_is_filled_like_its_message() {
     }
 }
 
-/// One that is given up leaves nothing behind that another could be measured by.
+/// A message that is given up must not leave an expected text behind.
 #[test]
 fn what_was_expected_of_a_message_goes_with_it() {
     let dialogue = dialogue(&["data={\"seq\":{counter}}", "match-field=seq", "expect-body=ok{counter}"]);

@@ -1,4 +1,4 @@
-//! Whole conversations cut at every position, closed at every position, and made of noise.
+//! Whole conversations split at every position, closed at every position, and random bytes.
 
 use proptest::prelude::*;
 use wire::{Done, Event, ExchangeId, Out, Session};
@@ -6,7 +6,7 @@ use wire::{Done, Event, ExchangeId, Out, Session};
 use super::*;
 use crate::websocket::oracle;
 
-/// A script and what comes of it, however it is cut.
+/// Checks the result of a script, wherever it is split.
 #[track_caller]
 fn plays(options: &[&str], messages: u32, script: &[u8], expected: &Heard) {
     let dialogue = dialogue(options);
@@ -111,7 +111,7 @@ fn a_lost_message_does_not_take_the_answers_of_those_that_say_the_same_for_ever(
     submit(&mut session, &dialogue, 4);
     assert!(session.cancel(ExchangeId(4), &mut Out::default()), "its answer may be late");
     submit(&mut session, &dialogue, 5);
-    // The first was lost: the answer to the second is taken for it, and so the second is given up, too.
+    // The first message was lost: the answer to the second is attributed to it, so the second is given up, too.
     assert_eq!(feed(&mut session, &[&frame(0x81, br#"{"seq":1}"#)]), heard(&[], &[]));
     assert!(!session.cancel(ExchangeId(5), &mut Out::default()), "the connection closes, or this went on for ever");
 }
@@ -161,7 +161,7 @@ fn a_close_frame_is_answered_and_its_code_named() {
     plays(&[], 1, &script, &closed(&[first], b"\x03\xf3"));
     plays(&[], 0, &script, &closed(&[], b"\x03\xf3"));
     plays(&[], 1, &frame(0x88, b""), &closed(&["0 1005 of 0 closed \"close 1005 (no code)\""], b""));
-    // What comes behind it is not looked at.
+    // Bytes after it are ignored.
     plays(&[], 0, &[frame(0x88, b"\x03\xe8"), frame(0x81, b"x")].concat(), &closed(&[], b"\x03\xe8"));
     assert_eq!(dialogue(&[]).code_name(1011), "close 1011 (internal error)");
     assert_eq!(dialogue(&[]).code_name(403), "403");
@@ -299,7 +299,7 @@ fn a_transcript_is_readable() {
     let expected = "* text, 2 bytes, more follows\nhe\n* ping, 1 bytes\np\n* continuation, 3 bytes\nllo\n\
                     * 3 bytes of an incomplete frame:\n";
     assert!(text.contains(expected), "{text:?}");
-    // A refusal is an answer of HTTP.
+    // A refusal is an HTTP response.
     assert_eq!(readable(b"HTTP/1.1 403 No\r\n\r\nno", Sender::Server), b"HTTP/1.1 403 No\r\n\r\nno");
 }
 

@@ -1,8 +1,8 @@
-//! Frames that are refused, and those that only look odd: in the manner of the Autobahn test suite.
+//! Frames that are refused, and frames that are unusual but valid: in the manner of the Autobahn test suite.
 
 use super::*;
 
-/// What one piece of a script breaks with; None: nothing.
+/// Returns the error caused by a script, whole and byte by byte.
 fn broken(options: &[&str], more: &str, script: &[u8]) -> Option<&'static str> {
     let dialogue = dialogue(options);
     let outcomes: Vec<Option<&'static str>> = [script.len().max(1), 1]
@@ -68,7 +68,7 @@ fn text_is_utf8_over_all_fragments() {
         let expected = (!good).then_some("a text message that is not UTF-8");
         assert_eq!(broken(&["push"], "", &script), expected, "{script:x?}");
     }
-    // What cannot become UTF-8 is refused before the message ends.
+    // Bytes that cannot become UTF-8 are refused before the message ends.
     assert!(broken(&["push"], "", b"\x01\x02\xed\xa0").is_some());
 }
 

@@ -1,4 +1,4 @@
-//! The two halves against each other, with the bytes cut anywhere in both directions.
+//! Client and server against each other, with the bytes split anywhere in both directions.
 
 use proptest::prelude::*;
 use wire::{Ask, Reply, ServerSession, Shape};
@@ -6,7 +6,7 @@ use wire::{Ask, Reply, ServerSession, Shape};
 use super::*;
 use crate::websocket::WebSocketServer;
 
-/// Cuts bytes into pieces whose sizes are taken from `sizes` in turn.
+/// Splits bytes into pieces whose sizes are taken from `sizes` in turn.
 fn cut<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     let mut pieces = Vec::new();
     for size in sizes.iter().cycle() {

@@ -1,4 +1,4 @@
-//! The upgrade: what is asked for, and every answer that is no consent.
+//! The upgrade: the request, and every response that does not accept it.
 
 use wire::FaultKind;
 

@@ -1,4 +1,4 @@
-//! What a connection costs while it has nothing to say, and that one with something to say allocates nothing.
+//! Memory of idle connections, and the absence of allocations on busy ones.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -6,7 +6,7 @@ use std::cell::Cell;
 use super::*;
 use crate::websocket::WebSocketServer;
 
-/// Counts what its thread asks for.
+/// An allocator that counts the allocations of its thread.
 struct Counting;
 
 thread_local! {
@@ -14,12 +14,12 @@ thread_local! {
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: every call goes on to the system's allocator with what it was given.
+// SAFETY: every call is forwarded to the system's allocator with unchanged arguments.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         HELD.with(|held| held.set(held.get() + layout.size() as isize));
         CALLS.with(|calls| calls.set(calls.get() + 1));
-        // SAFETY: the caller keeps the conditions of this very method.
+        // SAFETY: the caller upholds the contract of this very method.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
@@ -32,7 +32,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes held and calls made by what `work` leaves behind.
+/// Returns the result of `work`, the bytes still held by it and the number of allocator calls.
 fn cost<T>(work: impl FnOnce() -> T) -> (T, isize, usize) {
     let (held, calls) = (HELD.get(), CALLS.get());
     let made = work();
@@ -51,7 +51,7 @@ fn an_idle_connection_is_small() {
     let (session, held, _) = cost(|| {
         let mut session = session(&dialogue);
         let (mut out, mut done) = (Out::default(), Done::default());
-        // In two pieces, with a message in fragments and a heartbeat behind it.
+        // In two pieces, followed by a message in fragments and a heartbeat.
         session.receive(&answer[..40], &mut out, &mut done).expect("good");
         session.receive(&answer[40..], &mut out, &mut done).expect("good");
         submit(&mut session, &dialogue, 0);
@@ -82,7 +82,7 @@ fn the_server_holds_the_path_and_nothing_else() {
     assert_eq!(held, "/chat?x=1".len() as isize);
 }
 
-/// Replies, numbers and texts of each message's own use memory again.
+/// Covers replies, sequence numbers and per-message expected texts, all of which reuse memory.
 #[test]
 fn what_is_said_beside_messages_allocates_nothing_either() {
     let options =

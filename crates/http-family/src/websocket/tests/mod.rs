@@ -1,4 +1,4 @@
-//! Scripted bytes, split at every position; properties; both halves against each other.
+//! Scripted bytes, split at every position; properties; client and server against each other.
 
 mod beside;
 mod conversation;
@@ -20,7 +20,7 @@ use super::{Message, WebSocket};
 /// The seed of the sessions here.
 const SEED: u64 = 77;
 
-/// A run of one URL with options given as `name=value`; a switch has no `=`.
+/// Creates a run of one URL with options given as `name=value`; a switch has no `=`.
 fn dialogue(options: &[&str]) -> Arc<dyn Dialogue> {
     WebSocket.prepare(&asked(&["ws://h:9/chat?x=1"], options)).expect("a good plan")
 }
@@ -35,7 +35,7 @@ fn asked(urls: &[&str], options: &[&str]) -> Asked {
     asked
 }
 
-/// A session of the first URL, its upgrade sent.
+/// Creates a session of the first URL, with its upgrade sent.
 fn session(dialogue: &Arc<dyn Dialogue>) -> Box<dyn Session> {
     let established = Established { seed: SEED, ..Established::default() };
     let mut session = dialogue.session(&dialogue.origins()[0], &established);
@@ -43,7 +43,7 @@ fn session(dialogue: &Arc<dyn Dialogue>) -> Box<dyn Session> {
     session
 }
 
-/// What a server says to a session of [`SEED`]; `more` are further header lines.
+/// Returns a server's upgrade response for a session of [`SEED`]; `more` are further header lines.
 fn consent(more: &str) -> Vec<u8> {
     let accept = accept(&key(SEED));
     let accept = std::str::from_utf8(&accept).expect("base64");
@@ -51,7 +51,7 @@ fn consent(more: &str) -> Vec<u8> {
     format!("{head}Sec-WebSocket-Accept: {accept}\r\n{more}\r\n").into_bytes()
 }
 
-/// An open session.
+/// Returns an open session.
 fn opened(dialogue: &Arc<dyn Dialogue>, more: &str) -> Box<dyn Session> {
     let mut session = session(dialogue);
     session.receive(&consent(more), &mut Out::default(), &mut Done::default()).expect("consent");
@@ -59,7 +59,7 @@ fn opened(dialogue: &Arc<dyn Dialogue>, more: &str) -> Box<dyn Session> {
     session
 }
 
-/// Sends the first message as exchange `id`; what left.
+/// Sends the first message as exchange `id`; returns the bytes sent.
 fn submit(session: &mut Box<dyn Session>, dialogue: &Arc<dyn Dialogue>, id: u32) -> Vec<u8> {
     let mut out = Out::default();
     let request = &dialogue.requests()[0].request;
@@ -67,15 +67,15 @@ fn submit(session: &mut Box<dyn Session>, dialogue: &Arc<dyn Dialogue>, id: u32)
     out.bytes().to_vec()
 }
 
-/// What a session made of a script.
+/// The result of feeding a script to a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Heard {
-    /// Its events in words.
+    /// Events, as text.
     events: Vec<String>,
-    /// Frames it sent: kind and payload.
+    /// Sent frames: first byte and payload.
     sent: Vec<(u8, Vec<u8>)>,
     broken: Option<&'static str>,
-    /// Whether it would take more, and awaits its upgrade.
+    /// Set if the session accepts more messages, and (`opening`) if it still waits for its upgrade.
     room: bool,
     opening: bool,
 }
@@ -94,7 +94,7 @@ fn feed(session: &mut Box<dyn Session>, pieces: &[&[u8]]) -> Heard {
     Heard { events, sent: unmasked(out.bytes()), broken, room: session.room() > 0, opening: session.opening() }
 }
 
-/// An event in words. First bytes are left out: they may come or not, as the pieces fall.
+/// Formats an event. First bytes are left out, as they depend on how the bytes are split.
 fn said(event: &Event) -> Option<String> {
     Some(match event {
         Event::FirstByte(_) => return None,
@@ -110,7 +110,7 @@ fn said(event: &Event) -> Option<String> {
     })
 }
 
-/// Frames as a client sends them, without their masks.
+/// Returns the client's frames without their masks.
 fn unmasked(mut bytes: &[u8]) -> Vec<(u8, Vec<u8>)> {
     let mut frames = Vec::new();
     while !bytes.is_empty() {
@@ -124,7 +124,7 @@ fn unmasked(mut bytes: &[u8]) -> Vec<(u8, Vec<u8>)> {
     frames
 }
 
-/// A frame as a server sends it.
+/// Encodes a server frame.
 fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     super::codec::put_head(first, payload.len(), false, &mut bytes);

@@ -1,4 +1,4 @@
-//! What options come to, and the sentence for each mistake.
+//! Results of options, and the error for each mistake.
 
 use wire::Protocol;
 

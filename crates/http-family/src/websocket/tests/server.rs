@@ -1,4 +1,4 @@
-//! The server's half on scripted bytes.
+//! The server on scripted bytes.
 
 use wire::{Ask, Broken, Out, Reply, ServerSession, Shape};
 
@@ -10,7 +10,7 @@ const UPGRADE: &[u8] = b"GET /echo?x HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r
 const ACCEPTED: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
     Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\nSec-WebSocket-Protocol: chat\r\n\r\n";
 
-/// A frame as a client sends it.
+/// Encodes a client frame.
 fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     codec::put_head(first, payload.len(), true, &mut bytes);
@@ -21,7 +21,7 @@ fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A server that echoes: what it said, and how it ended.
+/// Returns what an echo server sent, and how its session ended.
 fn echoed(pieces: &[&[u8]]) -> (Vec<u8>, Result<bool, Broken>) {
     let mut server = WebSocketServer::new();
     let mut out = Out::default();
@@ -71,7 +71,7 @@ fn a_conversation_cut_anywhere() {
     for cut in 0..script.len() {
         let (said, over) = echoed(&[&script[..cut], &script[cut..], &goodbye]);
         assert_eq!(over, Ok(true), "cut at {cut}");
-        // What is owed leaves before the answers to what came with it; all of it leaves.
+        // Replies to control frames are sent before the answers to messages of the same piece; all of it is sent.
         assert_eq!(said.len(), answer.len(), "cut at {cut}");
     }
     let bytes: Vec<&[u8]> = script.chunks(1).chain(goodbye.chunks(1)).collect();

@@ -1,4 +1,4 @@
-//! Steps of a flow: what is said and awaited, what waits for its step, and what is taken out of it.
+//! Steps of a flow: messages sent and awaited, messages kept for their step, and captures.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use wire::{Belongs, Event, FaultKind, Memory, Sent, Values};
 use super::*;
 use values::capture::Taken;
 
-/// A session of steps, its upgrade agreed to.
+/// Creates a session of steps, with its upgrade accepted.
 fn steps(options: &[&[&str]]) -> (Arc<dyn Dialogue>, Box<dyn Session>) {
     let mut asked = asked(&vec!["ws://h:9/chat?t={token}"; options.len()], &[]);
     asked.steps = true;
@@ -24,12 +24,12 @@ fn steps(options: &[&[&str]]) -> (Arc<dyn Dialogue>, Box<dyn Session>) {
     (dialogue, session)
 }
 
-/// A whole text message of the server.
+/// Encodes a whole text message of the server.
 fn said(text: &str) -> Vec<u8> {
     [&[0x81, text.len() as u8], text.as_bytes()].concat()
 }
 
-/// Begins a step; what it came to where that is known.
+/// Begins a step; returns its result if known at once.
 fn begin(dialogue: &Arc<dyn Dialogue>, session: &mut Box<dyn Session>, step: usize) -> (Sent, Vec<String>) {
     let mut values = Values::default();
     values.set(0, b"abc");
@@ -41,7 +41,7 @@ fn begin(dialogue: &Arc<dyn Dialogue>, session: &mut Box<dyn Session>, step: usi
     (sent, told)
 }
 
-/// What bytes of the server come to, in words.
+/// Feeds the server's bytes and returns the events as text.
 fn hear(session: &mut Box<dyn Session>, bytes: &[u8]) -> Vec<String> {
     let mut done = Done::default();
     session.receive(bytes, &mut Out::default(), &mut done).expect("good bytes");
