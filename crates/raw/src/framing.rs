@@ -21,7 +21,7 @@ pub enum End {
     Close,
     /// The end of the datagram.
     Datagram,
-    /// There are no answers.
+    /// No answers at all.
     Never,
 }
 

@@ -18,7 +18,7 @@ pub struct Framing {
 /// A message that has just been completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Whole {
-    /// Its size on the wire in bytes.
+    /// Size on the wire in bytes.
     pub size: u32,
     /// Set if the message is compressed.
     pub compressed: bool,

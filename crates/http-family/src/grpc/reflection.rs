@@ -28,7 +28,7 @@ pub const METHOD: &str = "ServerReflectionInfo";
 pub enum Next {
     /// Ask this service, with these messages in one call.
     Ask(&'static str, Vec<Vec<u8>>),
-    /// Everything is known.
+    /// All descriptors are known.
     Known(Schema),
 }
 

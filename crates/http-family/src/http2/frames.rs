@@ -115,7 +115,7 @@ pub fn put_block(flags: u8, stream: u32, block: &[u8], most: usize, out: &mut Ve
 pub mod code {
     use cause::{Fixed, Plain};
 
-    /// Not an error.
+    /// The absence of an error.
     pub const NO_ERROR: u32 = 0;
     /// The peer violated the protocol.
     pub const PROTOCOL_ERROR: u32 = 1;

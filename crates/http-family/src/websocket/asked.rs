@@ -37,7 +37,7 @@ pub enum Whose {
     Of(ExchangeId),
     /// An exchange that was given up.
     TooLate,
-    /// None: the message is not an answer.
+    /// Not an answer to any message.
     Nobodys,
 }
 

@@ -43,7 +43,7 @@ pub struct Part {
     pub told: bool,
     /// Size so far, decompressed.
     pub size: u64,
-    /// Its content, if it is kept.
+    /// Content of the message, if it is kept.
     pub kept: Kept,
     text: Option<Utf8>,
 }

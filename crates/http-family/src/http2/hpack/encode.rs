@@ -145,7 +145,7 @@ pub fn value(value: &[u8], out: &mut Vec<u8>) {
 /// The encoding state of a connection: what its peer has indexed.
 #[derive(Debug)]
 pub struct Encoder {
-    /// For each indexed field: the number of fields that had been indexed once it was, itself included; 0 if not yet
+    /// Number of fields that had been indexed once the field was, itself included, for each indexed field; 0 if not yet
     /// indexed.
     at: Vec<u32>,
     sent: u32,

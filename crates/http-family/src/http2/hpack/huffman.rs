@@ -25,7 +25,7 @@ const AT_ONCE: u32 = 9;
 const CODES: [u32; 257] = ORDER.0;
 /// Symbols in the order of their codes.
 const SYMBOLS: [u16; 257] = ORDER.1;
-/// For each length: the first code, the number of codes, and the position of their symbols in [`SYMBOLS`].
+/// The first code, the number of codes, and the position of their symbols in [`SYMBOLS`], for each length.
 const BY_LENGTH: [(u32, u32, u16); LONGEST + 1] = ORDER.2;
 
 type Order = ([u32; 257], [u16; 257], [(u32, u32, u16); LONGEST + 1]);
@@ -53,7 +53,7 @@ const ORDER: Order = {
     (codes, symbols, by_length)
 };
 
-/// For each nine-bit prefix: the symbol and the length of its code; length 0 if the code is longer.
+/// The symbol and the length of its code, for each nine-bit prefix; length 0 if the code is longer.
 static SHORT: [(u8, u8); 1 << AT_ONCE] = {
     let mut table = [(0, 0); 1 << AT_ONCE];
     let mut symbol = 0;

@@ -1,4 +1,4 @@
-//! What RFC 9113 forbids a server to do to a connection, by section, and the resulting error code.
+//! Frames that RFC 9113 forbids a server to send, by section, and the resulting error code.
 
 use super::*;
 

@@ -135,7 +135,7 @@ fn for_people_it_is_written_as_text() {
     assert!(text.contains("\r\nx-own: Yes\r\n") && text.ends_with("\r\n\r\nx"), "{text}");
 }
 
-/// Of many URLs a peer indexes as many as fit; the others send their path each time and share everything else.
+/// Covers many URLs: a peer indexes as many as fit; the others send their path each time and share everything else.
 #[test]
 fn paths_of_many_urls_are_said_whatever_peers_remember_of_them() {
     let urls: Vec<String> = (0..300).map(|n| format!("http://h/some/longer/path/{n}?q=%C3%A4")).collect();
