@@ -85,7 +85,7 @@ impl RawSession {
         Ok(())
     }
 
-    /// Returns `true` if a message is replied to, or recognized by the rules of replies.
+    /// Passes a message to the reply rules; returns `true` if one of them recognizes it.
     fn prompted(&mut self, message: &[u8], size: u64, done: &mut Done) -> Result<bool, Broken> {
         let Some(talk) = &mut self.talk else { return Ok(false) };
         let heard = talk.hear(&self.rules.beside, message)?;

@@ -107,7 +107,7 @@ impl Held {
         self.streams.iter().map(|line| line.kept.len() as u32).sum()
     }
 
-    /// Fails a step that cannot be carried out.
+    /// Records that a step cannot be carried out.
     #[cold]
     pub fn cannot(&mut self, id: ExchangeId, kind: FaultKind, why: impl Into<Cause>) -> Sent {
         self.there = Some(There::Cannot(id, kind, why.into()));

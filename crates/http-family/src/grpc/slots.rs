@@ -14,7 +14,7 @@ use crate::marks::Marks;
 use values::template::room::TRIAL;
 use values::template::{MOST_MARKS, Template};
 
-/// Number of requests tried before the run if numbers are expected, unless the rows of the data are fewer.
+/// Minimum number of requests tried before the run if numbers are expected; more if the data has more rows.
 const TRIALS: u64 = 10_000;
 
 /// Compiles a message in which placeholders stand for slots.

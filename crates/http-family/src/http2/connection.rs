@@ -300,7 +300,8 @@ impl<T> Connection<T> {
         self.replies = 0;
     }
 
-    /// Describes the error code of the peer's GOAWAY; `None` if there was none.
+    /// Returns the cause named by the peer's GOAWAY, or the one for a close before the peer's SETTINGS; `None` if
+    /// neither applies.
     pub fn goodbye(&self) -> Option<Plain> {
         match &self.goodbye {
             Some(said) => Some(code::of_goaway(said.0)),

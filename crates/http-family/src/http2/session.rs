@@ -69,7 +69,8 @@ impl Http2Session {
         }
     }
 
-    /// Collects the cookies of the next request: its own and those of its user.
+    /// Collects the cookies of the next request, its own and those of its user, and prepares revalidation of a cached
+    /// answer.
     fn recall(&mut self, request: &Request, fill: &Fill, memory: &Memory) {
         self.cookie.clear();
         self.head.clear();

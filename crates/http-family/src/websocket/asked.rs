@@ -37,7 +37,7 @@ pub enum Whose {
     Of(ExchangeId),
     /// An exchange that was given up.
     TooLate,
-    /// Not an answer to any message.
+    /// An unsolicited message, which is not an answer.
     Nobodys,
 }
 

@@ -7,7 +7,7 @@ use super::rules::Rules;
 use super::session::{EXCERPT_BOUND, Rare, Stage, Told, WebSocketSession};
 use values::beside::{Heard, Talk};
 
-/// Returns `true` if a message is replied to, or recognized by the rules of replies.
+/// Passes a message to the reply rules; returns `true` if one of them recognizes it.
 #[inline]
 pub fn prompted(
     rules: &Rules,

@@ -134,7 +134,7 @@ impl Http2Server {
         self.close_after(reply);
     }
 
-    /// Closes the connection after a response that is its last.
+    /// Sends GOAWAY after a response that is the connection's last.
     pub(super) fn close_after(&mut self, reply: &Reply<'_>) {
         if reply.close && !self.going {
             self.say_goodbye(code::NO_ERROR);
