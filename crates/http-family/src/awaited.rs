@@ -1,4 +1,5 @@
-//! Which message a step of a flow awaits (`await: json $.type == "joined"`), on a WebSocket or a stream of gRPC.
+//! Conditions on the message that a step of a flow awaits (`await: json $.type == "joined"`), for WebSocket and gRPC
+//! streams.
 
 use memchr::memmem;
 use wire::{Complaint, Fill};
@@ -8,18 +9,18 @@ use values::template::{Scope, Template};
 use values::verify::json::Json;
 use values::verify::places;
 
-/// Which message is awaited.
+/// The message to wait for.
 #[derive(Debug)]
 pub enum Await {
-    /// The next that comes.
+    /// The next message.
     Any,
-    /// One that is like this.
+    /// The next message that matches.
     Like(Like),
-    /// One that is like this once its slots are filled.
+    /// Like [`Await::Like`], for a condition with slots.
     Filled(Kind, Template),
 }
 
-/// How a message is recognised.
+/// Kind of a match condition.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     Json,
@@ -27,7 +28,7 @@ pub enum Kind {
     Text,
 }
 
-/// What a message is to be like.
+/// A match condition on a message.
 #[derive(Debug)]
 pub enum Like {
     Json(Json),
@@ -44,7 +45,7 @@ impl Like {
         }
     }
 
-    /// True of a message that is so.
+    /// Returns `true` if the message matches.
     pub fn is(&self, message: &[u8]) -> bool {
         match self {
             Like::Json(rule) => places::whole(message).is_some_and(|message| rule.holds(message)),
@@ -62,10 +63,10 @@ impl Like {
 }
 
 impl Await {
-    /// `any`, `json $.type == "joined"`, `regex PATTERN`, `text TEXT`.
+    /// Parses `any`, `json $.type == "joined"`, `regex PATTERN` or `text TEXT`.
     ///
     /// # Errors
-    /// It says not which message, or not as it must.
+    /// Returns an error if the text names no condition, or an invalid one.
     pub fn parse(text: &str, variables: &[String]) -> Result<Await, Complaint> {
         let wrong = |trouble: String| Complaint::new("--await", trouble);
         let (word, rest) = text.trim().split_once(' ').map_or((text.trim(), ""), |(word, rest)| (word, rest.trim()));
@@ -87,7 +88,7 @@ impl Await {
         }
     }
 
-    /// The same with its slots filled; None: as it is.
+    /// Returns the condition with its slots filled, or `None` if it has no slots.
     pub fn filled(&self, fill: &Fill<'_>) -> Option<Result<Like, String>> {
         let Await::Filled(kind, template) = self else { return None };
         let mut text = Vec::new();

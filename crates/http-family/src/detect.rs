@@ -1,7 +1,7 @@
-//! What a peer speaks that does not speak our protocol, as far as its first bytes tell: whoever took the wrong port or the
-//! wrong scheme is told the right one.
+//! Detection of a peer's protocol from its first bytes, so that the user of a wrong port or scheme can be told the
+//! right one.
 
-/// Something else than what was expected.
+/// A protocol other than the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detected {
     /// TLS.
@@ -12,14 +12,14 @@ pub enum Detected {
     Http2,
 }
 
-/// The head of a server's SETTINGS (RFC 9113 3.4, 6.5), whatever its length.
+/// Header of a server's SETTINGS frame (RFC 9113 3.4, 6.5); its length byte may vary.
 const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
 
-/// What these first bytes belong to; None: nothing that is known here, or not yet.
+/// Returns the protocol that the first bytes belong to, or `None` if it is not known (yet).
 #[cold]
 pub fn detect(first: &[u8]) -> Option<Detected> {
     match first {
-        // An alert (RFC 8446 5.1, 6): a server of TLS that hears something else says so and closes.
+        // An alert (RFC 8446 5.1, 6): a TLS server that receives anything else sends one and closes.
         [0x15, 3, ..] => Some(Detected::Tls),
         _ if first.starts_with(b"HTTP/1.") => Some(Detected::Http1),
         _ if first.len() >= SETTINGS.len() && may_be_settings(first) => Some(Detected::Http2),
@@ -27,13 +27,13 @@ pub fn detect(first: &[u8]) -> Option<Detected> {
     }
 }
 
-/// True where more bytes may make it something that [`detect`] knows.
+/// Returns `true` if more bytes may still make [`detect`] succeed.
 #[cold]
 pub fn undecided(first: &[u8]) -> bool {
     first == [0x15] || first.len() < SETTINGS.len() && may_be_settings(first)
 }
 
-/// Settings are of six bytes each, and a server has a handful of them.
+/// Returns `true` if the bytes may begin a SETTINGS frame. A setting has six bytes, and servers send few of them.
 fn may_be_settings(first: &[u8]) -> bool {
     let whole_settings = first.get(2).is_none_or(|length| length % 6 == 0);
     whole_settings && first.iter().zip(SETTINGS).enumerate().all(|(at, (byte, wanted))| at == 2 || *byte == wanted)

@@ -1,8 +1,8 @@
-//! The options that say who is asking, for all protocols that begin with a head of HTTP.
+//! Authentication options of all protocols that begin with an HTTP head.
 
 use wire::{OptionSpec, many, one};
 
-/// `--user`.
+/// The `--user` option.
 pub const USER: OptionSpec = one(
     "user",
     "NAME:PASSWORD",
@@ -10,7 +10,7 @@ pub const USER: OptionSpec = one(
     "基本认证（用户名:密码）；@FILE 从文件读取",
 );
 
-/// `--bearer`.
+/// The `--bearer` option.
 pub const BEARER: OptionSpec = one(
     "bearer",
     "TOKEN",
@@ -18,7 +18,7 @@ pub const BEARER: OptionSpec = one(
     "发送 Authorization: Bearer 令牌；@FILE 从文件读取",
 );
 
-/// `--cookie`.
+/// The `--cookie` option.
 pub const COOKIE: OptionSpec = many(
     "cookie",
     "NAME=VALUE",

@@ -1,4 +1,4 @@
-//! What all connections of a run hold of heads that do not end: one bound, in every protocol.
+//! Tests that incomplete heads of all connections of a run share one memory budget, in every protocol.
 
 use std::sync::Arc;
 
@@ -10,14 +10,15 @@ use crate::http::Http;
 use crate::http2::frames;
 use crate::websocket::WebSocket;
 
-/// Feeds connections heads that do not end until one finds no room: how many there were, and what it said.
+/// Feeds endless heads to connections until one runs out of memory. Returns the number of connections before it, and
+/// its error.
 fn crowd(dialogue: &Arc<dyn Dialogue>, start: &[u8], pieces: &[Vec<u8>]) -> (usize, cause::Plain) {
     let mut all = Vec::new();
     loop {
         let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
         let (mut out, mut done) = (Out::default(), Done::default());
         session.open(&mut out);
-        // Where a handshake comes first, nothing can be asked before it.
+        // If a handshake comes first, nothing can be submitted before it.
         let _ = session.submit(ExchangeId(0), &dialogue.requests()[0].request, &Fill::default(), &mut out);
         session.receive(start, &mut out, &mut done).expect("a good beginning");
         for piece in pieces {
@@ -36,7 +37,7 @@ fn heads_that_do_not_end_have_one_bound_in_every_protocol_and_give_back_what_the
         let (first, said) = crowd();
         assert_eq!(said, NO_ROOM_FOR_HEADS, "{name}");
         assert!(first > 100 && first * each <= most, "{name}: {first} with {each} bytes each");
-        // The first of them are gone.
+        // The memory of the first crowd has been released.
         assert_eq!(crowd(), (first, said), "{name}");
     };
     let of = |url: &str, options: &[(&str, &str)]| {

@@ -1,4 +1,4 @@
-//! HTTP and what is spoken on top of it: both versions, WebSocket and gRPC, as conversations without I/O.
+//! HTTP and the protocols on top of it: HTTP/1.1, HTTP/2, WebSocket and gRPC, implemented without I/O.
 
 mod awaited;
 pub mod cache;

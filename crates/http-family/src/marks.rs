@@ -1,7 +1,8 @@
-//! Slots that stand in texts which are encoded before the run: in a URL, a header line, a form.
+//! Placeholders for slots in texts that are encoded before the run: URLs, header lines, forms.
 //!
-//! Each slot is taken out of its text and a mark of letters and digits put in its place, which every encoding leaves alone. So a
-//! request is read, checked and encoded as one without slots; what was encoded is then split at its marks, and becomes a template.
+//! Each slot is replaced by a placeholder of letters and digits, which every encoding leaves alone. A request with
+//! slots is therefore read, checked and encoded like any other; the encoded bytes are then split at the placeholders
+//! and become a template.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use wire::{Asked, Complaint, Fill, OptionSpec, switch};
 
 use values::template::{self, Builder, Files, Found, Guard, Scope, Template};
 
-/// The option by which braces are braces, for every protocol whose texts have slots.
+/// The `--no-slots` option of all protocols whose texts have slots: braces are sent as they are.
 pub const NO_SLOTS: OptionSpec = switch(
     "no-slots",
     "Send braces as they are; otherwise {counter}, {uuid}, {random 1..9}, {time}, {user}, {csv FILE.COLUMN} and \
@@ -20,50 +21,50 @@ pub const NO_SLOTS: OptionSpec = switch(
     "花括号原样发送；否则 {counter}、{uuid}、{random 1..9}、{time}、{user}、{csv 文件.列}、{env 变量} 会按请求填充",
 );
 
-/// Digits of a mark's number.
+/// Number of digits in a placeholder.
 const DIGITS: usize = 7;
-/// The number that stands for a length that is not known yet.
+/// Number of the placeholder for a length that is not yet known.
 const LENGTH: usize = 9_999_999;
-/// Random values of one slot and of the next differ by this.
+/// Distance between the random salts of consecutive slots.
 const SALTS: u64 = 1 << 10;
 
-/// The slots of a run, and what stands in their places.
+/// The slots of a run and their placeholders.
 #[derive(Debug, Default)]
 pub struct Marks {
-    /// What every mark begins with, and no text of the run holds.
+    /// Common prefix of all placeholders; it occurs in no text of the run.
     key: String,
-    /// Parts that have names.
+    /// Names of the named slots.
     names: Vec<String>,
     taken: Vec<Taken>,
     files: Files,
-    /// What users of a flow know by name.
+    /// Names of the variables of a flow.
     variables: Arc<[String]>,
-    /// Braces are braces.
+    /// Set if braces have no special meaning.
     off: bool,
 }
 
 #[derive(Debug)]
 struct Taken {
-    /// With its braces.
+    /// Text of the slot, with its braces.
     slot: String,
-    /// The option it stands in.
+    /// Option that the slot is in, for error messages.
     place: String,
     guard: Guard,
 }
 
-/// A piece of what was encoded.
+/// A piece of an encoded text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// Always the same.
+    /// Constant bytes.
     Bytes(&'a [u8]),
     /// A slot, by its number.
     Slot(usize),
-    /// A length that the slots decide.
+    /// A length that depends on slots.
     Length,
 }
 
 impl Marks {
-    /// None yet.
+    /// Creates an empty set of placeholders for the texts of `asked`.
     pub fn new(asked: &Asked) -> Marks {
         let off = asked.switch(NO_SLOTS.name);
         let options = [&asked.options].into_iter().chain(&asked.own);
@@ -89,15 +90,15 @@ impl Marks {
         Scope { variables: &self.variables, ..Scope::default() }
     }
 
-    /// Of texts that have no slots.
+    /// Creates a set for texts without slots.
     pub fn off() -> Marks {
         Marks { off: true, ..Marks::default() }
     }
 
-    /// The text with marks in the places of its slots. `place` is what a complaint names.
+    /// Replaces the slots of a text by placeholders. `place` is what an error names.
     ///
     /// # Errors
-    /// A word that was meant to be a slot and is none.
+    /// Returns an error for a word in braces that is meant to be a slot but is none.
     pub fn take<'a>(&mut self, text: &'a str, place: &str, guard: Guard) -> Result<Cow<'a, str>, Complaint> {
         if self.off || memchr::memchr(b'{', text.as_bytes()).is_none() {
             return Ok(Cow::Borrowed(text));
@@ -117,10 +118,10 @@ impl Marks {
         Ok(Cow::Owned(marked))
     }
 
-    /// The text as templates write it, where it has slots.
+    /// Returns the text in strict template notation, or `None` if it has no slots.
     ///
     /// # Errors
-    /// As [`Self::take`].
+    /// Like [`Self::take`].
     pub fn strict(&self, text: &str, place: &str) -> Result<Option<String>, Complaint> {
         if self.off {
             return Ok(None);
@@ -130,10 +131,10 @@ impl Marks {
         Ok((found != [Found::Text(text)]).then(|| template::strict(&found)))
     }
 
-    /// A mark for a slot as templates write it.
+    /// Creates the placeholder of a slot given in template notation.
     ///
     /// # Errors
-    /// There are too many.
+    /// Returns an error if there are too many slots.
     pub fn mark(&mut self, slot: &str, place: &str, guard: Guard) -> Result<String, Complaint> {
         let number = self.taken.len();
         if number == LENGTH {
@@ -147,15 +148,15 @@ impl Marks {
         format!("{}{number:0DIGITS$}", self.key)
     }
 
-    /// What stands for the length of a text that has slots.
+    /// Returns the placeholder for the length of a text that has slots.
     pub fn length(&self) -> String {
         self.written(LENGTH)
     }
 
-    /// JSON with marks in the places of its slots: a slot that stands for a number becomes a text of its own.
+    /// Replaces the slots of a JSON text by placeholders; a slot outside of a string becomes a string.
     ///
     /// # Errors
-    /// As [`Self::take`].
+    /// Like [`Self::take`].
     pub fn take_json<'a>(&mut self, text: &'a str, place: &str) -> Result<Cow<'a, str>, Complaint> {
         if self.off || memchr::memchr(b'{', text.as_bytes()).is_none() {
             return Ok(Cow::Borrowed(text));
@@ -181,7 +182,8 @@ impl Marks {
         Ok(Cow::Owned(marked))
     }
 
-    /// A text that is one slot with this encoding at its end, as the slot without it; None: it is none.
+    /// Returns a text that consists of one slot ending in the encoding `name` as the placeholder of the slot without
+    /// that encoding. Returns `None` for any other text.
     pub fn without_encoding(&mut self, text: &str, name: &str) -> Option<String> {
         let [Piece::Slot(number)] = self.split(text.as_bytes())[..] else { return None };
         let Taken { slot, place, .. } = &self.taken[number];
@@ -190,10 +192,10 @@ impl Marks {
         self.mark(&slot, &place, Guard::None).ok()
     }
 
-    /// The text with variables of the environment in the places of their marks.
+    /// Fills environment variables in at their placeholders; other placeholders stay.
     ///
     /// # Errors
-    /// What is wrong with a slot.
+    /// Returns an error for an invalid slot.
     pub fn settled(&mut self, text: &str) -> Result<String, Complaint> {
         let mut whole = Vec::new();
         for piece in self.split(text.as_bytes()) {
@@ -207,11 +209,12 @@ impl Marks {
         Ok(String::from_utf8_lossy(&whole).into_owned())
     }
 
-    /// Reads a URL of one of these schemes, written so, in which marks stand for slots; what must be encoded in it is, and the
-    /// fragment is dropped. `wrong` makes the complaint about a text.
+    /// Parses a URL in which placeholders stand for slots; its scheme must be one of the two. Characters that need it
+    /// are percent-encoded, and the fragment is dropped. `written` is the text before placeholders; `wrong` creates the
+    /// error for a text.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns an error for an invalid URL, another scheme, or a slot before the path.
     pub fn url(
         &self,
         (written, text): (&str, &str),
@@ -230,12 +233,12 @@ impl Marks {
         Ok(url)
     }
 
-    /// True where a mark stands in this.
+    /// Returns `true` if the bytes contain a placeholder.
     pub fn are_in(&self, bytes: &[u8]) -> bool {
         !self.taken.is_empty() && memmem::find(bytes, self.key.as_bytes()).is_some()
     }
 
-    /// The slots whose marks stand in this, as templates write them.
+    /// Returns the slots whose placeholders occur in the bytes, in template notation.
     pub fn slots_in<'a>(&'a self, bytes: &'a [u8]) -> impl Iterator<Item = &'a str> {
         self.split(bytes).into_iter().filter_map(|piece| match piece {
             Piece::Slot(number) => Some(self.taken[number].slot.as_str()),
@@ -243,15 +246,15 @@ impl Marks {
         })
     }
 
-    /// The pieces of what was encoded.
+    /// Splits encoded bytes at their placeholders.
     pub fn split<'a>(&self, bytes: &'a [u8]) -> Vec<Piece<'a>> {
         split(&self.key, self.taken.len(), bytes)
     }
 
-    /// What fills in texts of a request that was encoded to `bytes`.
+    /// Creates the values for filling texts of a request that was encoded to `bytes`.
     ///
     /// # Errors
-    /// What is wrong with a slot.
+    /// Returns an error for an invalid slot.
     pub fn values(&mut self, bytes: &[u8]) -> Result<Values, Complaint> {
         let mut numbers = Vec::new();
         for piece in self.split(bytes) {
@@ -270,10 +273,10 @@ impl Marks {
         Ok(Values { key: self.key.clone(), numbers, template })
     }
 
-    /// Puts a template together; `put` appends to it.
+    /// Builds a template; `put` appends its pieces.
     ///
     /// # Errors
-    /// What is wrong with a slot.
+    /// Returns an error for an invalid slot.
     pub fn template(
         &mut self,
         mut put: impl FnMut(&mut Building<'_, '_>) -> Result<(), Complaint>,
@@ -286,12 +289,12 @@ impl Marks {
         building.builder.finish().map_err(|trouble| Complaint::new(place, trouble))
     }
 
-    /// After how many requests the data of the slots is at its end.
+    /// Returns the number of requests after which the data of the slots is exhausted.
     pub fn end(&self) -> Option<u64> {
         self.files.end()
     }
 
-    /// A text as it was written, slots in the places of their marks.
+    /// Returns the text as the user wrote it, with slots in place of placeholders.
     pub fn restored(&self, text: &str) -> String {
         if !self.are_in(text.as_bytes()) {
             return text.to_owned();
@@ -304,7 +307,7 @@ impl Marks {
         self.split(text.as_bytes()).iter().map(written).collect()
     }
 
-    /// A complaint in which slots stand as they were written.
+    /// Returns the error with slots in place of placeholders.
     pub fn complaint(&self, complaint: Complaint) -> Complaint {
         Complaint::new(self.restored(&complaint.place), self.restored(&complaint.trouble)).with_lines(complaint.below)
     }
@@ -315,7 +318,7 @@ fn split<'a>(key: &str, count: usize, bytes: &'a [u8]) -> Vec<Piece<'a>> {
     for at in memmem::find_iter(bytes, key.as_bytes()) {
         let digits = bytes.get(at + key.len()..at + key.len() + DIGITS).unwrap_or_default();
         let number = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
-        // What is none of ours came by chance, out of a file.
+        // Chance match, for instance in the contents of a file: not a placeholder.
         let Some(number) = number.filter(|number| *number == LENGTH || *number < count) else { continue };
         pieces.push(Piece::Bytes(&bytes[from..at]));
         pieces.push(if number == LENGTH { Piece::Length } else { Piece::Slot(number) });
@@ -326,18 +329,18 @@ fn split<'a>(key: &str, count: usize, bytes: &'a [u8]) -> Vec<Piece<'a>> {
     pieces
 }
 
-/// The slots of one request, for texts of it that are not encoded yet.
+/// The slots of one request, for filling texts of it that are not encoded yet.
 #[derive(Debug)]
 pub struct Values {
     key: String,
-    /// Their numbers.
+    /// Numbers of the slots.
     numbers: Vec<usize>,
-    /// All of them, a mark behind each.
+    /// Template of all slots, with a mark after each.
     template: Template,
 }
 
 impl Values {
-    /// What they stand for with this fill.
+    /// Computes the values of the slots in this context.
     pub fn of(&self, fill: &Fill) -> Known<'_> {
         let (mut bytes, mut ends) = (Vec::new(), vec![0; self.numbers.len()]);
         self.template.fill_marked(fill, &mut bytes, &mut ends);
@@ -345,7 +348,7 @@ impl Values {
     }
 }
 
-/// What the slots of one request stood for.
+/// The values of the slots of one request.
 pub struct Known<'a> {
     values: &'a Values,
     bytes: Vec<u8>,
@@ -353,7 +356,7 @@ pub struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// The text with its slots filled.
+    /// Returns the text with its slots filled.
     pub fn put_into(&self, text: &[u8]) -> Vec<u8> {
         let Values { key, numbers, .. } = self.values;
         let mut whole = Vec::with_capacity(text.len());
@@ -372,7 +375,7 @@ impl Known<'_> {
     }
 }
 
-/// A template that is being put together.
+/// A template under construction.
 pub struct Building<'f, 't> {
     builder: Builder<'f>,
     taken: &'t [Taken],
@@ -380,7 +383,7 @@ pub struct Building<'f, 't> {
 }
 
 impl Building<'_, '_> {
-    /// Appends what is always the same.
+    /// Appends constant bytes.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.builder.bytes(bytes);
     }
@@ -388,7 +391,7 @@ impl Building<'_, '_> {
     /// Appends a slot.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns an error if the slot is invalid.
     pub fn slot(&mut self, number: usize) -> Result<(), Complaint> {
         let Taken { slot, place, guard } = &self.taken[number];
         self.last = place;
@@ -396,10 +399,10 @@ impl Building<'_, '_> {
         self.builder.slot(slot, salt, *guard).map_err(|trouble| Complaint::new(place, trouble))
     }
 
-    /// Appends a piece; a length is nothing.
+    /// Appends a piece; [`Piece::Length`] appends nothing.
     ///
     /// # Errors
-    /// What is wrong with a slot.
+    /// Returns an error for an invalid slot.
     pub fn piece(&mut self, piece: &Piece<'_>) -> Result<(), Complaint> {
         match piece {
             Piece::Bytes(bytes) => self.bytes(bytes),
@@ -409,7 +412,7 @@ impl Building<'_, '_> {
         Ok(())
     }
 
-    /// Appends a mark, where filling tells how far it is.
+    /// Appends a mark: filling reports its offset.
     pub fn mark(&mut self) {
         self.builder.mark();
     }

@@ -1,22 +1,22 @@
-//! What a request says that decides whether it may be answered with what is kept, read in its head, whatever options, slots and cookies
-//! made it (RFC 9111 4, 5.2.1).
+//! Cache lookup for a request: reads its encoded head, so that options, slots and cookies are already applied (RFC 9111
+//! 4, 5.2.1).
 
 use values::verify::header;
 
-/// Lines with which a user of a plan says itself what it has: nothing is answered for it, and nothing kept.
+/// Fields by which a plan makes its own conditional or range request; such a request bypasses the cache.
 const OWN: [&str; 6] = ["if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range"];
 
-/// A request that may be answered with what is kept.
+/// A request that may be served from the cache.
 #[derive(Debug)]
 pub struct Asking<'a> {
-    /// The head.
+    /// Request head, up to and including the CR LF of its last field line.
     head: &'a [u8],
-    /// Whoever has it asks nevertheless (`no-cache`).
+    /// Set if the request demands revalidation (`no-cache`, `max-age=0`).
     pub anew: bool,
 }
 
 impl<'a> Asking<'a> {
-    /// Of a head as HTTP/1 writes it. None: it is no plain `GET`.
+    /// Reads a request head in HTTP/1 form. Returns `None` unless it is a plain `GET` without `no-store`.
     pub fn read(head: &'a [u8]) -> Option<Asking<'a>> {
         let end = memchr::memmem::find(head, b"\r\n\r\n")?;
         let head = &head[..end + 2];
@@ -32,7 +32,7 @@ impl<'a> Asking<'a> {
         (plain && !says("cache-control", &[b"no-store"])).then_some(Asking { head, anew })
     }
 
-    /// What a response depends on that names these fields, by their values; in the order they are named in.
+    /// Returns the values of the fields named by `vary`, in that order (RFC 9111 4.1).
     pub fn selecting(&self, vary: &str) -> Box<[u8]> {
         let mut all = Vec::new();
         for name in vary.split(',').map(str::trim).filter(|name| !name.is_empty()) {
@@ -46,7 +46,7 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// What an answer to a request with this head is kept under: where it goes. None: there is no whole head.
+/// Writes the cache key of a request (scheme, host and target) to `key`. Returns `None` if the head is incomplete.
 pub fn key(head: &[u8], secure: bool, key: &mut Vec<u8>) -> Option<()> {
     key.clear();
     let line = &head[..memchr::memchr(b'\r', head)?];

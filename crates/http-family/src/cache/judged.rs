@@ -1,53 +1,54 @@
-//! What an answer that is being read is to the cache of its user.
+//! Evaluation of a response for its user's cache, while the response is being read.
 
 use std::sync::Arc;
 
 use super::{Answer, Need, Said};
 use values::kept::{Budget, Kept};
 
-/// The largest body that is kept.
+/// Largest body that is stored, in bytes.
 const LARGEST: usize = 1 << 20;
 
-/// What became of an answer.
+/// Effect of a response on the cache.
 #[derive(Debug)]
 pub enum Heard {
-    /// It may be kept.
+    /// A response that may be stored.
     New(Box<New>),
-    /// The one that is kept is still good (304), and this was said with it.
+    /// A 304 that confirms the stored response, with the metadata of the 304.
     Confirmed(Box<Said>, Arc<Answer>),
-    /// What is kept under its URL is good no more.
+    /// A response that invalidates what is stored under its URL.
     Superseded,
 }
 
-/// An answer that may be kept.
+/// A response that may be stored.
 #[derive(Debug, Default)]
 pub struct New {
-    /// How long it is good.
+    /// Freshness metadata.
     pub said: Said,
-    /// Its status code.
+    /// Status code.
     pub status: u16,
-    /// Its head without cookies, where that is looked at.
+    /// Head without cookies, if it is needed.
     pub head: Box<[u8]>,
-    /// Its body, likewise.
+    /// Body, if it is needed.
     pub body: Kept,
-    /// How long that was.
+    /// Length of the body in bytes.
     pub size: u64,
-    /// What is looked at.
+    /// The parts that are needed.
     pub need: Need,
-    /// There was no room for all of the body.
+    /// Set if the body did not fit.
     pub cut: bool,
 }
 
-/// One answer, in the eyes of a cache.
+/// Cache state of one response.
 #[derive(Debug, Default)]
 pub struct Judged {
-    /// What its user has, and asked about.
+    /// The stored response that the request asked to validate.
     pub has: Option<Arc<Answer>>,
     heard: Option<Heard>,
 }
 
 impl Judged {
-    /// The head is there, of an answer to this method. What comes back is the answer that is kept, where this one says that it is good.
+    /// Processes the head of a response to a request with this method. Returns the stored response if this one is a 304
+    /// that confirms it.
     pub fn head(&mut self, method: &str, need: Need, status: u16, text: &[u8]) -> Option<Arc<Answer>> {
         let safe = matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE");
         match (status, self.has.take()) {
@@ -61,14 +62,14 @@ impl Judged {
                 let new = New { said: Said::read(text), status, head, need, ..New::default() };
                 self.heard = Some(Heard::New(Box::new(new)));
             }
-            // 4.4: what changes something may have changed what is kept.
+            // RFC 9111 4.4: an unsafe method may have changed the stored resource.
             (200..=399, _) if !safe => self.heard = Some(Heard::Superseded),
             _ => {}
         }
         None
     }
 
-    /// A piece of the body.
+    /// Processes a piece of the body.
     #[inline]
     pub fn feed(&mut self, piece: &[u8], budget: &Budget) {
         let Some(Heard::New(new)) = &mut self.heard else { return };
@@ -78,13 +79,13 @@ impl Judged {
         }
     }
 
-    /// What it came to.
+    /// Takes the effect on the cache, if any.
     pub fn take(&mut self) -> Option<Heard> {
         self.heard.take()
     }
 }
 
-/// A head without what it sets for its user: that was done when it came.
+/// Returns a head without its `Set-Cookie` lines: cookies were stored when the response arrived.
 fn without_cookies(head: &[u8]) -> Box<[u8]> {
     let cookie = |line: &[u8]| line.get(..11).is_some_and(|start| start.eq_ignore_ascii_case(b"set-cookie:"));
     let mut plain = Vec::with_capacity(head.len());

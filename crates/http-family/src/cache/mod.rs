@@ -1,8 +1,9 @@
-//! What a user keeps of responses and does not ask for again, as the private cache of a browser does (RFC 9111).
+//! Per-user response cache, like the private cache of a browser (RFC 9111).
 //!
-//! A cache is one user's. Under each URL one answer of 200 to a `GET` is kept, and of its body only what somebody looks into: of what only has
-//! to be there (the resources of a page) a few hundred bytes. It is bounded, and so are those of all users together; beyond that the answers
-//! used longest ago go first, and then nothing more is kept, which is counted.
+//! Each user has its own cache. It stores one 200 response to a `GET` per URL, with the parts of it that are looked at:
+//! a resource of a page that only has to be there costs a few hundred bytes. Each cache and all caches together are
+//! bounded. Beyond the bound the least recently used responses are evicted first; what still does not fit is not
+//! stored, and that is counted.
 
 mod asking;
 mod judged;
@@ -22,16 +23,16 @@ pub use said::Said;
 
 use values::kept::{Budget, Taken};
 
-/// The option.
+/// Name of the option.
 pub const CACHE: &str = "cache";
-/// Bytes of one user's answers.
+/// Bound of one user's cache, in bytes.
 const OF_A_USER: usize = 16 << 20;
-/// Bytes of the answers of all users of a run.
+/// Bound of all users' caches of a run, in bytes.
 const OF_ALL: usize = 256 << 20;
-/// What an answer costs beside its texts.
+/// Estimated cost of an entry in addition to its texts, in bytes.
 const OVERHEAD: usize = 320;
 
-/// The option.
+/// The `--cache` option.
 pub const OPTION: OptionSpec = one(
     CACHE,
     "HOW",
@@ -41,11 +42,11 @@ pub const OPTION: OptionSpec = one(
 );
 
 thread_local! {
-    /// What an answer is looked for under: looking allocates nothing.
+    /// Buffer for cache keys, so that a lookup does not allocate.
     static KEY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// How users keep answers.
+/// Cache settings of a run.
 #[derive(Clone, Debug)]
 pub struct Rule {
     for_iteration: bool,
@@ -53,10 +54,10 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Reads the option; None: nothing is kept.
+    /// Reads the option. Returns `None` if nothing is to be cached.
     ///
     /// # Errors
-    /// A word that is none of those it may be.
+    /// Returns an error for an unknown value.
     pub fn read(asked: &Asked) -> Result<Option<Rule>, Complaint> {
         let Some(word) = asked.value(CACHE) else { return Ok(None) };
         let rule = |for_iteration| Ok(Some(Rule { for_iteration, budget: Budget::of(OF_ALL) }));
@@ -72,27 +73,27 @@ impl Rule {
     }
 }
 
-/// What is looked at of an answer.
+/// Parts of a response that are looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Need {
-    /// Lines of its head.
+    /// Header fields.
     pub head: bool,
-    /// Its body.
+    /// Body.
     pub body: bool,
-    /// What came behind that, which no cache keeps: it is asked for anew.
+    /// Trailers. No cache stores them, so such a response is always requested again.
     pub trailers: bool,
 }
 
-/// An answer that is kept.
+/// A stored response.
 #[derive(Debug)]
 pub struct Answer {
-    /// Its status code.
+    /// Status code.
     pub status: u16,
-    /// Bytes of its body as it came.
+    /// Length of the body on the wire, in bytes.
     pub size: u64,
-    /// Its head, without cookies, where it was looked at.
+    /// Head without cookies, if it was needed.
     head: Option<Box<[u8]>>,
-    /// Its body, likewise.
+    /// Body, if it was needed.
     body: Option<Box<[u8]>>,
     taken: Taken,
 }
@@ -102,12 +103,12 @@ impl Answer {
         !need.trailers && (self.head.is_some() || !need.head) && (self.body.is_some() || !need.body)
     }
 
-    /// Its head; empty where nobody looks at it.
+    /// Returns the head; empty if it was not stored.
     pub fn head(&self) -> &[u8] {
         self.head.as_deref().unwrap_or_default()
     }
 
-    /// Its body, likewise.
+    /// Returns the body; empty if it was not stored.
     pub fn body(&self) -> &[u8] {
         self.body.as_deref().unwrap_or_default()
     }
@@ -117,51 +118,51 @@ impl Answer {
 struct Entry {
     answer: Arc<Answer>,
     said: Said,
-    /// What the request said of the fields that it depends on.
+    /// Values of the request fields named by `Vary`.
     selecting: Box<[u8]>,
-    /// Nanoseconds since 1970.
+    /// Time of the request, in nanoseconds since 1970.
     asked: u64,
-    /// Uses of the cache before its last one.
+    /// Value of `Cache::uses` at the last use.
     used: u64,
 }
 
-/// The answers that one user keeps.
+/// The responses stored for one user.
 #[derive(Debug, Default)]
 pub struct Cache {
     entries: HashMap<Box<[u8]>, Entry>,
     bytes: usize,
     uses: u64,
-    /// The iteration that they are of.
+    /// Iteration in which the entries were stored.
     iteration: u32,
 }
 
-/// A request as it would leave, and when.
+/// A request about to be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent<'a> {
-    /// Its head, cookies and all.
+    /// Request head, including cookies.
     pub head: &'a [u8],
-    /// Over TLS.
+    /// Set if the request goes over TLS.
     pub secure: bool,
-    /// Nanoseconds since 1970.
+    /// Time of sending, in nanoseconds since 1970.
     pub at: u64,
-    /// The iteration that its user is in.
+    /// Current iteration of the user.
     pub iteration: u32,
 }
 
-/// A line of a request: its name, and its value.
+/// A header line: name and value.
 type Line = (&'static str, Box<[u8]>);
 
-/// What is asked of whoever made an answer, to hear whether it is still good.
+/// A conditional request that validates a stored response.
 #[derive(Debug)]
 pub struct Condition {
-    /// The answer.
+    /// The stored response.
     pub answer: Arc<Answer>,
-    /// Lines of the request.
+    /// `If-None-Match` and `If-Modified-Since`, as far as they apply.
     pub lines: [Option<Line>; 2],
 }
 
 impl Condition {
-    /// Puts its lines into a request as HTTP/1 writes it, which begins at `from`.
+    /// Inserts the lines into the HTTP/1 request that begins at `from`.
     pub fn put_into(&self, request: &mut Vec<u8>, from: usize) {
         let Some(end) = memchr::memmem::find(&request[from..], b"\r\n\r\n") else { return };
         let at = from + end + 2;
@@ -191,7 +192,7 @@ impl Cache {
         (same && entry.answer.has(need)).then_some((entry, asking.anew))
     }
 
-    /// The answer to a request that need not be sent; what is looked at of it is there.
+    /// Returns the stored response if it is fresh and has the parts in `need`, so that the request need not be sent.
     pub fn fresh(&mut self, rule: &Rule, sent: Sent<'_>, need: Need) -> Option<Arc<Answer>> {
         let (entry, anew) = self.entry(rule, sent, need)?;
         let answer = (!anew && entry.said.is_fresh(entry.asked, sent.at)).then(|| Arc::clone(&entry.answer))?;
@@ -209,7 +210,7 @@ impl Cache {
         });
     }
 
-    /// What is asked beside where there is an answer that may still be good.
+    /// Returns the condition to send if there is a stored response that can be validated.
     pub fn condition(&self, rule: &Rule, sent: Sent<'_>, need: Need) -> Option<Condition> {
         let (entry, _) = self.entry(rule, sent, need)?;
         let line = |name, text: &Option<Box<[u8]>>| text.as_ref().map(|text| (name, text.clone()));
@@ -217,7 +218,7 @@ impl Cache {
         lines.iter().any(Option::is_some).then(|| Condition { answer: Arc::clone(&entry.answer), lines })
     }
 
-    /// Takes in what an answer to a request came to; false: there was no room for it.
+    /// Applies the effect of a response. Returns `false` if there was no room to store it.
     pub fn learn(&mut self, rule: &Rule, sent: Sent<'_>, heard: Heard) -> bool {
         if !self.is_of(rule, sent.iteration) {
             (self.entries, self.bytes) = (HashMap::new(), 0);

@@ -1,34 +1,35 @@
-//! What the head of a response says of how long it is good, read as the cache of one user reads it (RFC 9111 4.2 and 5.2.2).
+//! Freshness metadata of a response, as a private cache reads it (RFC 9111 4.2 and 5.2.2).
 //!
-//! `private` and `public` make no difference to one user, nor does `s-maxage`; `must-revalidate` and `immutable` neither, as nothing is used
-//! that is not fresh, and nothing is asked for that is.
+//! `private`, `public` and `s-maxage` make no difference to a private cache. Neither do `must-revalidate` and
+//! `immutable`: stale responses are never used, and fresh ones are never revalidated.
 
 use crate::cookies::date;
 use values::verify::header;
 
-/// Without anything said, an answer is good for this part of the time since it last changed, as in browsers (RFC 9111 4.2.2).
+/// Divisor of the heuristic lifetime: without explicit freshness a response is fresh for a tenth of the time since its
+/// last change, as in browsers (RFC 9111 4.2.2).
 const OF_UNCHANGED: u64 = 10;
 const SECOND: u64 = 1_000_000_000;
 
-/// What a head says.
+/// Freshness metadata of a response head.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
     control: Option<Control>,
-    /// `Expires`; None within: what is no date has expired.
+    /// `Expires`. `Some(None)` is an invalid date, which counts as expired.
     expires: Option<Option<u64>>,
-    /// Seconds since 1970.
+    /// `Date`, in seconds since 1970.
     date: Option<u64>,
-    /// How old it was when it came.
+    /// `Age` on arrival, in seconds.
     age: u64,
-    /// `ETag`, as it was written.
+    /// `ETag`, as received.
     pub etag: Option<Box<[u8]>>,
-    /// `Last-Modified`, as it was written.
+    /// `Last-Modified`, as received.
     pub modified: Option<Box<[u8]>>,
-    /// The fields of the request that it depends on, in small letters.
+    /// Names in `Vary`, in lower case.
     pub vary: Box<str>,
 }
 
-/// `Cache-Control`.
+/// Directives of `Cache-Control`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Control {
     no_store: bool,
@@ -37,7 +38,7 @@ struct Control {
 }
 
 impl Control {
-    /// Of all lines of that name; unknown words are passed over.
+    /// Parses all `Cache-Control` lines; unknown directives are ignored.
     fn of<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Option<Control> {
         let mut control = None;
         for line in lines {
@@ -52,7 +53,7 @@ impl Control {
                 } else if name.eq_ignore_ascii_case(b"no-cache") {
                     control.no_cache = true;
                 } else if name.eq_ignore_ascii_case(b"max-age") && control.max_age.is_none() {
-                    // What cannot be read has expired (4.2.1).
+                    // An invalid value counts as expired (4.2.1).
                     control.max_age = Some(value.and_then(seconds).unwrap_or(0));
                 }
             }
@@ -61,7 +62,7 @@ impl Control {
     }
 }
 
-/// A number of seconds, which may be quoted; what is too large lasts for ever.
+/// Parses a number of seconds, which may be quoted; saturates if it is too large.
 fn seconds(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii();
     let text = text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text);
@@ -70,7 +71,7 @@ fn seconds(text: &[u8]) -> Option<u64> {
 }
 
 impl Said {
-    /// Reads a head as HTTP/1 writes it.
+    /// Reads a response head in HTTP/1 form.
     pub fn read(head: &[u8]) -> Said {
         let first = |name| header::values(head, name).next();
         let text = |name| first(name).filter(|text| !text.is_empty());
@@ -86,7 +87,8 @@ impl Said {
         }
     }
 
-    /// What is known once an answer confirmed it with this head (4.3.4): what that does not say again stays.
+    /// Returns the metadata updated by the 304 that confirmed the response (4.3.4): fields the 304 does not have are
+    /// kept.
     pub fn confirmed(self, by: Said) -> Said {
         Said {
             control: by.control.or(self.control),
@@ -99,7 +101,7 @@ impl Said {
         }
     }
 
-    /// So many seconds it is good from when it was made, asked for at `asked` (nanoseconds since 1970).
+    /// Returns the freshness lifetime in seconds, for a response requested at `asked` (nanoseconds since 1970).
     fn lifetime(&self, asked: u64) -> u64 {
         let date = self.date.unwrap_or(asked / SECOND);
         let control = self.control.unwrap_or_default();
@@ -114,20 +116,21 @@ impl Said {
         }
     }
 
-    /// True where it is good at `now`, asked for at `asked` (4.2.3; nanoseconds since 1970).
+    /// Returns `true` if the response is fresh at `now`; `asked` is the time of its request (4.2.3; both in nanoseconds
+    /// since 1970).
     pub fn is_fresh(&self, asked: u64, now: u64) -> bool {
         let apparent = self.date.map_or(0, |date| (asked / SECOND).saturating_sub(date));
         self.lifetime(asked) > self.age.max(apparent) + now.saturating_sub(asked) / SECOND
     }
 
-    /// True where one user may keep it, and it is of use to keep it.
+    /// Returns `true` if a private cache may store the response and storing it is of use.
     pub fn is_worth_keeping(&self, asked: u64) -> bool {
         let asks = self.etag.is_some() || self.modified.is_some();
         let control = self.control.unwrap_or_default();
         !control.no_store && !self.vary.contains('*') && (asks || self.is_fresh(asked, asked))
     }
 
-    /// Bytes of its texts.
+    /// Returns the size of the texts in bytes.
     pub fn size(&self) -> usize {
         let text = |text: &Option<Box<[u8]>>| text.as_ref().map_or(0, |text| text.len());
         text(&self.etag) + text(&self.modified) + self.vary.len()

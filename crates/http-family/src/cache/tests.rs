@@ -1,6 +1,6 @@
 use super::*;
 
-/// Thu, 01 Jan 1970 00:16:40 GMT and so many seconds.
+/// Time of the requests, in seconds since 1970: Thu, 01 Jan 1970 00:16:40 GMT.
 const BASE: u64 = 1000;
 const SECOND: u64 = 1_000_000_000;
 
@@ -21,7 +21,7 @@ fn head(lines: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\n{lines}\r\n").into_bytes()
 }
 
-/// A cache that heard this answer of 200 to `GET /` at [`BASE`].
+/// Creates a cache that stored this 200 response to `GET /` at [`BASE`].
 fn heard(lines: &str, body: &[u8]) -> Cache {
     let mut cache = Cache::default();
     hear(&mut cache, &get("/", ""), lines, body);
@@ -40,7 +40,8 @@ fn is_fresh(cache: &mut Cache, request: &str, at: u64) -> bool {
     cache.fresh(&rule("yes"), sent(request, at), Need::default()).is_some()
 }
 
-/// The first moment at which the answer is no longer used, in seconds after it was asked for; None: it is asked for each time.
+/// Returns the first second after the request at which the response is no longer used; `None` if it is always
+/// validated.
 fn good_for(lines: &str) -> Option<u64> {
     let mut cache = heard(lines, b"x");
     (0..5000).find(|n| !is_fresh(&mut cache, &get("/", ""), BASE + n)).filter(|n| *n > 0)
@@ -68,7 +69,7 @@ fn an_answer_is_good_as_long_as_its_head_says() {
     for (lines, expected) in table {
         assert_eq!(good_for(&format!("{date}{lines}")), expected, "{lines}");
     }
-    // Made twenty seconds before, by its own clock.
+    // The response is twenty seconds old by its own clock.
     assert_eq!(good_for("Date: Thu, 01 Jan 1970 00:16:20 GMT\r\nCache-Control: max-age=60\r\n"), Some(40));
     assert_eq!(good_for("Cache-Control: max-age=60\r\n"), Some(60), "without a date");
 }
@@ -85,7 +86,7 @@ fn of_what_is_good_no_more_is_asked_with_what_it_was_marked_by() {
     condition.put_into(&mut bytes, 6);
     let expected = get("/", "If-None-Match: W/\"a\"\r\nIf-Modified-Since: Thu, 01 Jan 1970 00:00:00 GMT\r\n");
     assert_eq!(String::from_utf8_lossy(&bytes[6..]), expected);
-    // It is still good, and for longer from now on.
+    // Confirmed by a 304, with a new lifetime.
     let mut judged = Judged::default();
     judged.has = Some(condition.answer);
     let answer = judged.head("GET", Need::default(), 304, &head("Cache-Control: max-age=9\r\n")).expect("what is kept");
@@ -112,7 +113,7 @@ fn requests_that_say_so_are_not_answered_with_what_is_kept() {
     assert_eq!(asks(&mut cache, &get("/?a", "")), (false, false));
     assert_eq!(asks(&mut cache, "HEAD / HTTP/1.1\r\nHost: h\r\n\r\n"), (false, false));
     assert_eq!(asks(&mut cache, "GET / HTTP/1.1\r\nHost: other\r\n\r\n"), (false, false));
-    // What changes something.
+    // An unsafe method.
     let mut judged = Judged::default();
     judged.head("POST", Need::default(), 204, &head(""));
     let post = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n";
@@ -177,7 +178,7 @@ fn a_cache_has_a_bound_and_what_was_used_longest_ago_goes_first() {
     assert_eq!(there, [&[0][..], &(26..40).collect::<Vec<_>>()].concat());
     let more = vec![b'x'; (1 << 20) + 1];
     assert!(!hear(&mut cache, &path(50), "Cache-Control: max-age=60\r\n", &more), "too large");
-    // All users together.
+    // The bound of all users together.
     let poor = Rule { budget: Budget::of(700), ..rule("yes") };
     let fresh = || {
         let mut judged = Judged::default();

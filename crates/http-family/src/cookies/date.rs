@@ -1,8 +1,8 @@
-//! Dates as servers write them, read as browsers do (RFC 6265 5.1.1): any order, any separators.
+//! Cookie dates, parsed as browsers do (RFC 6265 5.1.1): fields in any order, with any separators.
 
 use measure::Calendar;
 
-/// Seconds since 1970; None: it is no date. What lies before is 0.
+/// Parses a date to seconds since 1970; earlier dates become 0. Returns `None` if it is not a date.
 pub fn parse(text: &[u8]) -> Option<u64> {
     let (mut time, mut day, mut month, mut year) = (None, None, None, None);
     let delimits = |b: u8| matches!(b, b'\t' | b' '..=b'/' | b';'..=b'@' | b'['..=b'`' | b'{'..=b'~');
@@ -31,14 +31,14 @@ pub fn parse(text: &[u8]) -> Option<u64> {
     Some(u64::try_from(seconds).unwrap_or(0))
 }
 
-/// `hh:mm:ss`, with anything but digits behind it.
+/// Parses `hh:mm:ss`, optionally followed by a non-digit and anything.
 fn clock(token: &[u8]) -> Option<(u32, u32, u32)> {
     let mut parts = token.splitn(3, |&b| b == b':');
     let mut next = || number(parts.next()?, 1, 2);
     Some((next()?, next()?, next()?))
 }
 
-/// A number of so many digits, with anything but digits behind it.
+/// Parses a number of `least` to `most` digits, optionally followed by a non-digit and anything.
 fn number(token: &[u8], least: usize, most: usize) -> Option<u32> {
     let digits = token.iter().take_while(|b| b.is_ascii_digit()).count();
     if !(least..=most).contains(&digits) {

@@ -1,8 +1,8 @@
-//! What a user keeps of `Set-Cookie` and sends back, as browsers do (RFC 6265bis 5.7, 5.8).
+//! Cookie jar: stores cookies set by `Set-Cookie` and sends them back, as browsers do (RFC 6265bis 5.7, 5.8).
 //!
-//! A jar is one user's. It is bounded as browsers bound theirs (50 cookies of a domain, 4 KiB each) and more closely in all
-//! (64 KiB); the jars of all users together are bounded too. Nothing knows which domains are public suffixes: a cookie for
-//! a domain of one label is refused, one for `co.uk` is not.
+//! Each user has its own jar. Its bounds are those of browsers (50 cookies per domain, 4 KiB each), with a smaller
+//! total of 64 KiB; the jars of all users together are bounded too. There is no list of public suffixes: a cookie for a
+//! domain of one label is refused, one for `co.uk` is not.
 
 pub mod date;
 mod request;
@@ -20,38 +20,38 @@ use values::kept::{Budget, Taken};
 
 use self::set::Set;
 
-/// Cookies of one domain.
+/// Maximum number of cookies per domain.
 const OF_A_DOMAIN: usize = 50;
-/// Bytes of a jar.
+/// Bound of one jar, in bytes.
 const OF_A_USER: usize = 64 << 10;
-/// Bytes of the jars of all users of a run.
+/// Bound of all jars of a run, in bytes.
 const OF_ALL: usize = 256 << 20;
-/// What a cookie costs beside its texts.
+/// Estimated cost of a cookie in addition to its texts, in bytes.
 const OVERHEAD: usize = 96;
 
-/// What the jars of a run are kept within.
+/// Creates the memory budget of all jars of a run.
 pub fn budget() -> Budget {
     Budget::of(OF_ALL)
 }
 
 thread_local! {
-    /// A `Cookie` line while it is put together: one for each request allocates nothing.
+    /// Buffer for a `Cookie` line, so that a request does not allocate.
     static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// One cookie that is kept.
+/// A stored cookie.
 #[derive(Debug)]
 struct Cookie {
     name: Box<[u8]>,
     value: Box<[u8]>,
     domain: Box<str>,
-    /// Sent to this host alone, and not to those below it.
+    /// Set if the cookie goes to this host only, not to its subdomains.
     host_only: bool,
     path: Box<[u8]>,
     secure: bool,
-    /// Seconds since 1970; None: with the user.
+    /// Expiry in seconds since 1970; `None` for a session cookie.
     expires: Option<u64>,
-    /// Cookies of the jar made before it.
+    /// Creation order within the jar.
     born: u64,
     taken: Taken,
 }
@@ -67,7 +67,7 @@ impl Cookie {
     }
 }
 
-/// The cookies of one user, in the order they are sent in.
+/// The cookies of one user, in sending order.
 #[derive(Debug, Default)]
 pub struct Jar {
     cookies: Vec<Cookie>,
@@ -75,7 +75,7 @@ pub struct Jar {
 }
 
 impl Jar {
-    /// Takes in what an answer from this site said; `now` in seconds since 1970.
+    /// Stores the cookies that a response from `site` sets; `now` is in seconds since 1970.
     pub fn learn(&mut self, site: &Site<'_>, lesson: Lesson, now: u64) {
         for set in lesson.sets {
             self.take(site, set, now);
@@ -91,7 +91,7 @@ impl Jar {
         let overlays = |c: &Cookie| {
             c.secure && *c.name == *name && path_matches(path, &c.path) && domain_matches(domain, &c.domain)
         };
-        // What was set in safety is not touched from outside of it.
+        // An insecure origin must not overlay a secure cookie.
         if !site.secure && self.cookies.iter().any(overlays) {
             return;
         }
@@ -103,7 +103,7 @@ impl Jar {
             before.map(|at| self.cookies.remove(at));
             return;
         }
-        // What says again what is known only lasts as long as it says now.
+        // A cookie set again with the same value only changes its expiry and its secure flag.
         if let Some(known) = before.map(|at| &mut self.cookies[at]).filter(|known| *known.value == *set.value()) {
             (known.secure, known.expires) = (set.secure, expires);
             return;
@@ -119,7 +119,7 @@ impl Jar {
         self.cookies.insert(at, cookie);
     }
 
-    /// Expired ones go first, then the oldest: of its domain, where that has too many.
+    /// Evicts expired cookies first, then the oldest: of the same domain if that is what has too many.
     fn make_room(&mut self, new: &Cookie, now: u64) {
         let mut all_live = false;
         loop {
@@ -138,8 +138,8 @@ impl Jar {
         }
     }
 
-    /// The value of `Cookie` in a request to this site, which itself says `own`: a cookie of the jar takes the place of one of
-    /// its name. False: the jar has none for it, and nothing was appended.
+    /// Appends the value of the `Cookie` field for a request to `site` whose own value is `own`; a cookie of the jar
+    /// replaces one with the same name. Returns `false`, with nothing appended, if the jar has none for this request.
     pub fn put(&self, site: &Site<'_>, own: &[u8], now: u64, out: &mut Vec<u8>) -> bool {
         let mine = || self.cookies.iter().filter(|c| c.goes_to(site, now));
         let from = out.len();
@@ -163,11 +163,11 @@ impl Jar {
         for c in mine() {
             pair([&c.name, if c.name.is_empty() { b"" } else { b"=" }, &c.value]);
         }
-        // A cookie has a name or a value.
+        // Every cookie has a name or a value, so something was appended.
         out.len() > from
     }
 
-    /// Puts the cookies for a request into it, as HTTP/1 writes it: it begins at `from`, and its head is there.
+    /// Adds the cookies for the HTTP/1 request that begins at `from`; its head must be complete.
     pub fn put_into(&self, request: &mut Vec<u8>, from: usize, secure: bool, now: u64) {
         if self.cookies.is_empty() {
             return;
@@ -187,7 +187,7 @@ impl Jar {
     }
 }
 
-/// Makes room for these parts where the end of a head is, and puts them there.
+/// Inserts the parts at `at`, the end of the head's last line.
 fn insert(request: &mut Vec<u8>, mut at: usize, parts: [&[u8]; 3]) {
     let (before, more) = (request.len(), parts.iter().map(|part| part.len()).sum::<usize>());
     request.resize(before + more, 0);
@@ -198,7 +198,7 @@ fn insert(request: &mut Vec<u8>, mut at: usize, parts: [&[u8]; 3]) {
     }
 }
 
-/// RFC 6265 5.1.3, of names in small letters.
+/// Returns `true` if `host` domain-matches `domain` (RFC 6265 5.1.3); both in lower case.
 fn domain_matches(host: &str, domain: &str) -> bool {
     host == domain || (host.strip_suffix(domain).is_some_and(|below| below.ends_with('.')) && !is_address(host))
 }
@@ -207,12 +207,12 @@ fn is_address(host: &str) -> bool {
     host.contains(':') || host.parse::<std::net::Ipv4Addr>().is_ok()
 }
 
-/// RFC 6265 5.1.4.
+/// Returns `true` if `path` path-matches `of` (RFC 6265 5.1.4).
 fn path_matches(path: &[u8], of: &[u8]) -> bool {
     path.strip_prefix(of).is_some_and(|rest| rest.is_empty() || of.ends_with(b"/") || rest.starts_with(b"/"))
 }
 
-/// The folder of a path.
+/// Returns the default path of a cookie: the directory of the request path.
 fn default_path(path: &[u8]) -> &[u8] {
     match path.iter().rposition(|&b| b == b'/') {
         Some(at @ 1..) if path.starts_with(b"/") => &path[..at],

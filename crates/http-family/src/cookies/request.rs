@@ -1,31 +1,32 @@
-//! What a request says that decides about its cookies: read in its head, whatever options, slots and redirects made it.
+//! The parts of a request that decide about its cookies, read from the encoded head, so that options, slots and
+//! redirects are already applied.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Where a request goes.
+/// Destination of a request.
 #[derive(Debug)]
 pub struct Site<'a> {
-    /// In small letters, without a port.
+    /// Host name in lower case, without port.
     pub host: Cow<'a, str>,
-    /// Without a query.
+    /// Path without query.
     pub path: &'a [u8],
-    /// Nobody on the way can read it: TLS, or this machine.
+    /// Set for TLS and for the local host.
     pub secure: bool,
 }
 
-/// What a head says.
+/// The parts of a request head that matter for cookies.
 #[derive(Debug)]
 pub struct Asked<'a> {
-    /// Where it goes.
+    /// Destination of the request.
     pub site: Site<'a>,
-    /// Where the value of its own `Cookie` stands.
+    /// Range of the value of the request's own `Cookie` field.
     pub own: Option<Range<usize>>,
-    /// Where its last line ends.
+    /// Offset of the end of the last field line.
     pub end: usize,
 }
 
-/// Reads a head as HTTP/1 writes it; `secure`: over TLS. None: there is no whole one.
+/// Reads a request head in HTTP/1 form; `secure` means over TLS. Returns `None` if the head is incomplete.
 pub fn site(head: &[u8], secure: bool) -> Option<Asked<'_>> {
     let (mut host, mut own) = (&b""[..], None);
     let first = memchr::memchr(b'\n', head)?;
@@ -51,13 +52,13 @@ pub fn site(head: &[u8], secure: bool) -> Option<Asked<'_>> {
     Some(Asked { site: Site { host, path, secure }, own, end: at })
 }
 
-/// What stands behind the colon of a line of this name.
+/// Returns the value of a field line with this name.
 fn value_of<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     let (own, rest) = line.split_at_checked(name.len())?;
     rest.strip_prefix(b":").filter(|_| own.eq_ignore_ascii_case(name))
 }
 
-/// The path of a request line, whose target may name the whole URL.
+/// Returns the path of a request line, whose target may be a whole URL.
 fn path_of(line: &[u8]) -> &[u8] {
     let target = line.split(|&b| b == b' ').nth(1).unwrap_or_default();
     let behind = memchr::memmem::find(target, b"://").filter(|_| !target.starts_with(b"/")).map(|at| &target[at + 3..]);

@@ -1,4 +1,4 @@
-//! `Set-Cookie`: what a line of an answer asks to be kept (RFC 6265bis 5.6).
+//! Parser of `Set-Cookie` lines (RFC 6265bis 5.6).
 
 use std::ops::Range;
 
@@ -9,33 +9,33 @@ use super::domain_matches;
 use values::kept::{Budget, Taken};
 use values::verify::header;
 
-/// Name and value together.
+/// Maximum length of name and value together, in bytes.
 const LARGEST: usize = 4096;
-/// The value of an attribute; longer ones are passed over.
+/// Maximum length of an attribute's value; longer ones are ignored.
 const LARGEST_ATTRIBUTE: usize = 1024;
-/// Lines of one answer that are looked at.
+/// Maximum number of lines read per response.
 const MOST: usize = 100;
-/// Nothing is kept longer than 400 days.
+/// Maximum lifetime, in seconds: 400 days.
 const LONGEST: u64 = 400 * 86_400;
 
-/// Why an answer cannot be kept.
+/// The failure of a response whose cookies do not fit.
 pub const NO_ROOM: Plain = cause::http1::no_room_for_cookies();
 
-/// What an answer asks its user to keep.
+/// The cookies that a response sets.
 #[derive(Debug)]
 pub struct Lesson {
-    /// Line by line.
+    /// The cookies, in the order of their lines.
     pub(super) sets: Vec<Set>,
 }
 
-/// What one line asks for.
+/// A parsed `Set-Cookie` line.
 #[derive(Debug)]
 pub(super) struct Set {
-    /// As it came, but for its domain, which is in small letters.
+    /// The line as received, except for the domain, which is in lower case.
     line: Box<[u8]>,
     name: Range<u32>,
     value: Range<u32>,
-    /// Without its first dot; None: the host alone.
+    /// Domain without its leading dot; `None` for a host-only cookie.
     domain: Option<Range<u32>>,
     path: Option<Range<u32>>,
     pub secure: bool,
@@ -43,20 +43,20 @@ pub(super) struct Set {
     pub taken: Taken,
 }
 
-/// Until when.
+/// Expiry of a cookie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Expiry {
-    /// As long as its user is there.
+    /// Kept as long as its user.
     #[default]
     Session,
-    /// A second since 1970.
+    /// A time in seconds since 1970.
     At(u64),
-    /// So many seconds.
+    /// A number of seconds from now.
     In(u64),
 }
 
 impl Expiry {
-    /// As a second since 1970.
+    /// Returns the expiry in seconds since 1970.
     pub fn at(self, now: u64) -> Option<u64> {
         match self {
             Expiry::Session => None,
@@ -66,10 +66,10 @@ impl Expiry {
     }
 }
 
-/// What the head of an answer, as HTTP/1 writes it, asks to be kept; None where it asks for nothing.
+/// Reads the cookies that a response head in HTTP/1 form sets. Returns `None` if it sets none.
 ///
 /// # Errors
-/// There is no room for it.
+/// Returns an error if the memory budget is exhausted.
 pub fn heard(head: &[u8], budget: &Budget) -> Result<Option<Box<Lesson>>, Plain> {
     let mut sets = Vec::new();
     for line in header::values(head, "set-cookie").take(MOST) {
@@ -78,7 +78,7 @@ pub fn heard(head: &[u8], budget: &Budget) -> Result<Option<Box<Lesson>>, Plain>
     Ok((!sets.is_empty()).then(|| Box::new(Lesson { sets })))
 }
 
-/// Whether the head of an answer has any such line.
+/// Returns whether a response head has a `Set-Cookie` line.
 pub fn are_set(head: &[u8]) -> bool {
     header::values(head, "set-cookie").next().is_some()
 }
@@ -137,20 +137,21 @@ impl Set {
         self.path.as_ref().map(|path| self.part(path))
     }
 
-    /// The domain it is kept for where this host sets it, and whether that is the host alone. None: not for this host to set.
+    /// Returns the domain of the cookie when set by `host`, and whether it is host-only. Returns `None` if the host
+    /// must not set it.
     pub fn domain_for<'a>(&'a self, host: &'a str) -> Option<(&'a str, bool)> {
         match self.domain.as_ref().map(|domain| self.part(domain)) {
             Some(domain) if *domain != *host.as_bytes() => {
-                // One that is no text is nobody's.
+                // A domain that is not UTF-8 matches no host.
                 let domain = std::str::from_utf8(domain).ok()?;
                 (domain.contains('.') && domain_matches(host, domain)).then_some((domain, false))
             }
-            // A host of one label, or an address, has none below it.
+            // A single-label host or an IP address has no subdomains.
             domain => Some((host, domain.is_none() || !host.contains('.') || super::is_address(host))),
         }
     }
 
-    /// Names with a prefix promise something (4.1.3).
+    /// Checks the `__Secure-` and `__Host-` name prefixes (4.1.3).
     pub fn keeps_its_prefix(&self, host_only: bool) -> bool {
         let name = self.name();
         let begins = |prefix: &[u8]| name.get(..prefix.len()).is_some_and(|name| name.eq_ignore_ascii_case(prefix));
@@ -159,21 +160,21 @@ impl Set {
     }
 }
 
-/// Where a part of a line stands in it.
+/// Returns the range of `part` within `line`.
 fn place(line: &[u8], part: &[u8]) -> Range<u32> {
     let from = (part.as_ptr() as usize).saturating_sub(line.as_ptr() as usize);
-    // An empty part may be no part of it.
+    // An empty part may lie outside the line.
     let from = if part.is_empty() { 0 } else { from as u32 };
     from..from + part.len() as u32
 }
 
-/// What stands before and behind the first `=`.
+/// Splits a text at the first `=`.
 fn halves(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = memchr::memchr(b'=', text)?;
     Some((text[..at].trim_ascii(), text[at + 1..].trim_ascii()))
 }
 
-/// Seconds; whatever is not above zero has passed.
+/// Parses `Max-Age` in seconds; negative values become 0.
 fn max_age(value: &[u8]) -> Option<u64> {
     let digits = value.strip_prefix(b"-").unwrap_or(value);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {

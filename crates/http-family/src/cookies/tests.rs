@@ -1,4 +1,4 @@
-//! A jar against what RFC 6265bis says of it, and against peers that would fill it.
+//! Tests of the cookie jar against RFC 6265bis, and against peers that try to fill it.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::*;
 
 const NOW: u64 = 1_700_000_000;
 
-/// The site of an URL without a query.
+/// Returns the site of a URL without a query.
 fn place(url: &str) -> Site<'_> {
     let (scheme, rest) = url.split_once("://").expect("a scheme");
     let at = rest.find('/').unwrap_or(rest.len());
@@ -14,7 +14,7 @@ fn place(url: &str) -> Site<'_> {
     Site { host: rest[..at].into(), path: path.as_bytes(), secure: scheme == "https" }
 }
 
-/// A jar after answers from these URLs with these lines.
+/// Creates a jar from responses of these URLs with these `Set-Cookie` lines.
 fn jar(said: &[(&str, &str)]) -> Jar {
     let mut jar = Jar::default();
     for (url, line) in said {
@@ -30,7 +30,7 @@ fn learn(jar: &mut Jar, url: &str, line: &str, now: u64) {
     }
 }
 
-/// What goes to this URL.
+/// Returns the cookies sent to a URL.
 fn sent(jar: &Jar, url: &str, now: u64) -> String {
     let mut out = Vec::new();
     assert_eq!(jar.put(&place(url), b"", now, &mut out), !out.is_empty());
@@ -46,7 +46,7 @@ fn a_cookie_goes_where_its_domain_path_and_safety_lead() {
         ("http://www.h.example/", "a=1; Domain=h.example", "http://h.example/", true),
         ("http://www.h.example/", "a=1; Domain=.H.Example", "http://api.h.example/", true),
         ("http://www.h.example/", "a=1; domain=h.example", "http://evilh.example/", false),
-        // Not theirs to set.
+        // Domains that the host must not set.
         ("http://h.example/", "a=1; Domain=other.example", "http://other.example/", false),
         ("http://h.example/", "a=1; Domain=www.h.example", "http://www.h.example/", false),
         ("http://h.example/", "a=1; Domain=example", "http://h.example/", false),
@@ -61,7 +61,7 @@ fn a_cookie_goes_where_its_domain_path_and_safety_lead() {
         ("http://h/a", "a=1; Path=/x/", "http://h/x", false),
         ("http://h/a/b", "a=1; Path=relative", "http://h/a/", true),
         ("http://h/a/b", "a=1; Path=relative", "http://h/", false),
-        // Safety.
+        // Secure cookies.
         ("https://h/", "a=1; Secure", "https://h/", true),
         ("https://h/", "a=1; Secure", "http://h/", false),
         ("http://h/", "a=1; Secure", "https://h/", false),

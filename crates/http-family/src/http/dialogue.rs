@@ -1,4 +1,4 @@
-//! The door: what a run says, ready for both versions.
+//! The workload of the HTTP protocol, prepared for both versions.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl Protocol for Http {
     }
 
     fn heartbeats(&self, asked: &Asked) -> Result<(), String> {
-        // In clear nobody chooses a version: auto is 1.1 there.
+        // Without TLS there is no ALPN, so `auto` means 1.1.
         let tls = asked.urls.iter().any(|url| url.url.starts_with("https:"));
         match options::version(asked) {
             Ok(Version::One) => Err("HTTP/1.1 has no heartbeat; add --http2, or leave it out".into()),
@@ -34,7 +34,7 @@ impl Protocol for Http {
                 Err("--http auto uses HTTP/1.1 on http://, which has no heartbeat; write --http2, or leave it out"
                     .into())
             }
-            // A wrong version has a sentence of its own.
+            // An invalid version is reported elsewhere.
             Ok(_) | Err(_) => Ok(()),
         }
     }
@@ -57,7 +57,7 @@ impl Http {
         (version, streams): (Version, u32),
         marks: &mut Marks,
     ) -> Result<HttpDialogue, Complaint> {
-        // No proxy sends HTTP/2 in clear on.
+        // Proxies do not forward HTTP/2 without TLS.
         let proxies = if version == Version::Two { Arc::default() } else { Arc::clone(&asked.proxies) };
         let (mut one, mut requests) = Http1.dialogue(asked, proxies, marks)?;
         if streams > 1 && one.prepared.one_exchange_per_connection {
@@ -67,7 +67,7 @@ impl Http {
         }
         let mut preparer = Preparer::of(one.prepared.remembers);
         if version != Version::One {
-            // The fields of the requests said most are remembered first.
+            // The fields of the most frequent requests are added to the HPACK table first.
             let mut order: Vec<u32> = (0..requests.len() as u32).collect();
             order.sort_by(|a, b| requests[*b as usize].weight.total_cmp(&requests[*a as usize].weight));
             for at in order.into_iter().map(|at| at as usize) {
@@ -81,7 +81,7 @@ impl Http {
     }
 }
 
-/// Everything a run will say in HTTP.
+/// The workload of a run over HTTP.
 #[derive(Debug)]
 pub struct HttpDialogue {
     one: Http1Dialogue,
@@ -90,7 +90,7 @@ pub struct HttpDialogue {
 }
 
 impl HttpDialogue {
-    /// Whether HTTP/2 is spoken on a connection.
+    /// Returns `true` if the connection uses HTTP/2.
     fn speaks_two(&self, established: &Established) -> bool {
         match self.version {
             Version::One => false,

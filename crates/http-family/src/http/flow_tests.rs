@@ -1,4 +1,4 @@
-//! Steps of a flow in both versions: checks of their own, what is taken out of a response, and what carries it.
+//! Tests of flow steps in both versions: checks per step, captures, and their use.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use wire::{Asked, AskedUrl, Dialogue, Done, Established, Event, ExchangeId, Faul
 
 use super::Http;
 
-/// A login that gives a token, a page that wants it, and one that may be missing.
+/// A login that returns a token, a page that uses it, and a page that may be missing.
 fn prepared(version: &str) -> Arc<dyn Dialogue> {
     let url = |url: &str| AskedUrl { url: url.into(), weight: 1.0 };
     let own =
@@ -28,7 +28,7 @@ fn prepared(version: &str) -> Arc<dyn Dialogue> {
 
 const VERSIONS: [&str; 2] = ["no-slots-here", "http2"];
 
-/// What a request with this index is as bytes of HTTP/1 or a transcript of HTTP/2, for a user who keeps this.
+/// Returns the request with this index as HTTP/1 bytes or an HTTP/2 transcript, for a user with this state.
 fn said(dialogue: &Arc<dyn Dialogue>, index: usize, memory: &Memory) -> String {
     let mut session = dialogue.session(&Origin::default(), &Established::default());
     let mut out = Out::default();
@@ -39,7 +39,7 @@ fn said(dialogue: &Arc<dyn Dialogue>, index: usize, memory: &Memory) -> String {
     String::from_utf8(sent.unwrap_or_else(|| out.bytes().to_vec())).expect("text")
 }
 
-/// What comes of a response of HTTP/1 to the request with this index.
+/// Plays an HTTP/1 response to the request with this index.
 fn ended(
     dialogue: &Arc<dyn Dialogue>,
     index: usize,
@@ -53,7 +53,7 @@ fn ended(
     session
         .submit_with(ExchangeId(1), request, &Fill { values: &memory.values, ..fill }, memory, &mut out)
         .expect("room");
-    // In two pieces, so that a head and a body are kept.
+    // Two pieces, so that head and body are buffered.
     let (first, second) = response.split_at(response.len() / 2);
     for piece in [first, second] {
         session.receive(piece.as_bytes(), &mut out, &mut done).expect("well formed");
@@ -123,7 +123,7 @@ fn each_url_has_the_checks_it_asks_for() {
     assert_eq!(ended(&dialogue, 2, &mut Memory::default(), there).0, Some(FaultKind::WrongStatus));
 }
 
-/// One request that takes what comes behind the body, and wants some of it.
+/// A request that captures from the trailers and requires some of them.
 fn behind() -> Arc<dyn Dialogue> {
     let asked = Asked {
         urls: vec![AskedUrl { url: "http://h/".into(), weight: 1.0 }],

@@ -1,4 +1,4 @@
-//! Cookies that answers set, in both versions: what leaves, for whom, and after which hop.
+//! Tests of cookies set by responses, in both versions: what is sent, by which user, and after which redirect.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ const NOW: Fill<'static> = Fill {
     values: wire::Values::NONE,
 };
 
-/// What is sent of a request by somebody who keeps this, as people read it.
+/// Returns what a user with this state sends for a request, as a transcript.
 fn sent(dialogue: &Arc<dyn Dialogue>, request: &wire::Request, memory: &Memory) -> String {
     let mut session = dialogue.session(&Origin::default(), &established(None));
     let mut out = Out::default();
@@ -28,13 +28,13 @@ fn sent(dialogue: &Arc<dyn Dialogue>, request: &wire::Request, memory: &Memory) 
     String::from_utf8(shown).expect("text")
 }
 
-/// The lines of a text that say something of cookies, in small letters.
+/// Returns the lines of a text about cookies, in lower case.
 fn cookies(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| line.trim().trim_start_matches(['>', ' ']).to_ascii_lowercase());
     lines.filter(|line| line.starts_with("cookie:")).collect()
 }
 
-/// What the answer with these lines has its user keep, and the hop it asks for.
+/// Plays a response with these header lines.
 fn answered(
     dialogue: &Arc<dyn Dialogue>,
     two: bool,
@@ -63,7 +63,8 @@ fn answered(
     done
 }
 
-/// The events as their engine hears them: what is to be kept stands directly before the end.
+/// Replays the events like the engine: what is to be learned comes directly before the end. Returns the redirected
+/// request.
 fn kept(
     dialogue: &Arc<dyn Dialogue>,
     request: &wire::Request,
@@ -113,7 +114,7 @@ fn what_an_answer_sets_is_sent_back_beside_what_the_request_says_itself() {
             let done = answered(&dialogue, two, request, 200, &lines);
             assert!(kept(&dialogue, request, done, &mut memory).is_none());
             let text = sent(&dialogue, request, &memory);
-            // The longer path first.
+            // The longer path comes first.
             let swapped = expected.replace("sid=s1; x=2", "x=2; sid=s1");
             assert_eq!(cookies(&text), [swapped], "{version}: {text}");
             let shown = String::from_utf8(dialogue.sent_with(request, &NOW, Some(&memory))).expect("text");
@@ -138,7 +139,7 @@ fn a_hop_carries_what_the_answer_before_it_set_and_only_where_it_belongs() {
     }
 }
 
-/// The peer remembers what it is told to, and a cookie is nothing of that: the blocks stay right, whatever the jar holds.
+/// Cookies are not added to the peer's HPACK table, so header blocks stay valid whatever the jar holds.
 #[test]
 fn the_peers_table_stays_right_whatever_the_jar_holds() {
     let dialogue = prepare("http://h/", &["http2", "cookie-jar", "streams=9", "header=X-A: b"]).unwrap();

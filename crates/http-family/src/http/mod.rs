@@ -1,8 +1,8 @@
-//! HTTP as users mean it: `http://` and `https://`, in version 1.1 or 2 (`--http`), one protocol of the program.
+//! HTTP as one protocol of the program: `http://` and `https://`, in version 1.1 or 2 (`--http`).
 //!
-//! What is asked is prepared once, by [`crate::http1`]; for HTTP/2 each request also gets its header list. Which of the
-//! two a connection speaks is known when it stands: by the option, or by what ALPN chose. Left out: the upgrade from 1.1
-//! to 2 (removed by RFC 9113 3.1), HTTP/3.
+//! Requests are prepared once, by [`crate::http1`]; for HTTP/2 each of them also gets its header list. The version of a
+//! connection is known once it is established: from the option, or from ALPN. Not supported: the upgrade from 1.1 to 2
+//! (removed by RFC 9113 3.1), HTTP/3.
 
 mod dialogue;
 #[cfg(test)]

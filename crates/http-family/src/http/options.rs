@@ -1,10 +1,10 @@
-//! The options about the version, in front of those about requests.
+//! Version options, followed by those of requests.
 
 use wire::{Asked, Complaint, OptionSpec, one, switch};
 
 use crate::http1::options::OPTIONS as OF_REQUESTS;
 
-/// The options that choose a version.
+/// Options that choose a version.
 const OF_VERSIONS: [OptionSpec; 3] = [
     one(
         "http",
@@ -21,7 +21,7 @@ const OF_VERSIONS: [OptionSpec; 3] = [
     ),
 ];
 
-/// All of them, in the order the help shows them.
+/// All options, in the order of the help.
 pub const OPTIONS: &[OptionSpec] = &{
     let mut all = [OF_VERSIONS[0]; OF_VERSIONS.len() + OF_REQUESTS.len()];
     let mut at = 0;
@@ -32,21 +32,21 @@ pub const OPTIONS: &[OptionSpec] = &{
     all
 };
 
-/// Which version to speak.
+/// HTTP version to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// HTTP/1.1.
     One,
     /// HTTP/2.
     Two,
-    /// What the server chooses.
+    /// The version that the server chooses by ALPN.
     Auto,
 }
 
-/// The version asked for.
+/// Returns the requested version.
 ///
 /// # Errors
-/// A version there is none of, or two of them.
+/// Returns an error for an unknown version, or for contradicting options.
 pub fn version(asked: &Asked) -> Result<Version, Complaint> {
     let wanted = match asked.value("http") {
         None if asked.switch("http2") => return Ok(Version::Two),
@@ -64,10 +64,10 @@ pub fn version(asked: &Asked) -> Result<Version, Complaint> {
     Ok(wanted)
 }
 
-/// How many exchanges share a connection.
+/// Returns the maximum number of concurrent exchanges per connection.
 ///
 /// # Errors
-/// No number, or one that the version cannot have.
+/// Returns an error for an invalid number, or one that the version does not support.
 pub fn streams(asked: &Asked, version: Version) -> Result<u32, Complaint> {
     let Some(text) = asked.value("streams") else { return Ok(1) };
     let streams = text.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(|| {

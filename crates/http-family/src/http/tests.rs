@@ -1,4 +1,4 @@
-//! Which version is spoken, and what is said about it.
+//! Tests of version selection and of its errors.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ fn the_version_is_the_one_asked_for_or_chosen() {
         assert_eq!(names.join(","), offered, "{options:?}");
         let established = established(chosen);
         assert_eq!(dialogue.spoken(&established), spoken, "{options:?}");
-        // Only HTTP/2 says something before the first request.
+        // Only HTTP/2 sends a preface before the first request.
         let mut preface = Out::default();
         dialogue.session(&Origin::default(), &established).open(&mut preface);
         assert_eq!(!preface.is_empty(), spoken == "HTTP/2");
@@ -82,7 +82,7 @@ fn mistakes_are_named() {
     }
 }
 
-/// What a connection of HTTP/2 holds beside its streams and what the peer told it to remember.
+/// Size of an HTTP/2 connection, apart from its streams and the peer's HPACK table.
 #[test]
 fn a_session_of_http2_is_small() {
     assert!(size_of::<crate::http2::Http2Session>() <= 1024, "{}", size_of::<crate::http2::Http2Session>());

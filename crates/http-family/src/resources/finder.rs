@@ -1,7 +1,7 @@
-//! What a browser would fetch of a page, found in its tags.
+//! Finds the resources of a page that a browser would fetch, by its tags.
 //!
-//! Tags are read as browsers read them, broken or not; no tree is built. What scripts and style sheets would fetch in turn is not
-//! known. Where browsers choose (`srcset`, `picture`, `media`), one of the possible choices is taken and not all of them.
+//! Tags are tokenized as browsers do, broken or not; no tree is built. What scripts and style sheets would fetch in
+//! turn is not found. Where browsers choose (`srcset`, `picture`, `media`), only one of the alternatives is taken.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -14,33 +14,33 @@ use super::{Allowed, srcset};
 use values::capture::html;
 use values::kept::{Budget, Kept};
 
-/// A page has at most so many resources …
+/// Maximum number of resources per page.
 pub const MOST: usize = 1000;
-/// … whose URLs have so many bytes together …
+/// Maximum total length of the URLs of a page's resources, in bytes.
 pub const MOST_BYTES: usize = 256 << 10;
-/// … and each so many.
+/// Maximum length of one URL, in bytes.
 const LONGEST: usize = 8 << 10;
-/// So many URLs are told apart.
+/// Maximum number of distinct URLs remembered per page.
 const TOLD_APART: usize = 20_000;
-/// So much of a page is read.
+/// Maximum number of bytes of a page that are read.
 const READ: usize = 1_000_000;
 
-/// The resources of a page, each once, in the order they stand in.
+/// The distinct resources of a page, in document order.
 #[derive(Debug, Default)]
 pub struct Found {
     urls: Kept,
     ends: Vec<usize>,
     next: usize,
-    /// Of other hosts, which are not fetched.
+    /// Number of resources on other hosts, which are not fetched.
     pub elsewhere: u32,
-    /// More than are fetched of one page.
+    /// Number of resources beyond the bounds, which are not fetched.
     pub beyond: u32,
-    /// The page is larger than what was read of it.
+    /// Set if not all of the page was read.
     pub cut: bool,
 }
 
 impl Found {
-    /// The next one's URL.
+    /// Returns the URL of the next resource.
     pub fn next(&mut self) -> Option<&str> {
         let end = *self.ends.get(self.next)?;
         let from = self.next.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -48,13 +48,13 @@ impl Found {
         std::str::from_utf8(&self.urls[from..end]).ok()
     }
 
-    /// How many there are.
+    /// Returns the number of resources.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 }
 
-/// Finds what the page at a URL names, as far as it may be fetched, within a budget.
+/// Finds the resources of the page at `url` that are allowed to be fetched, within a memory budget.
 pub fn find(page: &[u8], url: &Url, allowed: &Allowed, budget: &Budget) -> Found {
     let read = &page[..page.len().min(READ)];
     let text = String::from_utf8_lossy(read);
@@ -92,7 +92,7 @@ impl TokenSink for Finder<'_> {
     }
 }
 
-/// Elements whose text is none of the page's, as in a browser that runs scripts.
+/// Switches the tokenizer for elements whose content is not markup, as in a browser that runs scripts.
 fn raw(tag: &Tag) -> TokenSinkResult<()> {
     match &*tag.name {
         "script" => TokenSinkResult::RawData(RawKind::ScriptData),
@@ -103,20 +103,20 @@ fn raw(tag: &Tag) -> TokenSinkResult<()> {
     }
 }
 
-/// Where a reader of tags stands.
+/// State of the tag scanner.
 struct Seen<'a> {
     page: &'a Url,
     allowed: &'a Allowed,
     budget: &'a Budget,
     base: Url,
-    /// The page said what its base is.
+    /// Set once a `base` element was found.
     based: bool,
     known: HashSet<Url>,
-    /// Templates around: what stands in one is not shown.
+    /// Depth of open `template` elements, whose content is not rendered.
     templates: u32,
-    /// Within `picture`: its image is chosen.
+    /// State within `picture`: `Some(true)` once its image is chosen.
     picture: Option<bool>,
-    /// Within `audio` or `video`: what is played is chosen, or nothing is to be played.
+    /// State within `audio` or `video`: `Some(true)` once its source is chosen, or if nothing is to be played.
     media: Option<bool>,
     found: Found,
 }
@@ -166,7 +166,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// The first one counts, for what follows it.
+    /// Handles `base`: the first one applies, to everything after it.
     fn base(&mut self, tag: &Tag) {
         let Some(href) = attribute(tag, "href").filter(|_| !self.based) else { return };
         self.based = true;
@@ -189,7 +189,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Only what browsers run, and not what they leave to older ones.
+    /// Handles `script`: only types that browsers run, without `nomodule` fallbacks.
     fn script(&mut self, tag: &Tag) {
         let kind = attribute(tag, "type").map(|kind| kind.trim_ascii().to_ascii_lowercase()).unwrap_or_default();
         let known = ["", "module", "text/javascript", "application/javascript", "text/ecmascript"];
@@ -199,7 +199,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Of several sizes the one that a browser would take.
+    /// Handles `img`: takes the candidate that a browser would choose.
     fn image(&mut self, tag: &Tag) {
         if self.picture == Some(true) {
             return;
@@ -224,7 +224,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Of what is not played by itself browsers read only the beginning.
+    /// Handles `audio` and `video`. Without autoplay browsers fetch only the beginning, so nothing is taken then.
     fn media(&mut self, tag: &Tag) {
         let preload = attribute(tag, "preload").map(|preload| preload.trim_ascii().to_ascii_lowercase());
         let plays = attribute(tag, "autoplay").is_some() || matches!(preload.as_deref(), Some("auto" | ""));
@@ -236,7 +236,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// A URL as it is written in the page.
+    /// Takes a URL as written in the page.
     fn take(&mut self, written: Option<&str>) {
         let Some(written) = written.map(str::trim_ascii).filter(|written| !written.is_empty()) else { return };
         if written.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("data:")) {

@@ -1,4 +1,4 @@
-//! What pages name, fetched by their users as browsers do: the options, and from a page's body to the requests of its resources.
+//! Resources of pages, fetched by users as browsers do: the options, and the requests made from a page's body.
 
 mod finder;
 mod srcset;
@@ -16,18 +16,18 @@ use values::percent::host;
 use values::verify::coding::Coding;
 use values::verify::header;
 
-/// How many are fetched at once: of a page of each step of a flow.
+/// Option for the number of resources fetched concurrently, per page of a step of a flow.
 pub const RESOURCES: &str = "resources";
-/// Hosts that resources are fetched from as well.
+/// Option for additional hosts to fetch resources from.
 pub const FROM: &str = "resources-from";
-/// Resources that fail leave their page as it is.
+/// Option by which failed resources do not fail their page.
 pub const MAY_FAIL: &str = "resources-may-fail";
-/// No user fetches more at once.
+/// Maximum number of resources that a user fetches concurrently.
 const MOST_AT_ONCE: u32 = 256;
-/// So much of a page is kept, as it comes.
+/// Maximum number of bytes of a page that are kept, before decoding.
 const KEPT: usize = 1 << 20;
 
-/// The options.
+/// The options of this module.
 pub const OPTIONS: [OptionSpec; 3] = [
     one(
         RESOURCES,
@@ -49,20 +49,20 @@ pub const OPTIONS: [OptionSpec; 3] = [
     ),
 ];
 
-/// What was wished of pages.
+/// Settings for the resources of pages.
 #[derive(Clone, Debug)]
 pub struct Wish {
-    /// So many at once; none: pages are responses like others.
+    /// Number of concurrent fetches; 0 treats pages like other responses.
     at_once: u32,
     from: Vec<(String, Option<u16>)>,
     may_fail: bool,
 }
 
 impl Wish {
-    /// Reads the options; None where nothing is fetched.
+    /// Reads the options. Returns `None` if no resources are to be fetched.
     ///
     /// # Errors
-    /// What is no number, or no host.
+    /// Returns an error for an invalid number or host.
     pub fn read(asked: &Asked) -> Result<Option<Wish>, Complaint> {
         let at_once = asked.value(RESOURCES).map_or(Ok(0), at_once)?;
         let from = asked.values(FROM).iter().map(|text| named_host(text)).collect::<Result<Vec<_>, _>>()?;
@@ -71,7 +71,7 @@ impl Wish {
     }
 }
 
-/// `6`, or `6 at once`.
+/// Parses `6` or `6 at once`.
 fn at_once(text: &str) -> Result<u32, Complaint> {
     let number = text.trim().strip_suffix("at once").unwrap_or(text).trim();
     number.parse().ok().filter(|n| *n <= MOST_AT_ONCE).ok_or_else(|| {
@@ -87,32 +87,32 @@ fn named_host(text: &str) -> Result<(String, Option<u16>), Complaint> {
     };
     let clean = !text.is_empty() && !text.contains(['/', '@', '?', '#', '\\']) && !text.contains(char::is_whitespace);
     let url = Url::parse(&format!("http://{text}/")).ok().filter(|_| clean).ok_or_else(wrong)?;
-    // Port 80 is written, too, where it is meant.
+    // `Url` drops port 80 as the default, but here it was given explicitly.
     let port = url.port().or_else(|| text.ends_with(":80").then_some(80));
     Ok((host(&url).ok_or_else(wrong)?, port))
 }
 
-/// Where resources may be fetched from.
+/// Hosts that resources may be fetched from.
 #[derive(Debug, Default)]
 pub struct Allowed {
-    /// Host, port, and whether TLS is spoken.
+    /// Host, port, and whether TLS is used.
     origins: Vec<(String, u16, bool)>,
     hosts: Vec<(String, Option<u16>)>,
 }
 
 impl Allowed {
-    /// Where requests of the plan go, and the hosts that are named.
+    /// Allows the origins of the plan and the hosts named by the option.
     pub fn of(origins: &[Origin], wish: &Wish) -> Allowed {
         let origins = origins.iter().map(|origin| (origin.host.clone(), origin.port, origin.tls)).collect();
         Allowed { origins, hosts: wish.from.clone() }
     }
 
-    /// True where a URL that is named by this page may be fetched.
+    /// Returns `true` if a resource of `page` at `url` may be fetched.
     pub fn has(&self, url: &Url, page: &Url) -> bool {
         url.origin() == page.origin() || request::origin(url).is_some_and(|origin| self.leads(&origin))
     }
 
-    /// True where a redirect of what is at this URL may lead there.
+    /// Returns `true` if a redirect from the resource at `from` to `to` may be followed.
     pub fn follows(&self, to: &Origin, from: &Url) -> bool {
         let same = |origin: Origin| origin.host == to.host && origin.port == to.port && origin.tls == to.tls;
         request::origin(from).is_some_and(same) || self.leads(to)
@@ -125,23 +125,23 @@ impl Allowed {
     }
 }
 
-/// What becomes of a page.
+/// Settings for one page.
 #[derive(Clone, Debug)]
 pub struct PageRule {
-    /// So many resources at once.
+    /// Number of concurrent fetches.
     pub at_once: u32,
-    /// What they are called in figures, by its index among the names of the run.
+    /// Name of the resources in results, as an index into the names of the run.
     pub name: u16,
-    /// Whether their failures are the page's.
+    /// Set if failed resources do not fail the page.
     pub may_fail: bool,
-    /// What decides about their responses, as the rules of the run have them.
+    /// Checks on the responses, as an index for `Rules::checks`.
     pub checks: u16,
-    /// Where they may be fetched from.
+    /// Hosts that may be fetched from.
     pub allowed: Arc<Allowed>,
 }
 
 impl PageRule {
-    /// Of a wish.
+    /// Creates the rule of a page from its settings.
     pub fn of(wish: &Wish, name: u16, checks: u16, allowed: Arc<Allowed>) -> PageRule {
         PageRule { at_once: wish.at_once, name, may_fail: wish.may_fail, checks, allowed }
     }
@@ -152,26 +152,26 @@ impl PageRule {
     }
 }
 
-/// What a response has for whoever fetches resources.
+/// Outcome of a response for the fetching of resources.
 #[derive(Debug)]
 pub enum Heard {
-    /// It is a page: its body, and how that is coded.
+    /// A page, with its body.
     Page(Body),
-    /// It is a resource that leads elsewhere, where nothing may be fetched.
+    /// A resource whose redirect leads to a host that is not allowed.
     Elsewhere,
 }
 
-/// The body of a page, as much of it as is kept.
+/// The body of a page, as far as it is kept.
 #[derive(Debug)]
 pub struct Body {
     kept: Kept,
     coding: Coding,
-    /// There was more.
+    /// Set if the page was larger than what is kept.
     cut: bool,
 }
 
 impl Body {
-    /// Of a response with this head, as HTTP/1 writes it; None: it is no page.
+    /// Creates the body for a response with this head in HTTP/1 form. Returns `None` if it is not a page.
     pub fn head(head: &[u8]) -> Option<Body> {
         let kind = header::values(head, "content-type").next()?;
         let kind = kind.split(|b| *b == b';').next().unwrap_or_default().trim_ascii();
@@ -180,7 +180,7 @@ impl Body {
         page.then(|| Body { kept: Kept::default(), coding, cut: false })
     }
 
-    /// A piece of it.
+    /// Processes a piece of the body.
     pub fn feed(&mut self, piece: &[u8], rules: &Rules) {
         let room = KEPT - self.kept.len().min(KEPT);
         let taken = &piece[..piece.len().min(room)];
@@ -188,13 +188,13 @@ impl Body {
     }
 }
 
-/// What is to be fetched after this response to a request of `recipe`, found when it is asked for.
+/// Returns the search for the resources of a page; `recipe` made its request. It runs when called.
 pub fn found(body: Body, rule: &PageRule, recipe: Recipe, rules: &Arc<Rules>) -> Found {
     let (rule, rules) = (rule.clone(), Arc::clone(rules));
     Box::new(move || page(&body, &rule, &recipe, rules))
 }
 
-/// A resource that leads elsewhere, and is not followed there.
+/// Returns the result for a redirect of a resource that is not followed.
 pub fn elsewhere() -> Found {
     Box::new(|| Page {
         at_once: 0,
@@ -216,14 +216,14 @@ fn page(body: &Body, rule: &PageRule, recipe: &Recipe, rules: Arc<Rules>) -> Pag
     let (elsewhere, beyond, cut) = (found.elsewhere, found.beyond, found.cut || body.cut);
     let (basis, count) = (basis(recipe, rule.checks), found.len() as u32);
     let next = move || {
-        // Each was read before.
+        // The URL was parsed before, so this succeeds.
         let url = Url::parse(found.next()?).ok()?;
         of_resource(&basis, url, &rules)
     };
     Page { found: count, elsewhere, beyond, cut, next: Box::new(next), ..rule.page() }
 }
 
-/// What requests of a page's resources have in common: what the page's has, but for what is about the page itself.
+/// Returns the recipe shared by all resources of a page: the page's own, without what applies to the page only.
 fn basis(page: &Recipe, checks: u16) -> Recipe {
     const OF_PAGE: [&str; 6] = ["accept", "range", "referer", "origin", "upgrade", "upgrade-insecure-requests"];
     let mut basis = page.clone();
@@ -238,7 +238,7 @@ fn basis(page: &Recipe, checks: u16) -> Recipe {
     basis
 }
 
-/// The request of one of them.
+/// Returns the request of one resource.
 fn of_resource(basis: &Recipe, url: Url, rules: &Rules) -> Option<Follow> {
     let mut recipe = basis.clone();
     if let Some(referer) = referer(&basis.url, &url) {
@@ -250,12 +250,13 @@ fn of_resource(basis: &Recipe, url: Url, rules: &Rules) -> Option<Follow> {
     recipe.url = url;
     let origin = recipe.goes_by(&rules.proxies)?;
     let follows = rules.checks(recipe.checks).redirects > 0 || rules.cache.is_some();
-    // Only redirects are made from a recipe, and whoever keeps answers looks into it.
+    // Only redirects and the cache need the recipe later.
     let request = if follows { request::encode(&Arc::new(recipe)) } else { request::encode_listed(&recipe, u32::MAX) };
     Some(Follow { origin, request: wire::Request::shared(request) })
 }
 
-/// What browsers say of where they come from: all of it to the same origin, the origin to others, nothing where TLS is left.
+/// Returns the `Referer` that browsers send: the full URL to the same origin, the origin to others, nothing when
+/// leaving TLS.
 fn referer(page: &Url, to: &Url) -> Option<String> {
     let same = page.origin() == to.origin();
     if page.scheme() == "https" && to.scheme() != "https" {
@@ -266,13 +267,13 @@ fn referer(page: &Url, to: &Url) -> Option<String> {
     }
     let mut plain = page.clone();
     plain.set_fragment(None);
-    // Neither can fail on a URL of HTTP.
+    // Neither fails on an HTTP URL.
     let _ = plain.set_username("");
     let _ = plain.set_password(None);
     Some(plain.into())
 }
 
-/// What is found in any bytes is within its bounds, each once, and leads nowhere else.
+/// Checks the invariants for any page: resources within the bounds, each once, none on another host.
 #[cfg(any(test, feature = "oracle"))]
 pub fn oracle(page: &[u8]) {
     let wish = Wish { at_once: 6, from: vec![("cdn.test".to_owned(), None)], may_fail: false };

@@ -1,11 +1,12 @@
-//! Which image of a `srcset` a browser takes, on a screen of usual size and density.
+//! Choice of the image of a `srcset`, on a screen of common size and density.
 
-/// The screen: so many pixels wide …
+/// Width of the screen in device pixels.
 const WIDE: f64 = 1920.0;
-/// … and so many of them in one of the page's.
+/// Device pixels per CSS pixel.
 const DENSE: f64 = 1.0;
 
-/// The image that is taken of a `srcset`; `src` is the image of density 1 where none is named. None: there is none.
+/// Returns the chosen image of a `srcset`; `src` is the candidate of density 1 if the set has none. Returns `None` if
+/// there is no candidate.
 pub fn chosen<'t>(srcset: &'t str, src: Option<&'t str>) -> Option<&'t str> {
     let candidates = || Candidates(srcset).chain(src.map(|src| (src, DENSE)));
     let enough = |density: f64| density >= DENSE;
@@ -13,7 +14,7 @@ pub fn chosen<'t>(srcset: &'t str, src: Option<&'t str>) -> Option<&'t str> {
     dense.or_else(|| candidates().max_by(|a, b| a.1.total_cmp(&b.1))).map(|(url, _)| url)
 }
 
-/// The images of a `srcset` with their densities, as HTML says that it is read (4.8.4.2.2).
+/// Iterator over the candidates of a `srcset` with their densities, parsed as HTML specifies (4.8.4.2.2).
 struct Candidates<'t>(&'t str);
 
 impl<'t> Iterator for Candidates<'t> {
@@ -36,7 +37,7 @@ impl<'t> Iterator for Candidates<'t> {
     }
 }
 
-/// Commas within parentheses are none.
+/// Returns the end of the descriptors; commas within parentheses do not count.
 fn end_of_descriptors(text: &str) -> usize {
     let mut within = false;
     for (at, byte) in text.bytes().enumerate() {
@@ -50,7 +51,7 @@ fn end_of_descriptors(text: &str) -> usize {
     text.len()
 }
 
-/// `2x`, or `640w` of an image that is as wide as the screen.
+/// Parses `2x`, or `640w` for an image shown across the whole width of the screen.
 fn density(descriptors: &str) -> f64 {
     let number =
         |word: &str, unit: char| word.strip_suffix(unit)?.parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);

@@ -1,11 +1,12 @@
-//! What is found in pages: as browsers fetch it, each once, from nowhere else, and no more than there is room for.
+//! Tests of the resource finder: as browsers fetch, each resource once, within the bounds.
 
 use proptest::prelude::*;
 
 use super::*;
 use values::kept::Budget;
 
-/// What is found in a page at `http://h.test/a/page`, and how many are left out elsewhere and beyond the bounds.
+/// Returns the resources of a page at `http://h.test/a/page`, and the numbers left out because of their host and of the
+/// bounds.
 fn found(page: &str) -> (Vec<String>, u32, u32) {
     let wish = Wish { at_once: 6, from: vec![("cdn.test".to_owned(), None)], may_fail: false };
     let allowed = Allowed::of(&[Origin::tcp("h.test", 80, false)], &wish);
