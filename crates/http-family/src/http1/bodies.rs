@@ -1,4 +1,4 @@
-//! The body of a request, from the options that say what it is.
+//! Request bodies, built from the options that describe them.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use crate::marks::Marks;
 use values::file;
 use values::template::Guard;
 
-/// Files of bodies are looked through for slots up to this size; larger ones go as they are.
+/// Maximum size of a body file searched for slots, in bytes; larger files are sent as they are.
 const LOOKED_THROUGH: usize = 1 << 20;
 
-/// The body that is asked for, if any.
+/// Returns the requested body, if any.
 ///
 /// # Errors
-/// Two of them, or a file that cannot be read.
+/// Returns an error for more than one body, or a file that cannot be read.
 pub fn content(asked: &Asked, marks: &mut Marks) -> Result<Option<Content>, Complaint> {
     let given: Vec<&str> =
         ["data", "data-raw", "data-file", "form", "form-string"].into_iter().filter(|n| asked.switch(n)).collect();
@@ -58,13 +58,13 @@ fn form_text(asked: &Asked, marks: &mut Marks) -> Result<Content, Complaint> {
     Ok(Content { bytes: Arc::from(text.as_bytes()), kind, length, chunked: false })
 }
 
-/// So much stands in a chunk, as of clients that read a file and send.
+/// Size of a chunk in bytes, as used by clients that read a file and send it.
 const CHUNK: usize = 16 * 1024;
 
-/// Cuts the body into chunks where a header line asks for it.
+/// Encodes the body in chunks if a header line asks for it.
 ///
 /// # Errors
-/// There can be no chunks here.
+/// Returns an error if the request cannot have chunks.
 pub fn cut(asked: &Asked, headers: &[HeaderWish], content: &mut Option<Content>) -> Result<(), Complaint> {
     let is_coding = |wish: &&HeaderWish| wish.name().eq_ignore_ascii_case("transfer-encoding");
     let Some(HeaderWish::Set(_, value)) = headers.iter().find(is_coding) else { return Ok(()) };

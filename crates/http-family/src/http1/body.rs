@@ -1,22 +1,22 @@
-//! Where a body ends: by its length, in chunks (RFC 9112 7.1) or with the connection. Without a buffer: the decoder
-//! holds a count and a step, so that bytes may be cut anywhere.
+//! Decoder of message bodies, delimited by length, by chunks (RFC 9112 7.1) or by the end of the connection. It keeps
+//! no buffer, only a count and a state, so the bytes may be split anywhere.
 //!
-//! Chunk lines must end in CR LF. Extensions are read over, and so are trailers where nobody asks for them, up to a bound.
+//! Chunk lines must end in CR LF. Extensions are skipped, and so are trailers unless they are asked for, up to a bound.
 
 use wire::Broken;
 
 use super::codec::HEAD_BOUND;
 
-/// Where in a body we are.
+/// State of the decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A body of `left` more bytes.
+    /// `left` more bytes of a body with a length.
     Length,
-    /// A body that ends with the connection.
+    /// In a body that ends with the connection.
     UntilClose,
     /// Before the first digit of a chunk's size.
     Size,
-    /// After a digit of it.
+    /// After a digit of a chunk's size.
     MoreSize,
     /// In a chunk's extension.
     Extension,
@@ -38,19 +38,19 @@ pub enum Step {
     LastLf,
 }
 
-/// What there is of a body.
+/// A part of a body.
 #[derive(Clone, Copy, Debug)]
 pub enum Part<'a> {
-    /// Its content.
+    /// Content.
     Content(&'a [u8]),
-    /// Lines behind it.
+    /// A piece of the trailer section.
     Trailer(&'a [u8]),
 }
 
-/// A body on its way.
+/// A body being decoded.
 #[derive(Clone, Copy, Debug)]
 pub struct Body {
-    /// Bytes left of the body, or of the chunk.
+    /// Remaining bytes of the body or of the chunk.
     left: u64,
     /// Bytes of extensions and trailers so far.
     spent: u32,
@@ -58,28 +58,28 @@ pub struct Body {
 }
 
 impl Body {
-    /// A body of an announced length; 0 is over before it begins.
+    /// Creates a decoder for a body of a known length; a length of 0 needs no decoding.
     pub fn of_length(length: u64) -> Body {
         Body { left: length, spent: 0, step: Step::Length }
     }
-    /// A body in chunks.
+    /// Creates a decoder for a chunked body.
     pub fn chunked() -> Body {
         Body { left: 0, spent: 0, step: Step::Size }
     }
-    /// A body that ends with the connection.
+    /// Creates a decoder for a body that ends with the connection.
     pub fn until_close() -> Body {
         Body { left: 0, spent: 0, step: Step::UntilClose }
     }
-    /// True where the end of the connection is the end of the body.
+    /// Returns `true` if the end of the connection ends the body.
     pub fn ends_with_connection(&self) -> bool {
         self.step == Step::UntilClose
     }
 
-    /// Takes bytes of the body and hands its content to `data`. Returns how many bytes belonged to it and whether it
-    /// is over.
+    /// Decodes bytes and passes the content to `data`. Returns how many bytes belonged to the body, and whether it is
+    /// complete.
     ///
     /// # Errors
-    /// What about the chunks is not HTTP/1.1.
+    /// Returns an error for malformed chunks.
     #[inline]
     pub fn feed(&mut self, bytes: &[u8], mut data: impl FnMut(&[u8])) -> Result<(usize, bool), Broken> {
         match self.step {
@@ -99,10 +99,10 @@ impl Body {
         }
     }
 
-    /// The same; the lines behind the body are told, too.
+    /// Like [`Body::feed`], but passes on the trailers too.
     ///
     /// # Errors
-    /// As [`Body::feed`].
+    /// Like [`Body::feed`].
     pub fn feed_both(&mut self, bytes: &[u8], mut hear: impl FnMut(Part<'_>)) -> Result<(usize, bool), Broken> {
         match self.step {
             Step::Length | Step::UntilClose => self.feed(bytes, |data| hear(Part::Content(data))),
@@ -143,7 +143,7 @@ impl Body {
         Ok((at, false))
     }
 
-    /// One byte between the chunks.
+    /// Processes one byte of the chunk framing.
     fn mark(&mut self, byte: u8) -> Result<(), Broken> {
         self.step = match (self.step, byte) {
             (Step::Size | Step::MoreSize, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {

@@ -1,4 +1,4 @@
-//! What is taken out of a response for requests to come (`capture`), and what its user is to keep.
+//! Captures from responses (`capture`), and the state update that a response makes for its user.
 
 use cause::Cause;
 use wire::{Asked, Complaint, FaultKind};
@@ -9,50 +9,50 @@ use crate::resources::Heard;
 use values::capture::{self, Answer, Capture, Documents, Part, Taken};
 use values::verify::Expectations;
 
-/// What responses of HTTP have.
+/// Sources of captures that HTTP responses have.
 const KNOWN: &[&str] = &["json", "css", "xpath", "regex", "between", "header", "trailer", "cookie", "status", "body"];
 
-/// What is taken out of a response, each with the index of the variable it becomes.
+/// Returns the requested captures, each with the index of its variable.
 ///
 /// # Errors
-/// A source that is none, or a name that no flow has.
+/// Returns an error for an unknown source or variable.
 pub fn wished(asked: &Asked) -> Result<Vec<(u16, Capture)>, Complaint> {
     capture::wished(asked, ("an HTTP response", KNOWN))
 }
 
-/// True where what comes behind a body is looked into.
+/// Returns `true` if trailers are checked or captured from.
 pub fn look_behind(expected: Option<&Expectations>, captures: &[(u16, Capture)]) -> bool {
     expected.is_some_and(|expected| !expected.trailers.is_empty())
         || captures.iter().any(|(_, capture)| capture.part() == Part::Trailers)
 }
 
-/// What a response asks its user to keep.
+/// Updates that a response makes to the state of its user.
 #[derive(Debug)]
 pub struct Lesson {
     /// Cookies.
     pub cookies: Option<Box<cookies::Lesson>>,
-    /// Values.
+    /// Captured values.
     pub values: Taken,
-    /// What there is to fetch beside.
+    /// Resources to fetch.
     pub heard: Option<Heard>,
-    /// What it is to its user's cache.
+    /// Effect on the user's cache.
     pub cache: Option<cache::Heard>,
 }
 
-/// What was taken out of one response.
+/// The captures of one response.
 #[derive(Debug, Default)]
 pub struct Captured {
     values: Taken,
-    /// What the body has is not taken yet.
+    /// Set while captures from the body are outstanding.
     body: bool,
-    /// Nor is what comes behind it.
+    /// Set while captures from the trailers are outstanding.
     trailers: bool,
-    /// What could not be found, and where it was looked for.
+    /// The first capture that failed, and why.
     missing: Option<(FaultKind, Cause)>,
 }
 
 impl Captured {
-    /// The head is there: takes what stands in it. True where the whole body is needed.
+    /// Captures from the head. Returns `true` if the whole body is needed.
     pub fn head(&mut self, captures: &[(u16, Capture)], status: u16, head: &[u8], random: u64) -> bool {
         let any = |part| captures.iter().any(|(_, capture)| capture.part() == part);
         (self.body, self.trailers) = (any(Part::Body), any(Part::Trailers));
@@ -60,27 +60,27 @@ impl Captured {
         self.body
     }
 
-    /// True where the body must be whole first.
+    /// Returns `true` if the body must be complete first.
     pub fn wants_body(&self) -> bool {
         self.body
     }
 
-    /// True where what comes behind the body must be there first.
+    /// Returns `true` if the trailers must be complete first.
     pub fn wants_trailers(&self) -> bool {
         self.trailers
     }
 
-    /// The body is whole: takes what stands in it.
+    /// Captures from the complete body.
     pub fn body(&mut self, captures: &[(u16, Capture)], body: &[u8], random: u64) {
         self.all((captures, Part::Body), &Answer { body, ..Answer::default() }, random);
     }
 
-    /// Takes what stands behind the body.
+    /// Captures from the trailers.
     pub fn trailers(&mut self, captures: &[(u16, Capture)], trailers: &[u8], random: u64) {
         self.all((captures, Part::Trailers), &Answer { trailers, ..Answer::default() }, random);
     }
 
-    /// There is no whole body, or not all that comes behind it.
+    /// Records that the body or the trailers are not available.
     pub fn lost(&mut self, kind: FaultKind, why: Cause) {
         self.missing.get_or_insert((kind, why));
     }
@@ -95,17 +95,17 @@ impl Captured {
         }
     }
 
-    /// What is wrong with a response in which something was not found.
+    /// Returns the fault of a response from which a capture failed.
     pub fn missing(&self) -> Option<FaultKind> {
         self.missing.as_ref().map(|(kind, _)| *kind)
     }
 
-    /// Why that is wrong.
+    /// Returns the cause of that fault.
     pub fn why(&self) -> Option<Cause> {
         self.missing.as_ref().map(|(_, why)| why.clone())
     }
 
-    /// The values.
+    /// Takes the captured values.
     pub fn take(&mut self) -> Taken {
         std::mem::take(&mut self.values)
     }

@@ -1,75 +1,76 @@
-//! Bytes ↔ heads, stateless: where a head ends, its status or request line, and the few fields that frame a message.
+//! Stateless parser of HTTP/1 heads: finds the end of a head, its status or request line, and the fields that frame the
+//! message.
 //!
-//! A head is read in place, one line at a time and once: nothing is copied or kept but [`Head`]. A line is judged when
-//! its end has arrived, so that a head cut anywhere is judged exactly like a whole one. CR LF and a bare LF both end a
-//! line (RFC 9112 2.2); a bare CR, a NUL or another control character, a folded line (5.2), white space before the
-//! colon and a name that is no token are refused. Other fields are not looked at here; see [`field`].
+//! A head is parsed in place, in one pass, line by line; nothing is copied or kept but [`Head`]. A line is checked once
+//! it is complete, so a head that arrives in pieces is treated exactly like a whole one. Both CR LF and a bare LF end a
+//! line (RFC 9112 2.2). Rejected are a bare CR, NUL and other control characters, folded lines (5.2), white space
+//! before the colon and names that are not tokens. Other fields are not looked at here; see [`field`].
 
 use wire::Broken;
 
 use super::wide;
 use crate::detect::{Detected, detect, undecided};
 
-/// The most bytes a head may have, interim answers and all.
+/// Maximum length of a head in bytes, including interim responses.
 pub const HEAD_BOUND: usize = 256 * 1024;
 
-/// The message speaks HTTP/1.0.
+/// Flag: the message is HTTP/1.0.
 pub const HTTP10: u8 = 1;
-/// `Connection: close`.
+/// Flag: `Connection: close`.
 pub const CLOSE: u8 = 2;
-/// `Connection: keep-alive`.
+/// Flag: `Connection: keep-alive`.
 pub const KEEP_ALIVE: u8 = 4;
-/// A `Transfer-Encoding` field is there.
+/// Flag: there is a `Transfer-Encoding` field.
 pub const CODED: u8 = 8;
-/// … and `chunked` is its last coding.
+/// Flag: `chunked` is the last transfer coding.
 pub const CHUNKED: u8 = 16;
-/// A `Content-Length` field is there.
+/// Flag: there is a `Content-Length` field.
 pub const SIZED: u8 = 32;
-/// `Expect: 100-continue`.
+/// Flag: `Expect: 100-continue`.
 pub const EXPECTS: u8 = 64;
-/// An `Upgrade` field is there.
+/// Flag: there is an `Upgrade` field.
 pub const UPGRADES: u8 = 128;
 
-/// What a head says about its message; also the place where reading stopped when the head is not whole yet.
+/// Parsed framing of a head; also the parser's state if the head is not complete yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
-    /// Bytes read: the start of the first line that is not whole, or the end of the head.
+    /// Bytes parsed: the start of the first incomplete line, or the end of the head.
     pub at: usize,
-    /// The announced length, where [`SIZED`].
+    /// Content length, if [`SIZED`].
     pub length: u64,
-    /// Status of an answer.
+    /// Status of a response.
     pub status: u16,
-    /// [`HTTP10`] and its like.
+    /// Flags: [`HTTP10`] and so on.
     pub flags: u8,
-    /// True once the start line was read.
+    /// Set once the start line was parsed.
     pub started: bool,
-    /// Where the target of a request begins.
+    /// Start of the target of a request.
     pub target_at: u32,
-    /// Where it ends.
+    /// End of the target of a request.
     pub target_end: u32,
 }
 
 impl Head {
-    /// True where a flag is set.
+    /// Returns `true` if a flag is set.
     #[inline]
     pub fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 
-    /// Whether the sender means to go on with the connection (RFC 9112 9.3), as far as the head alone tells.
+    /// Returns whether the connection persists (RFC 9112 9.3), as far as the head alone determines.
     #[inline]
     pub fn keeps_alive(&self) -> bool {
-        // With both framings given, or with a coding in HTTP/1.0, the two ends may not agree about where they are
-        // (6.1).
+        // With both framings, or with a coding in HTTP/1.0, the two ends may disagree about the end of the body (6.1).
         let doubtful = self.has(CODED) && (self.has(SIZED) || self.has(HTTP10));
         !self.has(CLOSE) && !doubtful && (!self.has(HTTP10) || self.has(KEEP_ALIVE))
     }
 }
 
-/// Reads the head of an answer as far as it is there. `Ok(true)`: whole, and `head.at` is its length.
+/// Parses the head of a response as far as it has arrived. Returns `true` if it is complete; `head.at` is then its
+/// length.
 ///
 /// # Errors
-/// What about it is not HTTP/1.
+/// Returns an error if it is not HTTP/1.
 #[inline]
 pub fn response_head(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
     if !head.started {
@@ -81,7 +82,7 @@ pub fn response_head(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
     response_lines(bytes, head)
 }
 
-/// As [`response_head`], line by line.
+/// Like [`response_head`], line by line.
 pub(super) fn response_lines(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
     if !head.started {
         let Some(end) = memchr::memchr(b'\n', bytes) else {
@@ -95,10 +96,11 @@ pub(super) fn response_lines(bytes: &[u8], head: &mut Head) -> Result<bool, Brok
     fields(bytes, head)
 }
 
-/// Reads the head of a request as far as it is there; see [`response_head`]. What is asked is told by [`asked`].
+/// Parses the head of a request as far as it has arrived, like [`response_head`]. [`asked`] returns its method and
+/// target.
 ///
 /// # Errors
-/// What about it is not HTTP/1.
+/// Returns an error if it is not HTTP/1.
 #[inline]
 pub fn request_head(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
     if !head.started {
@@ -110,7 +112,7 @@ pub fn request_head(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
     request_lines(bytes, head)
 }
 
-/// As [`request_head`], line by line.
+/// Like [`request_head`], line by line.
 pub(super) fn request_lines(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
     if !head.started {
         let Some(end) = memchr::memchr(b'\n', bytes) else {
@@ -123,7 +125,7 @@ pub(super) fn request_lines(bytes: &[u8], head: &mut Head) -> Result<bool, Broke
     fields(bytes, head)
 }
 
-/// Reads METHOD TARGET HTTP/1.x and notes where the target is.
+/// Parses `METHOD TARGET HTTP/1.x` and records the position of the target.
 #[inline]
 fn request_line(line: &[u8], head: &mut Head) -> Result<(), Broken> {
     const WRONG: Broken = Broken(cause::http1::wrong_request_line());
@@ -144,10 +146,10 @@ fn request_line(line: &[u8], head: &mut Head) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Method and target of a request whose head was read.
+/// Returns method and target of a request whose head was parsed.
 ///
 /// # Errors
-/// A target that is no text.
+/// Returns an error if the target is not UTF-8.
 #[inline]
 pub fn asked<'a>(text: &'a [u8], head: &Head) -> Result<(&'a str, &'a str), Broken> {
     const NO_TEXT: Broken = Broken(cause::http1::target_not_text());
@@ -157,7 +159,7 @@ pub fn asked<'a>(text: &'a [u8], head: &Head) -> Result<(&'a str, &'a str), Brok
     Ok((method, target))
 }
 
-/// The first value of a field in a whole head, without the white space around it.
+/// Returns the first value of a field in a complete head, without surrounding white space.
 pub fn field<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
     head.split(|&b| b == b'\n').skip(1).find_map(|line| {
         let line = without_cr(line);
@@ -166,7 +168,7 @@ pub fn field<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
     })
 }
 
-/// True for the characters a method or a field name may have (RFC 9110 5.6.2).
+/// Returns `true` for the characters of a token, such as a method or a field name (RFC 9110 5.6.2).
 #[inline]
 pub const fn is_token(byte: u8) -> bool {
     TOKEN[byte as usize]
@@ -185,13 +187,13 @@ const TOKEN: [bool; 256] = {
     table
 };
 
-/// What begins like no answer is refused before its first line is whole.
+/// Rejects bytes that cannot begin a response before the first line is complete.
 fn garbage_so_far(bytes: &[u8]) -> Result<bool, Broken> {
     let n = bytes.len().min(7);
     if bytes[..n] == b"HTTP/1."[..n] || undecided(bytes) { Ok(false) } else { Err(not_http(bytes)) }
 }
 
-/// What begins like no answer, and what helps where it is known.
+/// Returns the error for bytes that are no response, with the actual protocol if it is recognized.
 fn not_http(bytes: &[u8]) -> Broken {
     match detect(bytes) {
         Some(Detected::Tls) => Broken(cause::http1::uses_tls()),
@@ -245,7 +247,7 @@ fn fields(bytes: &[u8], head: &mut Head) -> Result<bool, Broken> {
     }
 }
 
-/// Takes note of the fields that frame a message; told apart by their length first.
+/// Records the fields that frame a message; they are distinguished by length first.
 #[inline]
 pub(super) fn framing_field(name: &[u8], value: &[u8], head: &mut Head) -> Result<(), Broken> {
     match name.len() {
@@ -259,7 +261,7 @@ pub(super) fn framing_field(name: &[u8], value: &[u8], head: &mut Head) -> Resul
     Ok(())
 }
 
-/// Compares a name of token characters, whatever their case: among those, bit 5 tells nothing but the case.
+/// Compares a token with a lower-case name, ignoring case: among token characters, bit 5 only affects case.
 #[inline]
 fn same<const N: usize>(name: &[u8], lower: &[u8; N]) -> bool {
     name.first_chunk::<N>().is_some_and(|name| name.map(|b| b | 0x20) == *lower)
@@ -285,10 +287,10 @@ fn connection_options(value: &[u8], head: &mut Head) {
     }
 }
 
-/// One number, or the same number several times (RFC 9110 8.6).
+/// Parses one number, or the same number repeated (RFC 9110 8.6).
 #[inline]
 fn content_length(value: &[u8], head: &mut Head) -> Result<(), Broken> {
-    // As everybody writes it: one space, and a number that no addition can make too large.
+    // Fast path for the usual form: one space, and a number too short to overflow.
     if let [b' ', digits @ ..] = value
         && (1..=19).contains(&digits.len())
         && !head.has(SIZED)
@@ -323,7 +325,7 @@ fn lengths(value: &[u8], head: &mut Head) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Only a last coding of `chunked` marks an end; applied twice it means nothing (RFC 9112 6.1).
+/// Only `chunked` as the last coding delimits the body; applied twice it is an error (RFC 9112 6.1).
 fn transfer_encoding(value: &[u8], head: &mut Head) -> Result<(), Broken> {
     for coding in value.split(|&b| b == b',').map(<[u8]>::trim_ascii).filter(|c| !c.is_empty()) {
         let chunked = coding.eq_ignore_ascii_case(b"chunked");

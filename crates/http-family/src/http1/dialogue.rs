@@ -1,4 +1,4 @@
-//! HTTP/1.1 as a plug-in: its schemes, its options, and everything a run will say in it, encoded before it starts.
+//! HTTP/1.1 as a protocol of the program: its schemes, its options, and a run's requests, encoded before it starts.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use values::template::Guard;
 use values::url_overrides;
 
 thread_local! {
-    /// A request whose response sets cookies, while its head is read.
+    /// Buffer for a request head, used when its response sets cookies or is looked up in the cache.
     static SENT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -51,8 +51,8 @@ impl Protocol for Http1 {
 }
 
 impl Http1 {
-    /// As [`Protocol::prepare`], with slots taken out of all texts, and the requests apart for another version to add to.
-    /// `proxies`: those that requests may be sent to, where they are not all tunnels.
+    /// Prepares like [`Protocol::prepare`], with slots replaced by placeholders. Returns the requests separately, so
+    /// that another version can add to them. `proxies` are those that forward requests instead of tunneling them.
     pub(crate) fn dialogue(
         self,
         asked: &Asked,
@@ -111,7 +111,7 @@ impl Http1 {
         withheld::check(asked, withheld)?;
         let pages = pages.rules(&origins, &mut names, &mut others)?;
         let mut rules = wishes.rules(others, (recipes, pages), proxies);
-        // What answers such a request decides about more than its status.
+        // With `Expect: 100-continue`, more than the status of a response matters.
         for checks in std::iter::once(&mut rules.first).chain(&mut rules.others).filter(|_| withheld) {
             (checks.plain, checks.but_cookies) = (false, false);
         }
@@ -121,7 +121,7 @@ impl Http1 {
             reads_closely: looks(|checks| !checks.plain),
             remembers: rules.remember(),
             recalls: rules.cache.is_some(),
-            // Whoever keeps cookies is told the time.
+            // Cookies need the time, which is part of the slot context.
             has_slots: slots || rules.remember() || looks(|checks| !checks.captures.is_empty()),
             requests_at_most: marks.end(),
             ..Prepared::new(Vec::<Weighted<Request>>::new(), origins, names)
@@ -130,17 +130,17 @@ impl Http1 {
     }
 }
 
-/// Everything a run will say in HTTP/1.1.
+/// The workload of a run over HTTP/1.1.
 #[derive(Debug)]
 pub struct Http1Dialogue {
     pub(crate) prepared: Prepared,
     pub(crate) rules: Arc<Rules>,
-    /// HTTP/1.0 is spoken.
+    /// Set for HTTP/1.0.
     old: bool,
 }
 
 impl Http1Dialogue {
-    /// What a user's cache says of a request as it left, or would leave.
+    /// Calls `ask` with the user's cache and the request as it is sent.
     fn as_sent<T>(
         &self,
         request: &Request,
@@ -159,7 +159,7 @@ impl Http1Dialogue {
         })
     }
 
-    /// An answer that a user may keep, or of which it learns that what it has is still good.
+    /// Applies a response to the user's cache.
     fn learn_cache(&self, request: &Request, fill: &Fill, heard: cache::Heard, memory: &mut Memory) {
         let Some(rule) = &self.rules.cache else { return };
         let mut saved = memory.saved;
@@ -172,7 +172,8 @@ impl Http1Dialogue {
         memory.saved = saved;
     }
 
-    /// What finds the resources of a page that answered a request, or tells of one that leads elsewhere.
+    /// Returns the search for the resources of a page, or the report of a resource that redirects to a host that is not
+    /// allowed.
     fn found(&self, request: &Request, fill: &Fill, heard: Heard) -> Option<Found> {
         let rules = &self.rules;
         let recipe = request.own.as_deref().or_else(|| rules.recipes.get(request.listed as usize))?;
@@ -184,7 +185,7 @@ impl Http1Dialogue {
 }
 
 impl Http1Dialogue {
-    /// What a prepared request was made from, with what a draft says in its place.
+    /// Returns the recipe of a prepared request, changed by a draft.
     fn drafted(&self, like: &Request, draft: &Draft) -> Result<Recipe, Cause> {
         if like.slots.is_some() {
             return Err(reaching::like_one_with_slots().into());
@@ -247,14 +248,14 @@ impl Dialogue for Http1Dialogue {
         let request = request.of::<Request>();
         match &request.slots {
             Some(filled) => filled.trace(fill),
-            // What a response asked for was filled with the request before it.
+            // A redirected request has no slots left, so its text holds the trace.
             None => request.own.as_ref().and_then(|_| Trace::within(&request.text())),
         }
     }
     fn learn(&self, request: &wire::Request, fill: &Fill, lesson: wire::Lesson, memory: &mut Memory) -> Option<Found> {
         let request = request.of::<Request>();
         let lesson = lesson.downcast::<Lesson>().ok()?;
-        // Before anything changes: as it was sent.
+        // Computed first, while the values are those the request was sent with.
         let found =
             lesson.heard.and_then(|heard| self.found(request, &Fill { values: &memory.values, ..*fill }, heard));
         if let Some(heard) = lesson.cache {
@@ -291,7 +292,7 @@ impl Dialogue for Http1Dialogue {
     }
 }
 
-/// The head of a request, filled, and what of its body stands with it.
+/// Writes the head of a request with its slots filled, and a small body.
 fn put_head(request: &Request, fill: &Fill, head: &mut Vec<u8>) {
     head.clear();
     match &request.slots {
@@ -300,25 +301,25 @@ fn put_head(request: &Request, fill: &Fill, head: &mut Vec<u8>) {
     }
 }
 
-/// What a request without a name is called.
+/// Returns the default name of a request.
 fn unnamed(recipe: &Recipe, url: &wire::AskedUrl) -> String {
     format!("{} {}", recipe.method, url.path())
 }
 
-/// The pages of a run, while its requests are made.
+/// The pages of a run, collected while its requests are prepared.
 #[derive(Default)]
 struct Planned(Vec<(resources::Wish, String, Checks)>);
 
 impl Planned {
-    /// A request whose response may be a page.
+    /// Adds a request whose response may be a page.
     fn add(&mut self, wished: &Wishes, recipe: &mut Recipe, name: String) {
         let Some(wish) = wished.pages() else { return };
         self.0.push((wish.clone(), name, wished.checks_of_resources()));
-        // There is a bound on checks as well.
+        // The number of checks is bounded likewise, with an error.
         recipe.page = u16::try_from(self.0.len()).unwrap_or(0);
     }
 
-    /// What becomes of them, once it is known where all requests go.
+    /// Creates the page rules, once the origins of all requests are known.
     fn rules(
         self,
         origins: &[Origin],
@@ -335,7 +336,7 @@ impl Planned {
     }
 }
 
-/// True where the URL of this index has checks of its own.
+/// Returns `true` if the URL with this index has checks of its own.
 fn checked_apart(asked: &Asked, index: usize) -> bool {
     asked.own.get(index).is_some_and(|own| own.keys().any(|name| OF_RESPONSE.contains(&name.as_str())))
 }
@@ -344,7 +345,7 @@ fn too_many() -> Complaint {
     Complaint::new("URL", "more than 65,535 of them have their own checks; move shared ones next to the URLs")
 }
 
-/// Reads a URL; what must be encoded in it is, and the fragment is dropped.
+/// Parses a URL: what must be encoded is encoded, and the fragment is dropped.
 fn parse_url(written: &str, marks: &mut Marks) -> Result<Url, Complaint> {
     let text = marks.take(written, "URL", Guard::Url)?;
     let text = &*if marks.are_in(text.as_bytes()) { marks.settled(&text)?.into() } else { text };

@@ -1,6 +1,6 @@
-//! A request with slots: what stands between them is encoded once, the rest is written for each request where it leaves from.
+//! Requests with slots. The constant parts are encoded once; slots are filled in the output buffer, for each request.
 //!
-//! The length of a body is known once it is written; room for its digits is left in the head.
+//! The length of a body is known once it is written, so room for its digits is left in the head.
 
 use std::sync::Arc;
 
@@ -14,23 +14,24 @@ use crate::marks::{self, Marks, Piece};
 use values::template::Template;
 use values::template::room::{TRIAL, digits_of, settle};
 
-/// What a request with slots is filled from.
+/// Template of a request with slots.
 #[derive(Debug)]
 pub struct Filled {
     template: Template,
-    /// Digits that the body's length had in a trial; 0: the length is always the same.
+    /// Digits of the body's length in a trial; 0 if the length is constant.
     digits: usize,
-    /// A body that is always the same and kept apart.
+    /// A constant body that is stored separately.
     tail: Option<Arc<[u8]>>,
-    /// As it was encoded, marks in the places of slots: what HTTP/2 is prepared from.
+    /// The encoded request with placeholders, from which HTTP/2 requests are prepared.
     pub(crate) marked: Box<[u8]>,
-    /// For redirects, which are made from a recipe.
+    /// Slots for filling the recipe, from which redirects are made.
     values: Option<marks::Values>,
-    /// What the body of the response must hold, behind a mark; before it is the request, whose named values it may repeat.
+    /// Template of the text expected in the response, after a mark; before the mark is the request, whose named values
+    /// it may repeat.
     expected: Option<Template>,
 }
 
-/// What a request was filled from, and with what: redirects are made from it.
+/// A request template with the context it was filled with, from which redirects are made.
 #[derive(Debug)]
 pub struct FilledWith {
     pub filled: Arc<Filled>,
@@ -39,12 +40,12 @@ pub struct FilledWith {
 }
 
 impl FilledWith {
-    /// Of a request that was just filled.
+    /// Records the context of a request that was just filled.
     pub fn new(filled: &Arc<Filled>, fill: &Fill) -> FilledWith {
         FilledWith { filled: Arc::clone(filled), fill: fill.without_values(), values: fill.values.clone() }
     }
 
-    /// What it was filled with.
+    /// Returns the context.
     pub fn fill(&self) -> Fill<'_> {
         Fill { values: &self.values, ..self.fill }
     }
@@ -60,7 +61,8 @@ impl Filled {
         }
     }
 
-    /// All but a body that is kept apart. How many bytes of it are a body that the slots decide.
+    /// Appends the request, except for a body stored separately. Returns the number of bytes of a body whose length
+    /// depends on slots.
     #[inline]
     pub fn put_bytes(&self, fill: &Fill, out: &mut Vec<u8>) -> usize {
         let mut marks = [0; 2];
@@ -73,30 +75,30 @@ impl Filled {
         body
     }
 
-    /// What the body of the response must hold, where that is filled like the request.
+    /// Returns the text expected in the response's body, if it is filled like the request.
     pub fn expected(&self, fill: &Fill) -> Option<Box<Finder<'static>>> {
         let (mut bytes, mut mark) = (Vec::new(), [0]);
         self.expected.as_ref()?.fill_marked(fill, &mut bytes, &mut mark);
         Some(Box::new(Finder::new(&bytes[mark[0]..]).into_owned()))
     }
 
-    /// The trace that it says it belongs to.
+    /// Returns the trace context that the request carries.
     pub fn trace(&self, fill: &Fill) -> Option<Trace> {
         self.template.trace(fill)
     }
 
-    /// A body that is always the same and kept apart.
+    /// Returns the constant body that is stored separately.
     pub fn tail(&self) -> Option<&Arc<[u8]>> {
         self.tail.as_ref()
     }
 
-    /// The recipe as it was filled, for the request that an answer asks for.
+    /// Returns the recipe with its slots filled, for a redirect.
     pub fn recipe(&self, marked: &Recipe, fill: &Fill) -> Recipe {
         let Some(values) = &self.values else { return marked.clone() };
         let values = values.of(fill);
         let text = |text: &str| String::from_utf8_lossy(&values.put_into(text.as_bytes())).into_owned();
         let mut recipe = marked.clone();
-        // It could be read with marks, and values are such that it can be read with them.
+        // The URL parsed with placeholders, and values are guarded so that it parses with them.
         recipe.url = Url::parse(&text(marked.url.as_str())).unwrap_or_else(|_| marked.url.clone());
         recipe.target = marked.target.as_deref().map(text);
         recipe.user = marked.user.as_deref().map(text);
@@ -114,11 +116,11 @@ impl Filled {
     }
 }
 
-/// The request with its slots compiled, where marks of any stand in it, or in what the body of its response must hold (`expected`).
-/// `follows`: responses may ask for further requests.
+/// Compiles the slots of a request, if it or the text expected in the response (`expected`) has any. `follows` is set
+/// if responses may lead to further requests.
 ///
 /// # Errors
-/// What is wrong with a slot.
+/// Returns an error for an invalid slot.
 pub fn compiled(
     request: Request,
     recipe: &mut Recipe,
@@ -174,7 +176,7 @@ pub fn compiled(
     Ok(Request { bytes, common, marks: request.marks | SLOTS, slots: Some(Arc::new(filled)), ..request })
 }
 
-/// Where all slots are filled before the run the request is one without slots.
+/// Converts a request whose slots are all constant into one without slots.
 fn settled(request: Request, filled: &Filled) -> Request {
     let mut bytes = Vec::new();
     let body = filled.put_bytes(&Fill::default(), &mut bytes);

@@ -1,5 +1,4 @@
-//! What decides about an answer beyond its framing: its status, where it sends us, and what its body must hold. The same
-//! for every version of HTTP.
+//! Checks of a response beyond its framing: status, redirect, headers and body. Shared by all versions of HTTP.
 
 use cause::Cause;
 use memchr::memmem::Finder;
@@ -16,64 +15,64 @@ use values::verify::header::Lines;
 use values::verify::{self, Seen};
 use values::watch::Watch;
 
-/// The most bytes of an answer kept as an example.
+/// Maximum length of a response excerpt kept as an example, in bytes.
 pub const EXCERPT_BOUND: usize = 4096;
 
-/// The most bytes of a body that is told whole.
+/// Maximum length of a body that is returned whole, in bytes.
 const ANSWER_BOUND: usize = 16 << 20;
 
-/// Options that are checks of a response, in the order in which they are told apart.
+/// Options that are checks of a response, in the order of their bits.
 pub const CHECKS: &[&str] = &["expect-status", "expect-header", "expect-body", "expect-json", "expect-trailer"];
 
-/// What was seen of an answer so far, where more than its status decides.
+/// State of the checks on one response, if more than its status matters.
 #[derive(Debug, Default)]
 pub struct Judge {
-    /// Where the answer sends us.
+    /// Redirect that the response asks for.
     pub hop: Hop,
-    /// Looks for the expected text.
+    /// Search for the expected text.
     watch: Option<Watch>,
-    /// What else is expected of it, where that needs a closer look.
+    /// Checks that need headers or the whole body.
     seen: Option<Box<Seen>>,
-    /// The text its body must hold, where that is another for each request.
+    /// Expected text that differs per request.
     pub expected: Option<Box<Finder<'static>>>,
-    /// Cookies that its user is to keep.
+    /// Cookies that the response sets.
     cookies: Option<Box<cookies::Lesson>>,
-    /// What it is to the cache of its user.
+    /// Effect on the user's cache.
     pub cache: Judged,
-    /// The status of the answer that is kept, where this one says that it is still good.
+    /// Status of the stored response that a 304 confirms.
     instead: Option<u16>,
-    /// What was taken out of it.
+    /// Captures.
     captured: Captured,
-    /// The whole of its body, for who asks for it.
+    /// The whole body, if it is to be returned.
     answer: Option<Vec<u8>>,
-    /// Random bits, for a capture that takes one of several at random.
+    /// Random bits for captures that choose at random.
     pub random: u64,
-    /// There is no room for that.
+    /// Set if there was no memory for the cookies.
     crowded: bool,
-    /// What came behind its body, where that is looked into.
+    /// Trailers, if they are looked at.
     pub trailers: Lines,
-    /// Which of the lines that must stand there do not.
+    /// Trailer checks that failed.
     without: Failed,
-    /// A page whose resources are to be fetched, or one of these that leads elsewhere.
+    /// The page whose resources are to be fetched, or a resource's redirect that is not followed.
     heard: Option<Box<Heard>>,
 }
 
 impl Judge {
-    /// Of a request whose response must hold a text of its own, or of whose response something is taken with these random bits.
+    /// Creates the state for a request with its own expected text, and with random bits for captures.
     pub fn expecting(expected: Option<Box<Finder<'static>>>, random: u64) -> Judge {
         Judge { expected, random, ..Judge::default() }
     }
 
-    /// The text that the body must hold.
+    /// Returns the text that the body must contain.
     fn text<'a>(&'a self, checks: &'a Checks) -> Option<&'a Finder<'static>> {
         self.expected.as_deref().or(checks.expect_body.as_ref())
     }
 
-    /// The head is there, as HTTP/1 writes it: `recipe` made the request. Of one that says that what its user has is still good, that
-    /// is what is judged.
+    /// Checks the head, in HTTP/1 form; `recipe` made the request. If a 304 confirms the user's stored response, that
+    /// one is checked instead.
     ///
     /// # Errors
-    /// A `Location` that is no HTTP URL.
+    /// Returns an error for a `Location` that is not an HTTP URL.
     pub fn head(
         &mut self,
         (rules, checks): (&Rules, &Checks),
@@ -94,7 +93,7 @@ impl Judge {
         self.look((rules, checks), recipe, status, (text, text))
     }
 
-    /// An answer that its user has already: what it asks its user to keep, where nothing is wrong with it.
+    /// Checks a response from the cache. Returns its state update, or `None` if a check fails.
     pub fn recall(mut self, rules: (&Rules, &Checks), kept: &Answer) -> Option<Option<wire::Lesson>> {
         self.look(rules, None, kept.status, (kept.head(), b"")).ok()?;
         self.feed(rules, kept.body());
@@ -102,7 +101,7 @@ impl Judge {
         self.verdict(rules, kept.status).is_none().then(|| self.lesson(true))
     }
 
-    /// `text` is the head that is looked at, `said` the one that came: it alone sets cookies.
+    /// Checks the head `text`; cookies are taken only from `said`, the head that was received.
     fn look(
         &mut self,
         (rules, checks): (&Rules, &Checks),
@@ -133,13 +132,13 @@ impl Judge {
         if let Some(seen) = self.seen.as_mut().filter(|_| checks.answers) {
             seen.keep_up_to(ANSWER_BOUND);
         }
-        // A body that is kept is searched once it is whole.
+        // A buffered body is searched once it is complete.
         let streamed = self.seen.as_ref().is_none_or(|seen| !seen.keeps_body());
         self.watch = (searched && streamed).then(Watch::default);
         Ok(())
     }
 
-    /// A resource leads nowhere but where resources may be fetched from: its redirect is a response like others.
+    /// Drops a redirect of a resource that leads to a host that is not allowed; it is then an ordinary response.
     fn stays(&mut self, checks: &Checks, recipe: &Recipe) {
         let (Some(allowed), Hop::To(next)) = (&checks.leads, &self.hop) else { return };
         if !allowed.follows(&next.origin, &recipe.url) {
@@ -147,7 +146,7 @@ impl Judge {
         }
     }
 
-    /// A piece of the body.
+    /// Processes a piece of the body.
     #[inline]
     pub fn feed(&mut self, (rules, checks): (&Rules, &Checks), piece: &[u8]) {
         let text = self.expected.as_deref().or(checks.expect_body.as_ref());
@@ -163,7 +162,7 @@ impl Judge {
         self.cache.feed(piece, &rules.kept);
     }
 
-    /// The answer is whole: what is to be taken out of its body and from behind it is, where nothing else is wrong.
+    /// Completes the response: captures from body and trailers, unless something else failed.
     pub fn whole(&mut self, rules: (&Rules, &Checks), status: u16) {
         let status = self.instead.unwrap_or(status);
         if rules.1.trailers && matches!(self.hop, Hop::None) {
@@ -193,7 +192,7 @@ impl Judge {
         }
     }
 
-    /// Whether behind the body stands what must.
+    /// Checks the trailers.
     #[cold]
     fn look_behind(&mut self, checks: &Checks) {
         let expected = checks.expected.iter().flat_map(|expected| &expected.trailers);
@@ -201,7 +200,7 @@ impl Judge {
         self.without = Failed::default().all(expected.map(|line| !line.holds(text)));
     }
 
-    /// What its user is to keep; values only where it succeeded.
+    /// Takes the state update for the user; it has values only if the response succeeded.
     pub fn lesson(&mut self, succeeded: bool) -> Option<wire::Lesson> {
         if let Some(body) = self.answer.take().filter(|_| succeeded) {
             return Some(Box::new(wire::Answer::Body(body)));
@@ -214,7 +213,7 @@ impl Judge {
         any.then(|| Box::new(Lesson { cookies, values, heard, cache }) as wire::Lesson)
     }
 
-    /// What is wrong with the answer, by what was seen so far.
+    /// Returns the fault of the response, as far as it is known.
     pub fn verdict(&self, (rules, checks): (&Rules, &Checks), status: u16) -> Option<FaultKind> {
         let status = self.instead.unwrap_or(status);
         match &self.hop {
@@ -224,7 +223,7 @@ impl Judge {
             Hop::None => {}
         }
         if !checks.success.has(status) {
-            // Only a proxy asks for this.
+            // Only a proxy sends this status.
             let of_proxy = status == 407 && !rules.proxies.is_empty();
             return Some(if of_proxy { FaultKind::Proxy } else { FaultKind::WrongStatus });
         }
@@ -241,7 +240,8 @@ impl Judge {
         missing.then_some(FaultKind::WrongBody).or(self.captured.missing())
     }
 
-    /// Of a whole answer that is wrong in this way: which of the checks by name failed. None: they were not looked at.
+    /// Returns the bits of the named checks that a complete response failed, for a fault of this kind. Returns `None`
+    /// if they were not evaluated.
     #[cold]
     pub fn failed(&self, (rules, checks): (&Rules, &Checks), status: u16, kind: FaultKind) -> Option<u32> {
         let looked = matches!(kind, FaultKind::WrongStatus | FaultKind::WrongHeader | FaultKind::WrongBody);
@@ -259,7 +259,8 @@ impl Judge {
         Some(failed.and(self.without, expected.map_or(0, |expected| expected.trailers.len())).bits())
     }
 
-    /// What was expected of a body and what was found instead, where that is what is wrong; `size` is the body's as it came.
+    /// Returns what the body should contain and what it contained, if that is the fault; `size` is the length of the
+    /// body on the wire.
     #[cold]
     pub fn why(&self, (rules, checks): (&Rules, &Checks), kind: FaultKind, size: u64) -> Option<Cause> {
         let (expected, text) = (checks.expected.as_ref(), self.text(checks));

@@ -1,9 +1,9 @@
-//! HTTP/1.1, both halves: the client's ([`Http1`], [`Http1Session`]) and the server's ([`Http1Server`]).
+//! HTTP/1.1, client ([`Http1`], [`Http1Session`]) and server ([`Http1Server`]).
 //!
-//! Spoken: RFC 9110 and 9112, to servers of HTTP/1.1 and 1.0: every method but CONNECT, keep-alive, bodies by length,
-//! in chunks and until the connection ends, interim answers, redirects, basic authentication, bodies that wait for `100 Continue`. Left out: pipelining
-//! (client side), decompression (bodies are counted as they come), other protocols after an upgrade,
-//! folded header lines. `codec` says what is tolerated and what is refused.
+//! Implements RFC 9110 and 9112 for servers of HTTP/1.1 and 1.0: all methods but CONNECT, keep-alive, bodies delimited
+//! by length, by chunks and by the end of the connection, interim responses, redirects, basic authentication, and
+//! `Expect: 100-continue`. Not supported: pipelining (client side), decompression (bodies are counted as received),
+//! other protocols after an upgrade, folded header lines. `codec` documents what is tolerated and what is rejected.
 
 mod bodies;
 mod body;

@@ -1,4 +1,4 @@
-//! A body of fields and files: multipart/form-data (RFC 7578), written once before the run.
+//! Bodies of multipart/form-data (RFC 7578), written once before the run.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,28 +10,28 @@ use crate::marks::Marks;
 use values::file;
 use values::template::Guard;
 
-/// The type of a form.
+/// Media type of a form.
 pub const KIND: &str = "multipart/form-data";
 
-/// One `--form` as asked.
+/// One `--form` field.
 struct Part {
     name: String,
-    /// One, or several files that stand in one field.
+    /// The value, or several files in one field.
     items: Vec<Item>,
 }
 
-/// What a field holds.
+/// A value or file of a field.
 struct Item {
     file_name: Option<String>,
     kind: Option<String>,
     bytes: Vec<u8>,
 }
 
-/// The body made of fields in curl's notation (`NAME=VALUE`, `NAME=@FILE`, `NAME=@FILE,FILE`, `NAME=<FILE`, each with `;type=`
-/// and `;filename=`) and then of those whose value is taken as it is; the seed decides the boundary.
+/// Builds the body from fields in curl's notation (`NAME=VALUE`, `NAME=@FILE`, `NAME=@FILE,FILE`, `NAME=<FILE`, each
+/// with `;type=` and `;filename=`), followed by those with literal values; the seed determines the boundary.
 ///
 /// # Errors
-/// A field that is neither, or a file that cannot be read.
+/// Returns an error for an invalid field, or a file that cannot be read.
 pub fn content(fields: &[String], literal: &[String], seed: u64, marks: &mut Marks) -> Result<Content, Complaint> {
     let mut parts = Vec::new();
     for field in fields {
@@ -51,7 +51,7 @@ pub fn content(fields: &[String], literal: &[String], seed: u64, marks: &mut Mar
             put(&boundary, &disposition, item, &mut body);
             continue;
         }
-        // Several files of one field are a body of their own, as with curl (RFC 2388 4.2).
+        // Several files in one field form a nested body, as with curl (RFC 2388 4.2).
         let inner = format!("{boundary}-{number}");
         let mut bytes = Vec::new();
         part.items.iter().for_each(|item| put(&inner, "attachment", item, &mut bytes));
@@ -64,7 +64,7 @@ pub fn content(fields: &[String], literal: &[String], seed: u64, marks: &mut Mar
     Ok(Content { bytes: Arc::from(body), kind: Some(format!("{KIND}; boundary={boundary}")), length, chunked: false })
 }
 
-/// Appends one piece of a body behind its boundary.
+/// Appends one item, preceded by its boundary.
 fn put(boundary: &str, disposition: &str, item: &Item, body: &mut Vec<u8>) {
     body.extend_from_slice(format!("--{boundary}\r\nContent-Disposition: {disposition}").as_bytes());
     if let Some(file) = &item.file_name {
@@ -99,7 +99,7 @@ fn part(text: &str, marks: &Marks) -> Result<Part, Complaint> {
     Ok(Part { name: name.into(), items: items? })
 }
 
-/// `a;type=x,"b,c"` → `a;type=x`, `"b,c"`: what commas part that stand in no quotes.
+/// Splits at commas outside of quotes: `a;type=x,"b,c"` → `a;type=x`, `"b,c"`.
 fn files_of(text: &str) -> Vec<&str> {
     let (mut files, mut from, mut quoted, mut kept) = (Vec::new(), 0, false, false);
     for (at, c) in text.char_indices() {
@@ -118,7 +118,7 @@ fn files_of(text: &str) -> Vec<&str> {
     files
 }
 
-/// One value or file of the field that `text` is, with its parameters.
+/// Parses one value or file of the field `text`, with its parameters.
 fn item(text: &str, source: Option<char>, rest: &str, marks: &Marks) -> Result<Item, Complaint> {
     let wrong = |trouble: String| Complaint::new("--form", format!("\"{text}\" {trouble}"));
     let (content, rest) = quotable(rest);
@@ -152,7 +152,8 @@ fn item(text: &str, source: Option<char>, rest: &str, marks: &Marks) -> Result<I
     Ok(Item { file_name, kind, bytes })
 }
 
-/// A value up to the next semicolon, or in double quotes (`\` keeps the next character); and what follows it.
+/// Parses a value up to the next semicolon, or in double quotes (`\` escapes the next character). Returns it and the
+/// rest.
 fn quotable(text: &str) -> (String, &str) {
     let quoted = text.strip_prefix('"').and_then(|inside| {
         let mut value = String::new();
@@ -172,7 +173,8 @@ fn quotable(text: &str) -> (String, &str) {
     })
 }
 
-/// `;a=b;c="d;e"` → `a=b`, `c="d;e"`. A media type keeps its own parameters, as with curl: `;type=text/x;charset=y`.
+/// Splits parameters: `;a=b;c="d;e"` → `a=b`, `c="d;e"`. A media type keeps its own parameters, as with curl:
+/// `;type=text/x;charset=y`.
 fn parameters(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut quoted = false;
@@ -195,7 +197,7 @@ fn is_parameter(text: &str) -> bool {
     ["type", "filename", "encoder", "headers"].contains(&name)
 }
 
-/// The types curl knows by their endings.
+/// Returns the media type of a file name extension, as curl does.
 fn kind_of(path: &str) -> &'static str {
     let ending = Path::new(path).extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     match ending.as_str() {
@@ -211,12 +213,12 @@ fn kind_of(path: &str) -> &'static str {
     }
 }
 
-/// As HTML's forms write names: what would end the quotes or the line is percent-encoded.
+/// Percent-encodes the quotes and line breaks of a name, as HTML forms do.
 fn quoted(name: &str) -> String {
     name.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// A line that occurs in none of the parts.
+/// Returns a boundary that occurs in none of the parts.
 fn boundary(parts: &[Part], seed: u64) -> String {
     let mut state = seed;
     loop {

@@ -1,4 +1,4 @@
-//! The options of HTTP and what was wished by them, checked before anything is sent.
+//! HTTP options and their checked settings.
 
 use std::sync::Arc;
 
@@ -24,12 +24,12 @@ use values::kept::Budget;
 use values::template::Guard;
 use values::verify::{self, Expectations};
 
-/// Not quoted: it may be a token that was written alone.
+/// Does not quote the line, which may be a bare token, and secret.
 const NO_COLON: &str =
     "a line has no colon between name and value; write -H 'NAME: VALUE', as in -H 'Accept: text/html'";
 const TARGET: &str = "--request-target";
 
-/// The options, in the order the help shows them.
+/// The options, in the order of the help.
 pub const OPTIONS: &[OptionSpec] = &[
     many(
         "header",
@@ -108,14 +108,14 @@ pub const OPTIONS: &[OptionSpec] = &[
     cache::OPTION,
 ];
 
-/// The options that one URL of a run may have for itself: those that make its request.
+/// Options that may be set per URL: those that make its request or check its response.
 pub const OF_ONE_URL: &[&str] =
     &joined::<24>(&[OF_REQUEST, OF_RESPONSE, &["location", resources::FROM, resources::MAY_FAIL]]);
 
-/// Of these, those that say what its response must hold and what becomes of it: a URL that has one is judged apart from the others.
+/// Options per URL about the response; a URL with one of them gets its own checks.
 pub const OF_RESPONSE: &[&str] = &joined::<8>(&[judge::CHECKS, &["redirects", resources::RESOURCES, CAPTURE]]);
 
-/// And those that make the request.
+/// Options per URL that make the request.
 const OF_REQUEST: &[&str] = &[
     "header",
     "method",
@@ -132,7 +132,7 @@ const OF_REQUEST: &[&str] = &[
     "expect-continue",
 ];
 
-/// Lists one behind the other; `N`: how long they are together.
+/// Concatenates lists; `N` is their total length.
 const fn joined<const N: usize>(lists: &[&[&'static str]]) -> [&'static str; N] {
     let (mut all, mut at, mut list) = ([""; N], 0, 0);
     while list < lists.len() {
@@ -147,7 +147,7 @@ const fn joined<const N: usize>(lists: &[&[&'static str]]) -> [&'static str; N] 
     all
 }
 
-/// What was wished, checked.
+/// Checked settings of HTTP.
 #[derive(Debug)]
 pub struct Wishes {
     headers: Vec<HeaderWish>,
@@ -156,17 +156,17 @@ pub struct Wishes {
     content: Option<Content>,
     user: Option<String>,
     keepalive: bool,
-    /// HTTP/1.0.
+    /// Set for HTTP/1.0.
     old: bool,
-    /// Users keep cookies.
+    /// Set if users keep cookies.
     jar: bool,
-    /// Bodies wait for `100 Continue`, for so long at the most.
+    /// Set if bodies wait for `100 Continue`, for at most `waits`.
     expects: bool,
     waits: Nanos,
     redirects: u32,
     success: Option<Statuses>,
     expect_body: Option<String>,
-    /// The same where slots stand in it, as their marks.
+    /// Expected text with placeholders, if it has slots.
     expect_filled: Option<String>,
     expected: Option<Expectations>,
     captures: Vec<(u16, Capture)>,
@@ -179,7 +179,7 @@ impl Wishes {
     /// Reads the options of a run, and the files they name.
     ///
     /// # Errors
-    /// The first mistake found.
+    /// Returns the first error found.
     pub fn read(asked: &Asked, marks: &mut Marks) -> Result<Wishes, Complaint> {
         let mut content = content(asked, marks)?;
         let mut headers = Vec::new();
@@ -221,7 +221,7 @@ impl Wishes {
         })
     }
 
-    /// The recipe of a request to `url`.
+    /// Returns the recipe of a request to `url`.
     pub fn recipe(&self, url: Url) -> Recipe {
         Recipe {
             url,
@@ -240,17 +240,17 @@ impl Wishes {
         }
     }
 
-    /// True where redirects are followed, or answers kept: only they need the recipes of the requests.
+    /// Returns `true` if redirects are followed or responses cached: only then are the recipes needed during the run.
     pub fn follows(&self) -> bool {
         self.redirects > 0 || self.cache.is_some()
     }
 
-    /// What is fetched of pages; None: nothing.
+    /// Returns the settings for page resources; `None` if they are not fetched.
     pub fn pages(&self) -> Option<&resources::Wish> {
         self.pages.as_ref()
     }
 
-    /// What decides about the responses to what pages name: no more than their statuses, and where redirects lead, which is not known yet.
+    /// Returns the checks on resources of pages: status and redirects. The allowed hosts are not known yet.
     pub fn checks_of_resources(&self) -> Checks {
         Checks {
             plain: self.redirects == 0 && !self.jar && self.cache.is_none(),
@@ -268,17 +268,17 @@ impl Wishes {
         }
     }
 
-    /// True where HTTP/1.0 is spoken.
+    /// Returns `true` for HTTP/1.0.
     pub fn speaks_old(&self) -> bool {
         self.old
     }
 
-    /// What a body must hold that is filled for each request, as marks.
+    /// Returns the expected text with placeholders, if it is filled per request.
     pub fn expect_filled(&self) -> Option<&str> {
         self.expect_filled.as_deref()
     }
 
-    /// What decides about responses.
+    /// Returns the checks on responses.
     pub fn checks(self) -> Checks {
         let but_cookies = self.redirects == 0
             && self.expect_body.is_none()
@@ -304,7 +304,7 @@ impl Wishes {
         }
     }
 
-    /// What holds for every exchange; `others`: what decides about responses to requests that wish it otherwise.
+    /// Returns the rules for all exchanges; `others` are the checks of URLs with their own options.
     pub fn rules(
         self,
         others: Vec<Checks>,
@@ -332,7 +332,7 @@ fn method(asked: Option<&str>, has_body: bool) -> Result<String, Complaint> {
     Ok(method.to_owned())
 }
 
-/// The target of a request line: anything that ends neither it nor the line.
+/// Checks a request target: it may have any characters that end neither it nor the line.
 fn target(text: &str) -> Result<String, Complaint> {
     if !text.is_empty() && text.bytes().all(|b| b > b' ' && b != 0x7f) {
         return Ok(text.to_owned());
@@ -342,10 +342,10 @@ fn target(text: &str) -> Result<String, Complaint> {
     Err(Complaint::new(TARGET, trouble))
 }
 
-/// A header line that may have slots behind its colon.
+/// Parses a header line whose value may have slots.
 ///
 /// # Errors
-/// What about it is no header line.
+/// Returns an error if it is not a header line.
 pub fn header_with(text: &str, marks: &mut Marks) -> Result<HeaderWish, Complaint> {
     let wish = header(&marks.take(text, "--header", Guard::Line)?)?;
     if marks.are_in(wish.name().as_bytes()) {
@@ -355,10 +355,10 @@ pub fn header_with(text: &str, marks: &mut Marks) -> Result<HeaderWish, Complain
     Ok(wish)
 }
 
-/// A header line of the user's. It goes as it was written, so that `X:y` stays without a space, as curl has it.
+/// Parses a header line. It is sent as written, so `X:y` stays without a space, as with curl.
 ///
 /// # Errors
-/// What about it is no header line.
+/// Returns an error if it is not a header line.
 pub fn header(text: &str) -> Result<HeaderWish, Complaint> {
     let wrong = |trouble: &str| Complaint::new("--header", format!("\"{text}\" {trouble}; write NAME: VALUE"));
     let (name, value) = match text.split_once(':') {
@@ -375,8 +375,8 @@ pub fn header(text: &str) -> Result<HeaderWish, Complaint> {
     Ok(if value.trim().is_empty() { HeaderWish::Remove(name) } else { HeaderWish::Set(name, value.to_owned()) })
 }
 
-/// A type that the user gives a form, as tools write it beside one (`Content-Type: multipart/form-data`), gets the boundary,
-/// without which nobody could read it; so does curl.
+/// Adds the boundary to a form's media type given by the user (`Content-Type: multipart/form-data`), without which the
+/// form could not be parsed; curl does so too.
 fn bound(content: &mut Content, headers: &mut Vec<HeaderWish>) {
     let Some(boundary) = content.kind.as_deref().and_then(|kind| kind.strip_prefix(multipart::KIND)) else { return };
     let given = |wish: &HeaderWish| match wish {
@@ -393,7 +393,7 @@ fn named(name: &str) -> Option<String> {
     (!name.is_empty() && name.bytes().all(is_token)).then(|| name.to_owned())
 }
 
-/// A body is sent with its length; a line that says otherwise would make both ends wait.
+/// Rejects header lines that contradict the length of the body, as both ends would wait.
 fn check_framing(headers: &[HeaderWish], content: Option<&Content>) -> Result<(), Complaint> {
     let length = content.map_or(0, |c| c.bytes.len());
     let varies = content.is_some_and(|content| content.length.is_some());
@@ -425,7 +425,7 @@ fn check_framing(headers: &[HeaderWish], content: Option<&Content>) -> Result<()
     Ok(())
 }
 
-/// The text that a body must hold; what of it is known before the run is filled in.
+/// Returns the text that a body must contain, with the slots filled that are known before the run.
 fn expected_text(asked: &Asked, marks: &mut Marks) -> Result<Option<String>, Complaint> {
     let wrong = |trouble: String| Err(Complaint::new("--expect-body", trouble));
     let Some(text) = asked.value("expect-body").filter(|text| !text.is_empty()) else { return Ok(None) };
@@ -447,10 +447,10 @@ fn expected_text(asked: &Asked, marks: &mut Marks) -> Result<Option<String>, Com
     Ok(Some(text))
 }
 
-/// `name:password` as basic authentication sends it.
+/// Encodes `name:password` for basic authentication.
 ///
 /// # Errors
-/// The password is missing.
+/// Returns an error if the password is missing.
 pub fn credentials(text: &str, marks: &mut Marks) -> Result<String, Complaint> {
     if !text.contains(':') {
         return Err(Complaint::new("--user", "the password is missing; write NAME:PASSWORD"));

@@ -1,6 +1,6 @@
-//! What must hold for any bytes at all: `httparse` as a second opinion about heads, the vector reader against the
-//! reader of lines, and the same outcome wherever the bytes are cut. Called by the property tests, by the inputs that
-//! fuzzing once found, and by the fuzz targets; panics where something does not hold.
+//! Invariants for arbitrary bytes: heads agree with `httparse`, the vector parser agrees with the line parser, and the
+//! outcome does not depend on where the bytes are split. Used by the property tests, by the regression inputs from
+//! fuzzing, and by the fuzz targets; panics on a violation.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use wire::{Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Origin,
 use super::codec::{self, CHUNKED, Head, SIZED};
 use super::{Http1, Http1Server};
 
-/// Holds the client half against these bytes as an answer, also cut at `at`.
+/// Checks the client with these bytes as a response, also split at `at`.
 pub fn answer(bytes: &[u8], at: usize) {
     response_head(bytes);
     same_by_lines(bytes);
@@ -24,7 +24,7 @@ pub fn answer(bytes: &[u8], at: usize) {
     }
 }
 
-/// Holds the server half against these bytes as requests, also cut at `at`.
+/// Checks the server with these bytes as requests, also split at `at`.
 pub fn asking(bytes: &[u8], at: usize) {
     request_head(bytes);
     same_by_lines(bytes);
@@ -41,10 +41,10 @@ fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
     Http1.prepare(&asked).expect("a good plan")
 }
 
-/// How an exchange ended, if it did, why the connection broke, and what the session would still take.
+/// End of the exchange, error of the connection, and room left in the session.
 type Outcome = (Option<String>, Option<Broken>, usize);
 
-/// What pieces of an answer come to when the connection is closed after them.
+/// Plays pieces of a response, then closes the connection.
 fn played<'a>(dialogue: &Arc<dyn Dialogue>, mut pieces: impl Iterator<Item = &'a [u8]>) -> Outcome {
     let mut session = dialogue.session(&Origin::default(), &Established::default());
     let (mut out, mut done) = (Out::default(), Done::default());
@@ -64,7 +64,7 @@ fn played<'a>(dialogue: &Arc<dyn Dialogue>, mut pieces: impl Iterator<Item = &'a
     (ended, broken, room)
 }
 
-/// What pieces of requests come to: id, target, head, and the body's length and beginning.
+/// Plays pieces of requests; each is formatted with id, target, head, and the length and beginning of its body.
 fn heard<'a>(mut pieces: impl Iterator<Item = &'a [u8]>) -> (Option<Broken>, Vec<String>) {
     let (mut server, mut heard) = (Http1Server::new(), Vec::new());
     let broken = pieces.find_map(|piece| {
@@ -74,7 +74,7 @@ fn heard<'a>(mut pieces: impl Iterator<Item = &'a [u8]>) -> (Option<Broken>, Vec
     (broken, heard)
 }
 
-/// What we hold of the head, if it is whole.
+/// Head parsed by our parser, if complete.
 type Ours = Result<Option<Head>, Broken>;
 
 fn ours(bytes: &[u8], read: fn(&[u8], &mut Head) -> Result<bool, Broken>) -> Ours {
@@ -82,13 +82,13 @@ fn ours(bytes: &[u8], read: fn(&[u8], &mut Head) -> Result<bool, Broken>) -> Our
     read(bytes, &mut head).map(|whole| whole.then_some(head))
 }
 
-/// Refusals of ours that are about the meaning of a field, which `httparse` does not look at.
+/// Returns `true` for our errors about the meaning of a field, which `httparse` does not check.
 fn about_meaning(broken: &Broken) -> bool {
     [cause::http1::length_not_a_number(), cause::http1::length_twice(), cause::http1::chunked_twice()]
         .contains(&broken.0)
 }
 
-/// The framing by another way: only where it is plain.
+/// Checks the framing in another way, for simple cases only.
 fn check_framing(head: &Head, fields: &[httparse::Header<'_>]) {
     let values = |name: &str| -> Vec<&[u8]> {
         fields.iter().filter(|f| f.name.eq_ignore_ascii_case(name)).map(|f| f.value).collect()
@@ -113,7 +113,7 @@ fn response_head(bytes: &[u8]) {
     let mut fields = [httparse::EMPTY_HEADER; 64];
     let mut theirs = httparse::Response::new(&mut fields);
     match (theirs.parse(bytes), &ours) {
-        // An empty line before an answer is read over there; no server sends one.
+        // `httparse` skips empty lines before a response; no server sends one.
         _ if matches!(bytes.first(), Some(b'\r' | b'\n')) => assert!(ours.is_err()),
         (Ok(httparse::Status::Complete(_)), Err(broken)) => {
             assert!(about_meaning(broken) || theirs.code.is_some_and(|c| c < 100), "{broken:?}");
@@ -122,7 +122,7 @@ fn response_head(bytes: &[u8]) {
             assert_eq!((head.at, Some(head.status)), (length, theirs.code));
             check_framing(head, theirs.headers);
         }
-        // It has room for so many fields; we have no need of any.
+        // `httparse` has a limited number of fields; we do not store any.
         (Err(httparse::Error::TooManyHeaders), _) => {}
         (Ok(httparse::Status::Complete(_)), Ok(None)) => panic!("whole for httparse, not for us"),
         (theirs, Ok(Some(_))) => panic!("whole for us, not for httparse: {theirs:?}"),
@@ -142,11 +142,11 @@ fn request_head(bytes: &[u8]) {
             assert_eq!(codec::asked(bytes, head).ok(), theirs.method.zip(theirs.path));
             check_framing(head, theirs.headers);
         }
-        // It has room for so many fields; we have no need of any.
+        // `httparse` has a limited number of fields; we do not store any.
         (Err(httparse::Error::TooManyHeaders), _) => {}
         (Ok(httparse::Status::Complete(_)), Ok(None)) => panic!("whole for httparse, not for us"),
         (theirs, Ok(Some(head))) => {
-            // It knows which characters a target may have; here any that can be seen will do.
+            // `httparse` restricts the characters of a target; we accept any visible ones.
             let target = &bytes[head.target_at as usize..head.target_end as usize];
             let usual = |b: &u8| b.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(b);
             assert!(!target.iter().all(usual), "whole for us, not for httparse: {theirs:?}");
@@ -155,7 +155,7 @@ fn request_head(bytes: &[u8]) {
     }
 }
 
-/// A head read by vectors is the head read by lines.
+/// Checks that the vector parser and the line parser agree.
 fn same_by_lines(bytes: &[u8]) {
     assert_eq!(ours(bytes, codec::response_head), ours(bytes, codec::response_lines));
     assert_eq!(ours(bytes, codec::request_head), ours(bytes, codec::request_lines));

@@ -1,7 +1,7 @@
-//! Where an answer of 301, 302, 303, 307 or 308 sends us, and with which request (RFC 9110 15.4, as curl does it).
+//! Redirects: the request that follows a response of 301, 302, 303, 307 or 308 (RFC 9110 15.4, as curl does it).
 //!
-//! 301 and 302 turn a POST into a GET, 303 everything but HEAD; 307 and 308 repeat the request as it was. Credentials,
-//! cookies and a Host of the user's own are not carried to another origin. An answer without `Location` is an answer.
+//! 301 and 302 turn a POST into a GET, 303 everything but HEAD; 307 and 308 repeat the request. Credentials, cookies
+//! and a Host set by the user are not sent to another origin. A response without `Location` is an ordinary response.
 
 use std::sync::Arc;
 
@@ -11,27 +11,27 @@ use wire::{Broken, Follow};
 use super::codec;
 use super::request::{self, Recipe, Rules};
 
-/// What an answer asks for.
+/// Redirect that a response asks for.
 #[derive(Debug, Default)]
 pub enum Hop {
-    /// Nothing.
+    /// No redirect.
     #[default]
     None,
-    /// Another request.
+    /// A redirect to follow.
     To(Box<Follow>),
-    /// Another request, but there were enough.
+    /// A redirect beyond the limit.
     TooMany,
 }
 
-/// True for the statuses that send a client elsewhere by themselves.
+/// Returns `true` for the redirect statuses that are followed.
 pub fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
-/// What the answer with this head to the request of `recipe` asks for.
+/// Returns the redirect that a response with this head, to the request of `recipe`, asks for.
 ///
 /// # Errors
-/// A `Location` that is no HTTP URL.
+/// Returns an error for a `Location` that is not an HTTP URL.
 pub fn next(recipe: &Recipe, status: u16, head: &[u8], (rules, most): (&Rules, u32)) -> Result<Hop, Broken> {
     let Some(location) = codec::field(head, "location") else { return Ok(Hop::None) };
     if recipe.hops >= most {

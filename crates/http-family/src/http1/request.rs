@@ -1,7 +1,7 @@
-//! From what was asked to the bytes of a request, encoded once before the run.
+//! Encoding of requests, done once before the run.
 //!
-//! A [`Recipe`] is kept only for redirects, which are made from it. A large body is shared by all requests and never
-//! copied; so is what the requests of many URLs have in common, which is most of them.
+//! A [`Recipe`] is kept only for redirects and the cache. A large body is shared by all requests and never copied; so
+//! is what the requests of many URLs have in common, which is most of each.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -25,38 +25,38 @@ use values::kept::Budget;
 use values::percent::{decoded, host};
 use values::verify::Expectations;
 
-/// Bodies from here on are shared instead of copied.
+/// Minimum size of a body that is shared instead of copied, in bytes.
 pub const SHARED_FROM: usize = 16 * 1024;
 
-/// What old proxies want to hear before they keep a connection.
+/// Line that old proxies need to keep a connection alive.
 const TO_PROXY: &str = "Proxy-Connection: Keep-Alive\r\n";
-/// The lines of curl's own in front of it.
+/// Lines that curl sends before `Proxy-Connection`.
 const OF_CURL: [&str; 8] =
     ["Host", "Authorization", "Range", "Content-Range", "User-Agent", "Accept", "Accept-Encoding", "Referer"];
 
-/// A request ready to send.
+/// An encoded request.
 #[derive(Debug)]
 pub struct Request {
-    /// The head, and a small body; of one URL of many, method and target.
+    /// Head and a small body; for one URL of many, only method and target.
     pub(crate) bytes: Box<[u8]>,
-    /// What follows.
+    /// The bytes that follow, possibly shared.
     pub(crate) common: Option<Arc<Common>>,
-    /// Where its recipe is in [`Rules::recipes`].
+    /// Index of its recipe in [`Rules::recipes`].
     pub(crate) listed: u32,
-    /// What the session must know of it.
+    /// Session flags: `LAST` and so on.
     pub(crate) marks: u8,
-    /// What decides about its response, as [`Rules::checks`] has it.
+    /// Index of its checks, for [`Rules::checks`].
     pub(crate) checks: u16,
-    /// Its recipe where it is in no list.
+    /// Its recipe, if it is not in the list.
     pub(crate) own: Option<Arc<Recipe>>,
-    /// As HTTP/2 says it, where that was prepared.
+    /// Its HTTP/2 form, if prepared.
     pub(crate) two: Option<Arc<crate::http2::Prepared>>,
-    /// Where it has slots: what it is filled from, in the place of its bytes.
+    /// Its template, if it has slots; `bytes` is then empty.
     pub(crate) slots: Option<Arc<super::filled::Filled>>,
 }
 
 impl Request {
-    /// The head, and a small body.
+    /// Returns the head and a small body.
     pub(crate) fn text(&self) -> Cow<'_, [u8]> {
         match &self.common {
             None => Cow::Borrowed(&self.bytes),
@@ -64,7 +64,7 @@ impl Request {
         }
     }
 
-    /// Method and target of a request whose bytes are these and no more.
+    /// Returns method and target, if `bytes` consists of exactly these.
     pub(crate) fn start(&self) -> Option<(&[u8], &[u8])> {
         let at = memchr::memchr(b' ', &self.bytes)?;
         let (method, target) = (&self.bytes[..at], &self.bytes[at + 1..]);
@@ -72,76 +72,76 @@ impl Request {
         (whole && memchr::memchr(b' ', target).is_none()).then_some((method, target))
     }
 
-    /// The target of a request that has a [`Self::start`].
+    /// Returns the target of a request that has a [`Self::start`].
     #[inline]
     pub(crate) fn path(&self) -> &[u8] {
         memchr::memchr(b' ', &self.bytes).map_or(&[], |at| &self.bytes[at + 1..])
     }
 
-    /// A large body.
+    /// Returns a large body.
     pub(crate) fn body(&self) -> Option<&Arc<[u8]>> {
         self.common.as_ref()?.body.as_ref()
     }
 }
 
-/// The end of a request, which others may share.
+/// The end of a request, possibly shared.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Common {
-    /// The rest of the head, and a small body.
+    /// Rest of the head, and a small body.
     pub(crate) text: Box<[u8]>,
     /// A large body.
     pub(crate) body: Option<Arc<[u8]>>,
 }
 
-/// What holds for every exchange of a run.
+/// Rules for all exchanges of a run.
 #[derive(Debug)]
 pub struct Rules {
-    /// What decides about responses.
+    /// Default checks on responses.
     pub(crate) first: Checks,
-    /// About those to requests that wish it otherwise.
+    /// Checks of requests with their own options.
     pub(crate) others: Vec<Checks>,
     pub(crate) kept: Budget,
     pub(crate) recipes: Vec<Recipe>,
-    /// What becomes of pages.
+    /// Rules for pages.
     pub(crate) pages: Vec<PageRule>,
-    /// Users keep cookies that answers set, within this.
+    /// Memory budget of the cookie jars; `None` if users keep no cookies.
     pub(crate) jar: Option<Budget>,
-    /// How users keep answers; None: they do not.
+    /// Cache settings; `None` without a cache.
     pub(crate) cache: Option<cache::Rule>,
-    /// How long a body waits for `100 Continue`.
+    /// Time that a body waits for `100 Continue`.
     pub(crate) waits: Nanos,
-    /// For where redirects lead.
+    /// Proxies, for redirects.
     pub(crate) proxies: Arc<Proxies>,
 }
 
-/// What decides about a response.
+/// Checks on a response.
 #[derive(Debug)]
 pub struct Checks {
-    /// Nothing but the status decides, and redirects are answers like others.
+    /// Set if only the status matters and redirects are ordinary responses.
     pub(crate) plain: bool,
-    /// The same of a response that sets no cookie.
+    /// Like `plain`, for a response that sets no cookie.
     pub(crate) but_cookies: bool,
     pub(crate) success: Statuses,
-    /// Which these are was said, and is a check by name.
+    /// Set if the success statuses were given as a named check.
     pub(crate) says_success: bool,
-    /// How many are followed.
+    /// Maximum number of redirects to follow.
     pub(crate) redirects: u32,
     pub(crate) expect_body: Option<Finder<'static>>,
     pub(crate) expected: Option<Expectations>,
-    /// What is taken out of it, and the index of the variable it becomes.
+    /// Captures, each with the index of its variable.
     pub(crate) captures: Vec<(u16, Capture)>,
-    /// Its body is told, as it was before its coding.
+    /// Set if the decoded body is returned to the caller.
     pub(crate) answers: bool,
-    /// What comes behind its body is looked into, and kept for that.
+    /// Set if trailers are looked at, and thus kept.
     pub(crate) trailers: bool,
-    /// A page is kept, for what it names is fetched.
+    /// Set if resources of pages are fetched, so that pages are kept.
     pub(crate) page: bool,
-    /// It is of a page's resource: where its redirects may lead.
+    /// Hosts to which redirects may lead, for a resource of a page.
     pub(crate) leads: Option<Arc<Allowed>>,
 }
 
 impl Rules {
-    /// What decides about the response to a request.
+    /// Returns the checks for a request.
     #[inline]
     pub(crate) fn checks(&self, index: u16) -> &Checks {
         match index {
@@ -150,7 +150,8 @@ impl Rules {
         }
     }
 
-    /// What is asked beside in a request whose answer its user may have, with this head, over TLS or not.
+    /// Returns the condition to add to a request with this head, if the user's cache has a response to validate;
+    /// `secure` means over TLS.
     pub(crate) fn condition(
         &self,
         memory: &Memory,
@@ -162,18 +163,18 @@ impl Rules {
         memory.lasting::<cache::Cache>()?.condition(self.cache.as_ref()?, sent, need)
     }
 
-    /// True where users keep something: cookies, or answers.
+    /// Returns `true` if users keep cookies or responses.
     #[inline]
     pub(crate) fn remember(&self) -> bool {
         self.jar.is_some() || self.cache.is_some()
     }
 
-    /// All checks of the run.
+    /// Returns all checks of the run.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Checks> {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// The recipe of a request with slots as it was filled, where the answer asks for another request.
+    /// Returns the recipe of a request with its slots filled, if the response is a redirect.
     pub(crate) fn filled(&self, recipe: Option<&Recipe>, with: Option<&FilledWith>, status: u16) -> Option<Recipe> {
         let with = with.filter(|_| is_redirect(status))?;
         Some(with.filled.recipe(recipe?, &with.fill()))
@@ -181,7 +182,8 @@ impl Rules {
 }
 
 impl Checks {
-    /// What is looked at of an answer; `filled`: its body must hold a text of the request's.
+    /// Returns the parts of a response that are looked at; `filled` is set if the body must contain a text from the
+    /// request.
     pub(crate) fn need(&self, filled: bool) -> cache::Need {
         let json = self.expected.as_ref().is_some_and(Expectations::look_at_body);
         let captures = self.captures.iter().any(|(_, capture)| capture.part() == Part::Body);
@@ -198,87 +200,88 @@ impl Checks {
 pub struct Content {
     /// The bytes.
     pub bytes: Arc<[u8]>,
-    /// `Content-Type` where the user gives none.
+    /// `Content-Type`, unless the user sets one.
     pub kind: Option<String>,
-    /// Where it has slots: what stands for its length.
+    /// Placeholder for its length, if it has slots.
     pub length: Option<String>,
-    /// It is cut into chunks, which say how long it is.
+    /// Set if it is encoded in chunks, which carry its length.
     pub chunked: bool,
 }
 
 impl Content {
-    /// As it stands in the head.
+    /// Returns the value of `Content-Length`.
     fn length(&self) -> String {
         self.length.clone().unwrap_or_else(|| self.bytes.len().to_string())
     }
 }
 
-/// A header line of the user's.
+/// A header line set by the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeaderWish {
-    /// Send it: the name and what stands behind the colon, white space too. It replaces a default of this name.
+    /// Sends the line: name, and everything after the colon including white space. Replaces a default line of this
+    /// name.
     Set(String, String),
-    /// Send no such line.
+    /// Drops the default line of this name.
     Remove(String),
 }
 
 impl HeaderWish {
-    /// The field's name.
+    /// Returns the name of the field.
     pub fn name(&self) -> &str {
         match self {
             HeaderWish::Set(name, _) | HeaderWish::Remove(name) => name,
         }
     }
 
-    /// True where it is a line of this name with this word.
+    /// Returns `true` if this is a line with this name whose list contains `word`.
     pub fn says(&self, name: &str, word: &str) -> bool {
         matches!(self, HeaderWish::Set(own, value) if own.eq_ignore_ascii_case(name)
             && value.split(',').any(|v| v.trim().eq_ignore_ascii_case(word)))
     }
 }
 
-/// Everything a request is made from.
+/// Everything that a request is made from.
 #[derive(Clone, Debug)]
 pub struct Recipe {
-    /// Where to; without a fragment.
+    /// URL without fragment.
     pub url: Url,
-    /// The target of the request line, in the place of the URL's path and query.
+    /// Target of the request line, overriding the URL's path and query.
     pub target: Option<String>,
-    /// `GET`.
+    /// Method, such as `GET`.
     pub method: String,
-    /// The user's header lines.
+    /// Header lines set by the user.
     pub headers: Vec<HeaderWish>,
     /// The body.
     pub content: Option<Content>,
-    /// `name:password` in base64, unless the URL has its own.
+    /// `name:password` in base64, used unless the URL has credentials.
     pub user: Option<String>,
-    /// Whether the connection is to be used again.
+    /// Set if the connection may be reused.
     pub keepalive: bool,
-    /// HTTP/1.0 is spoken.
+    /// Set for HTTP/1.0.
     pub old: bool,
-    /// The body waits until the server asks for it.
+    /// Set if the body waits for `100 Continue`.
     pub expects: bool,
-    /// What decides about its response.
+    /// Index of the checks on its response.
     pub checks: u16,
-    /// Which of [`Rules::pages`], counted from 1, says what becomes of its page; 0: none.
+    /// Index into [`Rules::pages`], counted from 1; 0 for none.
     pub page: u16,
-    /// How many redirects led here.
+    /// Number of redirects that led here.
     pub hops: u32,
-    /// It goes to a proxy, which sends it on.
+    /// Set if it goes to a proxy that forwards it.
     pub forwarded: Option<Forwarded>,
 }
 
-/// What a proxy that sends a request on is told besides.
+/// Additional data for a proxy that forwards a request.
 #[derive(Clone, Debug)]
 pub struct Forwarded {
-    /// Who asks, in the proxy's eyes.
+    /// Value of `Proxy-Authorization`.
     pub authorization: Option<String>,
 }
 
 impl Recipe {
-    /// Goes the way that these proxies make: where it is to, with what a proxy must be told.
+    /// Routes the request through the matching proxy, if any, and returns its origin.
     ///
-    /// None: its URL is of no kind that is spoken here.
+    /// Returns `None` if the URL is not an HTTP URL.
     pub fn goes_by(&mut self, proxies: &Proxies) -> Option<Origin> {
         let mut origin = origin(&self.url)?;
         let proxy = proxies.forwarding(&origin);
@@ -287,13 +290,13 @@ impl Recipe {
         Some(origin)
     }
 
-    /// Forgets what belongs to the origin of the first request only.
+    /// Drops what may only be sent to the original origin.
     pub fn leave_origin(&mut self) {
         self.user = None;
         self.headers.retain(|h| !["authorization", "cookie", "host"].iter().any(|n| h.name().eq_ignore_ascii_case(n)));
     }
 
-    /// Turns into a GET without a body.
+    /// Turns the request into a GET without a body.
     pub fn become_get(&mut self) {
         self.method = "GET".into();
         self.content = None;
@@ -319,9 +322,9 @@ impl Recipe {
         Some(format!("Basic {pair}"))
     }
 
-    /// The method and the target: what requests of many URLs do not have in common.
+    /// Returns method and target: the part that requests of many URLs do not share.
     fn start(&self) -> String {
-        // A proxy is told the whole URL (RFC 9112 3.2.2).
+        // A forwarding proxy needs the whole URL (RFC 9112 3.2.2).
         let place = match (&self.forwarded, &self.target) {
             (Some(_), None) => format!("http://{}", host_field(&self.url)),
             (Some(_), Some(target)) if target.starts_with('/') => format!("http://{}", host_field(&self.url)),
@@ -337,8 +340,7 @@ impl Recipe {
         start
     }
 
-    /// The rest of the head in the order curl has: what the target needs first, then the user's lines, then those of the
-    /// body.
+    /// Returns the rest of the head in curl's order: standard lines first, then the user's, then those of the body.
     fn rest(&self) -> String {
         let mut head = String::from(if self.old { " HTTP/1.0\r\n" } else { " HTTP/1.1\r\n" });
         let mut line = |name: &str, value: &str| {
@@ -358,7 +360,7 @@ impl Recipe {
         if !self.keepalive && !self.old {
             line("Connection", "close");
         }
-        // Where curl has it: behind what it says of itself, in front of the rest.
+        // Same position as curl's: after its standard lines, before the others.
         let of_curl = |wish: &HeaderWish| OF_CURL.iter().any(|name| wish.name().eq_ignore_ascii_case(name));
         let mut to_proxy = self.forwarded.is_some() && !self.wishes("Proxy-Connection");
         for wish in &self.headers {
@@ -398,8 +400,8 @@ impl Recipe {
         self.content.as_ref().is_some_and(|content| !content.bytes.is_empty())
     }
 
-    /// True where the body waits for `100 Continue`: by the option, or by a line of the user's. Servers of HTTP/1.0 know no such thing
-    /// (RFC 9110 10.1.1), and without a body there is nothing to wait.
+    /// Returns `true` if the body waits for `100 Continue`, because of the option or of a header line. HTTP/1.0 servers
+    /// do not know it (RFC 9110 10.1.1), and without a body there is nothing to wait for.
     fn withholds(&self) -> bool {
         let said = self.headers.iter().any(|h| h.says("expect", "100-continue"));
         !self.old && self.has_body() && (said || (self.expects && !self.wishes("expect")))
@@ -428,12 +430,12 @@ impl Recipe {
     }
 }
 
-/// Encodes a request that a redirect asks for.
+/// Encodes the request of a redirect, with its own recipe.
 pub fn encode(recipe: &Arc<Recipe>) -> Request {
     Request { own: Some(Arc::clone(recipe)), ..encode_listed(recipe, u32::MAX) }
 }
 
-/// Encodes the request whose recipe is number `listed` of the run.
+/// Encodes the request whose recipe has index `listed`.
 pub fn encode_listed(recipe: &Recipe, listed: u32) -> Request {
     let (mut bytes, Common { text, body }) = (recipe.start().into_bytes(), common(recipe));
     bytes.extend_from_slice(&text);
@@ -441,13 +443,13 @@ pub fn encode_listed(recipe: &Recipe, listed: u32) -> Request {
     encoded(recipe, listed, (bytes.into_boxed_slice(), common))
 }
 
-/// A request of these bytes.
+/// Creates a request from its bytes.
 fn encoded(recipe: &Recipe, listed: u32, (bytes, common): (Box<[u8]>, Option<Arc<Common>>)) -> Request {
     let (marks, checks) = (recipe.marks(), recipe.checks);
     Request { bytes, common, listed, marks, checks, own: None, two: None, slots: None }
 }
 
-/// All of a request but its method and target.
+/// Encodes a request except for its method and target.
 fn common(recipe: &Recipe) -> Common {
     let mut text = recipe.rest().into_bytes();
     let mut body = None;
@@ -462,14 +464,14 @@ fn common(recipe: &Recipe) -> Common {
     Common { text: text.into_boxed_slice(), body }
 }
 
-/// Encodes the requests of many URLs: what they have in common is kept once.
+/// Encoder for the requests of many URLs, which shares what they have in common.
 #[derive(Debug, Default)]
 pub struct Encoder {
     seen: HashSet<Arc<Common>>,
 }
 
 impl Encoder {
-    /// As [`encode_listed`].
+    /// Like [`encode_listed`].
     pub fn encode(&mut self, recipe: &Recipe, listed: u32) -> Request {
         let common = common(recipe);
         let common = self.seen.get(&common).cloned().unwrap_or_else(|| {
@@ -477,13 +479,13 @@ impl Encoder {
             self.seen.insert(Arc::clone(&common));
             common
         });
-        // Made to measure: a million of them may be kept.
+        // Allocated with exact capacity, as a million of them may be kept.
         let bytes = Box::from(recipe.start().as_bytes());
         encoded(recipe, listed, (bytes, Some(common)))
     }
 }
 
-/// Where connections for a URL go. None: it is no `http` or `https` URL with a host.
+/// Returns the origin of a URL. Returns `None` if it is not an `http` or `https` URL with a host.
 pub fn origin(url: &Url) -> Option<Origin> {
     let tls = match url.scheme() {
         "http" => false,
@@ -493,7 +495,7 @@ pub fn origin(url: &Url) -> Option<Origin> {
     Some(Origin::tcp(host(url)?, url.port_or_known_default()?, tls))
 }
 
-/// The value of `Host`: with the port where it is not the scheme's own, with brackets where the host is IPv6.
+/// Returns the value of `Host`: with the port unless it is the scheme's default, with brackets for IPv6.
 fn host_field(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))

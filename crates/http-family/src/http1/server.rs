@@ -1,8 +1,8 @@
-//! The server's conversation on one connection: requests heard as they complete, answers in the order of the requests.
+//! Server side of a connection: requests are reported as they complete, and replies leave in the order of the requests.
 //!
-//! A request that arrives whole is read where it lies. Up to 16 requests in flight are remembered in one word; answers
-//! given out of turn are encoded and held. Bodies are counted, and their beginning is shown. Left out: `Date` and
-//! `Server` lines, which no client needs and which cost bytes.
+//! A request that arrives whole is parsed in place. Flags of up to 16 requests in flight fit in one word; replies given
+//! out of order are encoded and held back. Bodies are counted, and their beginning is reported. `Date` and `Server`
+//! lines are not sent: no client needs them, and they cost bytes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -12,61 +12,61 @@ use wire::{Ask, Broken, Extent, Out, Reply, ServerSession, Shape};
 use super::body::Body;
 use super::codec::{CHUNKED, CODED, EXPECTS, HEAD_BOUND, HTTP10, Head, SIZED, UPGRADES, asked, request_head};
 
-/// A request in flight: its answer has no body.
+/// Flag of a request in flight: its reply has no body.
 const HEAD_ONLY: u8 = 1;
-/// The connection ends with its answer.
+/// Flag of a request in flight: the connection ends with its reply.
 const LAST: u8 = 2;
-/// It came in HTTP/1.0.
+/// Flag of a request in flight: it is HTTP/1.0.
 const OLD: u8 = 4;
 
-/// A conversation in HTTP/1.1, server side.
+/// An HTTP/1.1 connection, server side.
 #[derive(Debug, Default)]
 pub struct Http1Server {
-    /// The id of the next request heard.
+    /// Id of the next request to be reported.
     heard: u32,
-    /// The id of the next answer to leave.
+    /// Id of the next reply to be sent.
     due: u32,
-    /// Marks of the requests in flight, four bits each, the oldest lowest.
+    /// Flags of the requests in flight, four bits each, the oldest lowest.
     near: u64,
-    /// No further request is heard.
+    /// Set if no further requests are read.
     deaf: bool,
     over: bool,
     rare: Option<Box<Rare>>,
-    /// Of head and path of a request with an `Upgrade`: whether another session takes over.
+    /// Decides by head and path of a request with `Upgrade` whether another protocol takes over.
     yields: Option<fn(&[u8], &str) -> bool>,
 }
 
-/// A request after which another protocol is spoken.
+/// A request after which the connection changes its protocol.
 #[derive(Debug)]
 pub struct Upgrade {
-    /// The head of the request.
+    /// Head of the request.
     pub head: Box<[u8]>,
     /// Path and query.
     pub path: Box<str>,
-    /// What came behind the request already.
+    /// Bytes received after the request.
     pub rest: Vec<u8>,
 }
 
 #[derive(Debug, Default)]
 struct Rare {
-    /// Marks of requests in flight beyond the sixteenth.
+    /// Flags of requests in flight beyond the sixteenth.
     far: VecDeque<u8>,
-    /// A head that is not whole, or whose body is not.
+    /// An incomplete head, or a head whose body is incomplete.
     kept: Vec<u8>,
     head: Head,
-    /// The body under way, and the bytes of it so far.
+    /// The body being received; `body_bytes` counts its bytes so far.
     body: Option<Body>,
     body_bytes: u64,
     /// The beginning of that body.
     shown: Vec<u8>,
-    /// The client waits for leave to send its body.
+    /// Set if the client waits for `100 Continue`.
     leave: bool,
-    /// Answers that wait for their turn.
+    /// Encoded replies that wait for their turn.
     held: BTreeMap<u32, Vec<u8>>,
     upgrade: Option<Upgrade>,
 }
 
-/// What was seen of a body: how long it is, and how it begins.
+/// A received body: its length and its beginning.
 #[derive(Clone, Copy, Default)]
 struct Seen<'a> {
     bytes: u64,
@@ -74,23 +74,23 @@ struct Seen<'a> {
 }
 
 impl Http1Server {
-    /// A conversation on a fresh connection.
+    /// Creates the state of a new connection.
     pub fn new() -> Http1Server {
         Http1Server::default()
     }
 
-    /// A conversation that does not hear a request with an `Upgrade` for whose head and path `when` is true, but keeps it for
-    /// [`Http1Server::upgrade`] and hears nothing more.
+    /// Creates a connection that stops at a request with `Upgrade` for whose head and path `when` returns `true`: the
+    /// request is not reported but kept for [`Http1Server::upgrade`], and nothing more is read.
     pub fn yielding(when: fn(&[u8], &str) -> bool) -> Http1Server {
         Http1Server { yields: Some(when), ..Http1Server::default() }
     }
 
-    /// Bytes that it holds of requests under way.
+    /// Returns the number of buffered bytes of incomplete requests.
     pub fn held(&self) -> usize {
         self.rare.as_ref().map_or(0, |rare| rare.kept.len() + rare.shown.len())
     }
 
-    /// The request after which another protocol is to be spoken; once.
+    /// Takes the request after which the protocol changes, if it has arrived.
     #[inline]
     pub fn upgrade(&mut self) -> Option<Upgrade> {
         self.rare.as_mut().and_then(|rare| rare.upgrade.take())
@@ -100,7 +100,7 @@ impl Http1Server {
         self.rare.get_or_insert_default()
     }
 
-    /// Reads one request from the start of `bytes`; tells how many bytes it took, or None where it is not whole.
+    /// Reads one request from the start of `bytes`. Returns its length, or `None` if it is incomplete.
     fn read(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<Option<usize>, Broken> {
         let mut head = Head::default();
         if !request_head(bytes, &mut head)? {
@@ -136,7 +136,7 @@ impl Http1Server {
         Ok(None)
     }
 
-    /// Goes on with a request of which a part is kept.
+    /// Continues an incomplete request.
     #[cold]
     fn read_on(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<Option<usize>, Broken> {
         let rare = self.rare();
@@ -171,7 +171,7 @@ impl Http1Server {
         Ok(Some(at))
     }
 
-    /// Tells of a whole request and remembers what its answer must know.
+    /// Reports a complete request and remembers the flags for its reply.
     #[inline]
     fn hear(&mut self, text: &[u8], head: &Head, body: Seen<'_>, hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken> {
         if text.len() > HEAD_BOUND {
@@ -229,7 +229,7 @@ impl Http1Server {
         self.rare.as_ref()?.far.get(place as usize - 16).copied()
     }
 
-    /// An answer left: the next one is due.
+    /// Advances to the next reply.
     #[inline]
     fn pass(&mut self) {
         self.due = self.due.wrapping_add(1);
@@ -239,7 +239,7 @@ impl Http1Server {
         }
     }
 
-    /// Encoded answers whose turn has come.
+    /// Sends held replies whose turn has come.
     #[cold]
     fn let_go(&mut self, out: &mut Out) {
         while let Some(bytes) = self.rare.as_mut().and_then(|r| r.held.remove(&self.due)) {
@@ -263,7 +263,7 @@ impl ServerSession for Http1Server {
             let taken = if self.rare.as_ref().is_some_and(|r| !r.kept.is_empty()) {
                 self.read_on(rest, hear)?
             } else {
-                // Empty lines before a request are read over (RFC 9112 2.2).
+                // Empty lines before a request are skipped (RFC 9112 2.2).
                 if rest[0] == b'\r' || rest[0] == b'\n' {
                     rest = &rest[1..];
                     continue;
@@ -317,7 +317,7 @@ impl ServerSession for Http1Server {
     }
 }
 
-/// The most bytes of a body that came in pieces and is shown.
+/// Maximum number of bytes reported of a body received in pieces.
 const SHOWN_BOUND: usize = 64 * 1024;
 
 fn count(data: &[u8], bytes: &mut u64, shown: &mut Vec<u8>) {
@@ -327,7 +327,7 @@ fn count(data: &[u8], bytes: &mut u64, shown: &mut Vec<u8>) {
 
 const ENDLESS: Broken = Broken(cause::http1::endless_request_headers());
 
-/// The body a request announces (RFC 9112 6.3).
+/// Returns the decoder for the body of a request (RFC 9112 6.3).
 #[inline]
 fn body_of(head: &Head) -> Result<Option<Body>, Broken> {
     if head.has(CHUNKED) {
@@ -339,7 +339,7 @@ fn body_of(head: &Head) -> Result<Option<Body>, Broken> {
     Ok((head.has(SIZED) && head.length > 0).then(|| Body::of_length(head.length)))
 }
 
-/// Where path and query are in a target, which may be a whole URL (RFC 9112 3.2.2).
+/// Returns the range of path and query in a target, which may be a whole URL (RFC 9112 3.2.2).
 fn path(target: &str) -> Range<usize> {
     if target.starts_with('/') {
         return 0..target.len();
@@ -348,11 +348,11 @@ fn path(target: &str) -> Range<usize> {
     start.unwrap_or(0)..target.len()
 }
 
-/// Writes an answer; true where the connection ends with it.
+/// Encodes a reply. Returns `true` if the connection ends with it.
 #[inline]
 fn encode(marks: u8, reply: &Reply<'_>, out: &mut Vec<u8>) -> bool {
     let old = marks & OLD != 0;
-    // HTTP/1.0 knows no chunks.
+    // HTTP/1.0 has no chunks.
     let shape = if old && matches!(reply.shape, Shape::Chunked(_)) { Shape::UntilClose } else { reply.shape };
     let bodiless = reply.status < 200 || reply.status == 204 || reply.status == 304;
     let until_close = shape == Shape::UntilClose && !bodiless && marks & HEAD_ONLY == 0;

@@ -1,9 +1,9 @@
-//! The client's conversation on one connection: one exchange at a time, keep-alive between them.
+//! Client side of a connection: one exchange at a time, with keep-alive.
 //!
-//! An answer that arrives whole is read where it lies, without a copy or an allocation. What is needed seldom (a head
-//! cut in two, a redirect, an expected text, an excerpt for an example) lives in a box that exists only meanwhile, so
-//! that an idle connection holds a few dozen bytes. Left out: pipelining of requests; every server that allows it is
-//! faster with more connections.
+//! A response that arrives whole is parsed in place, without a copy or an allocation. State that is rarely needed (a
+//! split head, a redirect, an expected text, an excerpt for an example) is boxed and exists only as long as needed, so
+//! an idle connection takes a few dozen bytes. Pipelining is not supported; every server that allows it is faster with
+//! more connections.
 
 use std::sync::Arc;
 
@@ -23,53 +23,53 @@ use values::kept::{Kept, NO_ROOM_FOR_HEADS};
 enum State {
     /// Nothing in flight.
     Idle,
-    /// A head is expected.
+    /// Waiting for a head.
     Head,
-    /// A body is expected.
+    /// Receiving a body.
     Body,
-    /// Nothing in flight, and nothing will be.
+    /// Nothing in flight, and the connection takes no more requests.
     Over,
 }
 
-// What a session must know of a request, and of the response at hand: bits of one byte.
+// Flags of the current request and its response, in one byte.
 
-/// No exchange after this one.
+/// Flag: no exchange may follow.
 pub const LAST: u8 = 1;
-/// The answer to this request has no body, whatever its head says.
+/// Flag: the response has no body, whatever its head says.
 pub const NO_BODY: u8 = 2;
-/// The request asked for another protocol, so 101 is an answer.
+/// Flag: the request asked for an upgrade, so 101 is a final response.
 pub const UPGRADES: u8 = 4;
-/// The first byte was told.
+/// Flag: the first byte was reported.
 pub const BEGUN: u8 = 8;
-/// What comes back is kept for an example.
+/// Flag: the response is kept for an example.
 pub const CAPTURES: u8 = 16;
-/// The request has slots.
+/// Flag: the request has slots.
 pub const SLOTS: u8 = 32;
-/// The body waits until the server asks for it.
+/// Flag: the body waits for `100 Continue`.
 pub const EXPECTS: u8 = 64;
-/// The request goes over TLS.
+/// Flag: the request goes over TLS.
 pub const SECURE: u8 = 128;
 
-/// What most exchanges never need.
+/// State that most exchanges do not need.
 #[derive(Debug, Default)]
 struct Rare {
-    /// A head that is not whole yet; later the beginning of an answer that may become an example.
+    /// An incomplete head; later the beginning of a response that may become an example.
     kept: Kept,
-    /// How far that head was read.
+    /// Parser state of that head.
     head: Head,
-    /// Bytes of interim answers so far.
+    /// Bytes of interim responses so far.
     interim: usize,
-    /// The recipe of a request that is not in the list (a redirect's).
+    /// Recipe of a request that is not in the list, made by a redirect.
     own: Option<Arc<Recipe>>,
-    /// What a request with slots was filled from, where redirects are made from it.
+    /// Template and context of a request with slots, if redirects may be made from it.
     filled: Option<FilledWith>,
-    /// The body, where it waits for the server to ask for it.
+    /// The body, while it waits for `100 Continue`.
     withheld: Withheld,
-    /// What was seen of the answer.
+    /// State of the checks.
     judge: Judge,
 }
 
-/// A conversation in HTTP/1.1, client side.
+/// An HTTP/1.1 connection, client side.
 #[derive(Debug)]
 pub struct Http1Session {
     rules: Arc<Rules>,
@@ -104,8 +104,8 @@ impl Http1Session {
         self.rare.get_or_insert_default()
     }
 
-    /// Reads on from `bytes`; true once the exchange is over. `at` is what was read, `kept_to` what is in `rare.kept`
-    /// already.
+    /// Reads on from `bytes`. Returns `true` once the exchange is over. `at` is advanced past what was read, `kept_to`
+    /// past what is in `rare.kept`.
     #[inline]
     fn advance(&mut self, bytes: &[u8], at: &mut usize, kept_to: &mut usize, done: &Done) -> Result<bool, Broken> {
         while self.state == State::Head {
@@ -123,7 +123,7 @@ impl Http1Session {
                 *at += head.at;
                 self.answered(&head, &rest[..head.at], done)?
             } else {
-                // Also where it breaks, all of it is kept already.
+                // All of it is kept by now, in case of an error too.
                 *kept_to = bytes.len();
                 let Some(over) = self.complete_head(bytes, at, done)? else { return Ok(false) };
                 *kept_to = *at;
@@ -140,7 +140,7 @@ impl Http1Session {
         Ok(false)
     }
 
-    /// Keeps the beginning of a head until the rest of it arrives.
+    /// Buffers the beginning of a head until the rest arrives.
     #[cold]
     fn keep_part(&mut self, part: &[u8], head: Head) -> Result<(), Broken> {
         let rare = self.rare.get_or_insert_default();
@@ -151,7 +151,7 @@ impl Http1Session {
         if rare.kept.add(part, &self.rules.kept) { Ok(()) } else { Err(Broken(NO_ROOM_FOR_HEADS)) }
     }
 
-    /// Goes on with a head of which a part is kept. None: it is still not whole.
+    /// Continues a buffered head. Returns `None` if it is still incomplete.
     #[cold]
     fn complete_head(&mut self, bytes: &[u8], at: &mut usize, done: &Done) -> Result<Option<bool>, Broken> {
         let rare = self.rare.get_or_insert_default();
@@ -178,7 +178,7 @@ impl Http1Session {
         over.map(Some)
     }
 
-    /// A whole head is there. True where the answer ends with it.
+    /// Processes a complete head. Returns `true` if the response ends with it.
     #[inline]
     fn answered(&mut self, head: &Head, text: &[u8], done: &Done) -> Result<bool, Broken> {
         if text.len() > HEAD_BOUND {
@@ -212,7 +212,7 @@ impl Http1Session {
         Ok(false)
     }
 
-    /// 1xx: another head follows, unless the peer agreed to speak another protocol.
+    /// Handles 1xx: another head follows, unless the server switches the protocol.
     #[cold]
     fn interim(&mut self, head: &Head) -> Result<bool, Broken> {
         if head.status == 101 {
@@ -229,12 +229,12 @@ impl Http1Session {
         if rare.interim > HEAD_BOUND { Err(ENDLESS) } else { Ok(false) }
     }
 
-    /// A status that may send us on or be a failure, or a body that must hold a text.
+    /// Handles statuses that may redirect or fail, and responses with further checks.
     #[cold]
     fn look_closer(&mut self, text: &[u8], done: &Done) -> Result<(), Broken> {
         let rules = Arc::clone(&self.rules);
         if self.marks & EXPECTS != 0 && self.rare().withheld.decline() {
-            // The server waits for a body that does not come (RFC 9110 10.1.1).
+            // The server waits for a body that will not come (RFC 9110 10.1.1).
             self.marks |= LAST;
         }
         let checks = rules.checks(self.checks);
@@ -268,7 +268,7 @@ impl Http1Session {
         Ok(over)
     }
 
-    /// The answer is whole: what is wrong with it.
+    /// Returns the fault of a complete response.
     fn judged(&mut self) -> Option<FaultKind> {
         if let Some(rare) = &mut self.rare {
             rare.judge.whole((&self.rules, self.rules.checks(self.checks)), self.status);
@@ -276,7 +276,7 @@ impl Http1Session {
         self.verdict()
     }
 
-    /// What is wrong with the answer, by its status and what was seen of its body.
+    /// Returns the fault of the response, as far as it is known.
     fn verdict(&self) -> Option<FaultKind> {
         let rules = (&*self.rules, self.rules.checks(self.checks));
         match &self.rare {
@@ -285,7 +285,7 @@ impl Http1Session {
         }
     }
 
-    /// The exchange is over; `fresh` are the bytes of it that are not kept yet.
+    /// Ends the exchange; `fresh` are its bytes that are not kept yet.
     #[inline]
     fn end(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut Done) {
         self.state = if self.marks & LAST != 0 { State::Over } else { State::Idle };
@@ -304,7 +304,7 @@ impl Http1Session {
         }));
     }
 
-    /// As [`Self::end`], for a failure, a redirect, or an answer that came in pieces.
+    /// Like [`Self::end`], for a failure, a redirect, or a response in pieces.
     #[cold]
     fn end_closely(&mut self, fault: Option<FaultKind>, fresh: &[u8], done: &mut Done) {
         let mut rare = self.rare.take().map(|r| *r).unwrap_or_default();
@@ -337,14 +337,14 @@ impl Http1Session {
         done.push(Event::Ended(Ended { id: self.id, fault, code, payload: self.payload, excerpt, follow, why }));
     }
 
-    /// The body leaves once the server has asked for it.
+    /// Sends the body once the server has asked for it.
     fn give(&mut self, out: &mut Out) {
         if let Some(rare) = self.rare.as_mut().filter(|rare| rare.withheld.asked_for) {
             rare.withheld.put(out);
         }
     }
 
-    /// A request with slots; what it is filled with is kept where redirects are made from it.
+    /// Writes a request with slots; its context is kept if redirects may be made from it.
     fn put_filled(&mut self, request: &Request, fill: &Fill, out: &mut Out) {
         let Some(filled) = &request.slots else { return };
         if request.marks & EXPECTS == 0 {
@@ -360,7 +360,7 @@ impl Http1Session {
         }
     }
 
-    /// Of an answer that its user keeps, whether it is still good is asked, in the request that begins at `from`.
+    /// Makes the request that begins at `from` conditional if the user's cache has a response to validate.
     fn asks_whether_good(&mut self, (request, from): (&Request, usize), fill: &Fill, memory: &Memory, out: &mut Out) {
         let rules = Arc::clone(&self.rules);
         let expects = self.rare.as_ref().is_some_and(|rare| rare.judge.expected.is_some());
@@ -371,21 +371,21 @@ impl Http1Session {
         }
     }
 
-    /// The answer goes on in another piece.
+    /// Notes that the response is incomplete.
     #[inline]
     fn more_to_come(&mut self, fresh: &[u8], done: &mut Done) {
         if self.marks & BEGUN == 0 {
             self.marks |= BEGUN;
             done.push(Event::FirstByte(self.id));
         }
-        // Of a body in pieces the beginning is kept as long as an example of a cut answer is missing.
+        // The beginning is kept as long as an example of an aborted response is wanted.
         let cut = [FaultKind::Closed, FaultKind::Reset, FaultKind::Timeout];
         if self.state == State::Body && cut.into_iter().any(|kind| done.wants_example(kind)) {
             self.marks |= CAPTURES;
         }
         if self.marks & CAPTURES != 0 && !fresh.is_empty() {
             let kept = &mut self.rare.get_or_insert_default().kept;
-            // So little is always kept.
+            // Such a small amount always fits.
             let _ = kept.add(&fresh[..fresh.len().min(EXCERPT_BOUND.saturating_sub(kept.len()))], &self.rules.kept);
         }
     }
@@ -489,7 +489,7 @@ impl Session for Http1Session {
                 if self.marks & EXPECTS != 0 {
                     self.give(out);
                     if self.state == State::Head && self.rare().kept.is_empty() {
-                        // Leave to go on is no beginning of an answer.
+                        // `100 Continue` is not the first byte of the response.
                         return Ok(());
                     }
                 }
@@ -526,7 +526,7 @@ impl Session for Http1Session {
 const UNASKED: Broken = Broken(cause::http1::unsolicited());
 
 impl Http1Session {
-    /// The same where what comes behind the body is looked into.
+    /// Like [`Self::feed`], but keeps the trailers too.
     #[cold]
     fn feed_with_trailers(&mut self, rest: &[u8], at: &mut usize) -> Result<bool, Broken> {
         let rules = Arc::clone(&self.rules);
@@ -544,8 +544,8 @@ impl Http1Session {
         Ok(over)
     }
 
-    /// Bytes while nothing is asked: an answer too many, but for what a server says that gives an idle connection up
-    /// (RFC 9110 15.5.9).
+    /// Handles bytes received without a request: a stray response, except for the 408 with which a server closes an
+    /// idle connection (RFC 9110 15.5.9).
     #[cold]
     fn unasked(&mut self, bytes: &[u8], done: &mut Done) -> Broken {
         self.state = State::Over;

@@ -1,23 +1,23 @@
-//! A set of status codes: which answers are a success.
+//! Sets of status codes, which define the successful responses.
 
 use wire::Complaint;
 
-/// Status codes from 0 to 1023 as bits, so that asking costs one load.
+/// Bit set of the status codes from 0 to 1023, so that a lookup is one load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statuses([u64; 16]);
 
 impl Statuses {
-    /// 200 to 399, as long as nobody says otherwise.
+    /// Returns the default set: 200 to 399.
     pub fn usual() -> Statuses {
         let mut set = Statuses([0; 16]);
         set.add(200, 399);
         set
     }
 
-    /// Reads `200`, `2xx`, `200-299`, separated by commas.
+    /// Parses `200`, `2xx` or `200-299`, separated by commas.
     ///
     /// # Errors
-    /// The part that is none of these.
+    /// Returns the invalid part.
     pub fn parse(text: &str) -> Result<Statuses, String> {
         let mut set = Statuses([0; 16]);
         for part in text.split(',').map(str::trim) {
@@ -27,10 +27,10 @@ impl Statuses {
         Ok(set)
     }
 
-    /// The same, as `--expect-status` asks for it.
+    /// Parses the value of `--expect-status`.
     ///
     /// # Errors
-    /// What is none of these.
+    /// Returns an error that names the invalid part.
     pub fn wished(text: &str) -> Result<Statuses, Complaint> {
         Statuses::parse(text).map_err(|part| {
             let trouble = format!("\"{part}\" is not a status; write 200, 2xx or 200-299, separated by commas");
@@ -38,7 +38,7 @@ impl Statuses {
         })
     }
 
-    /// True where the set holds it.
+    /// Returns `true` if the set contains the status.
     #[inline]
     pub fn has(&self, status: u16) -> bool {
         self.0[usize::from(status >> 6) & 15] >> (status & 63) & 1 != 0

@@ -1,15 +1,15 @@
-//! What went over a connection of HTTP/1 as people read it: bodies before their `Content-Encoding`.
+//! Readable transcripts of HTTP/1 connections, with `Content-Encoding` removed.
 
 use super::body::Body;
 use super::codec::{CHUNKED, Head, response_head};
 use values::verify;
 
-/// Everything the server said, the body of its last answer decoded; a line with a star says so. None: there is nothing to
-/// decode, and the bytes are shown as they are.
+/// Returns everything received, with the body of the last response decoded and a line with a star that says so. Returns
+/// `None` if there is nothing to decode.
 pub fn readable(received: &[u8]) -> Option<Vec<u8>> {
     let mut at = 0;
     let mut head = Head::default();
-    // Interim answers come before the one that has a body.
+    // Interim responses come before the one with a body.
     while at == 0 || head.status < 200 {
         head = Head::default();
         response_head(&received[at..], &mut head).ok().filter(|whole| *whole)?;

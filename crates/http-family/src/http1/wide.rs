@@ -1,18 +1,18 @@
-//! Reads a well-formed head 64 bytes at a time, with the vector instructions of x86-64 (AVX2).
+//! Parser of well-formed heads that reads 64 bytes at a time, with x86-64 vector instructions (AVX2).
 //!
-//! Each block becomes three bit masks (line ends, characters no name may have, characters no line may have), and the
-//! lines are then found by counting zeros: about a quarter of the work of looking at every byte. This is a short cut
-//! and never a judge: whatever is not whole, or not exactly as most servers write it, is left to [`super::codec`],
-//! which reads it again from the start. So the two cannot disagree about what is refused; that they agree about what
-//! is accepted is a property in the tests.
+//! Each block becomes three bit masks (line ends, characters not allowed in names, characters not allowed in lines),
+//! and lines are found by counting zeros, at about a quarter of the cost of looking at every byte. This is a fast path
+//! that never rejects: a head that is incomplete, or not exactly as most servers write it, is left to [`super::codec`],
+//! which parses it again from the start. The two therefore cannot disagree about what is rejected; a property test
+//! checks that they agree about what is accepted.
 
 use super::codec::Head;
 
-/// The longest head read this way.
+/// Longest head read this way, in blocks of 64 bytes.
 const BLOCKS: usize = 16;
 
-/// Reads a whole head, the start line by `start` (which is handed the line without its end). False: not read, and
-/// `head` is spoilt.
+/// Parses a complete head; `start` parses the start line, without its line end. Returns `false` if it was not parsed;
+/// `head` is then unspecified.
 #[inline]
 pub fn read(bytes: &[u8], head: &mut Head, start: impl FnOnce(&[u8], &mut Head) -> bool) -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -34,13 +34,14 @@ mod x86 {
     use super::super::codec::{self, Head};
     use super::BLOCKS;
 
-    /// Bit `h` of entry `l`: the character `h << 4 | l` belongs to the class. Nothing beyond 7 bits does.
+    /// A character class: bit `h` of entry `l` is set if character `h << 4 | l` belongs to it. Only 7-bit characters
+    /// can.
     type Class = [u8; 16];
 
     const TOKEN: Class = class(true);
-    /// Control characters but the tab and the line feed; a CR is fine before a line feed only.
+    /// Control characters except tab and line feed; a CR is allowed before a line feed only.
     const ODD: Class = class(false);
-    /// The high half of a character as one bit.
+    /// High half of a character as one bit.
     const HIGH: Class = [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0, 0, 0];
 
     const fn class(token: bool) -> Class {
@@ -56,7 +57,7 @@ mod x86 {
         table
     }
 
-    /// What is where in 64 bytes, the first in the lowest bit.
+    /// Bit masks of 64 bytes, the first byte in the lowest bit.
     #[derive(Clone, Copy, Default)]
     struct Masks {
         ends: u64,
@@ -73,7 +74,7 @@ mod x86 {
             let base = block * 64;
             let Masks { mut ends, mut odd, no_token: mask } = masks(bytes, base);
             no_token[block] = mask;
-            // A CR just before a line end is none of the odd ones, also where a block ends between them.
+            // A CR right before a line end is allowed, also across a block boundary.
             odd &= !(ends >> 1);
             if bytes.get(base + 64) == Some(&b'\n') {
                 odd &= u64::MAX >> 1;
@@ -107,7 +108,7 @@ mod x86 {
         false
     }
 
-    /// One field line, which begins at `at`.
+    /// Parses the field line that begins at `at`.
     #[inline]
     #[target_feature(enable = "avx2,bmi1")]
     fn field(line: &[u8], at: usize, no_token: &[u64; BLOCKS], head: &mut Head) -> bool {
@@ -116,7 +117,7 @@ mod x86 {
         let name = if mask != 0 {
             mask.trailing_zeros() as usize
         } else {
-            // The name goes on in the next block, or this is none.
+            // The name continues in the next block, or the line is invalid.
             let mask = no_token[(block + 1) % BLOCKS];
             64 - bit + mask.trailing_zeros() as usize
         };

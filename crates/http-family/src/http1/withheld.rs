@@ -1,7 +1,8 @@
-//! Bodies that wait until the server asks for them (`Expect: 100-continue`, RFC 9110 10.1.1).
+//! Bodies that wait for `100 Continue` (`Expect: 100-continue`, RFC 9110 10.1.1).
 //!
-//! The head leaves first. The body follows once `100 Continue` came, or after a while, because old servers never say it. Where a
-//! response comes instead, the body is not sent: the server may wait for it, so that the connection carries nothing more.
+//! The head is sent first. The body follows after `100 Continue`, or after a timeout, because old servers never send
+//! it. If a final response comes instead, the body is not sent: the server may still wait for it, so the connection is
+//! not reused.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use wire::{Asked, Complaint, Fill, OptionSpec, Out, one, switch};
 use super::filled::Filled;
 use super::request::Request;
 
-/// `--expect-continue` and `--continue-wait`.
+/// The `--expect-continue` and `--continue-wait` options.
 pub const OPTIONS: [OptionSpec; 2] = [
     switch(
         "expect-continue",
@@ -27,17 +28,17 @@ pub const OPTIONS: [OptionSpec; 2] = [
     ),
 ];
 
-/// As long as curl waits.
+/// Default wait, as in curl.
 const WAIT: Nanos = Nanos::from_secs(1);
-/// Beyond this the timeout of the request comes first.
+/// Maximum wait; beyond it the request's timeout applies first.
 const LONGEST: Nanos = Nanos::from_secs(3600);
 
 const INSTEAD: cause::Plain = cause::http1::instead_of_continue();
 
-/// How long a body waits.
+/// Returns how long a body waits.
 ///
 /// # Errors
-/// No time, or none that could be waited for.
+/// Returns an error for an invalid time, or one out of range.
 pub fn wait(asked: &Asked) -> Result<Nanos, Complaint> {
     let Some(text) = asked.value("continue-wait") else { return Ok(WAIT) };
     plan::quantity::duration(text).ok().filter(|wait| (Nanos::from_millis(1)..=LONGEST).contains(wait)).ok_or_else(
@@ -45,10 +46,10 @@ pub fn wait(asked: &Asked) -> Result<Nanos, Complaint> {
     )
 }
 
-/// Whether the options go with the requests; `any`: bodies wait.
+/// Checks that the options fit the requests; `any` is set if a body waits.
 ///
 /// # Errors
-/// They do not.
+/// Returns an error if they do not.
 pub fn check(asked: &Asked, any: bool) -> Result<(), Complaint> {
     let wrong = |option: &str, trouble: &str| Err(Complaint::new(option, trouble));
     match (asked.switch("expect-continue"), any) {
@@ -69,20 +70,20 @@ pub fn check(asked: &Asked, any: bool) -> Result<(), Complaint> {
     }
 }
 
-/// What became of the body of the request in flight.
+/// The body of the request in flight.
 #[derive(Debug, Default)]
 pub struct Withheld {
-    /// It waits: what of it was made for this request, and what is shared.
+    /// The waiting body: `own` was made for this request, `shared` is not copied.
     own: Vec<u8>,
     shared: Option<Arc<[u8]>>,
-    /// The server said `100 Continue`.
+    /// Set if the server sent `100 Continue`.
     pub asked_for: bool,
-    /// A response came instead.
+    /// Set if a final response came instead.
     pub declined: bool,
 }
 
 impl Withheld {
-    /// Appends a request without slots but for its body.
+    /// Appends a request without slots, except for its body.
     pub fn beside(request: &Request, out: &mut Out) -> Withheld {
         out.put(&request.bytes);
         let common = request.common.as_ref();
@@ -90,7 +91,7 @@ impl Withheld {
         Withheld { shared: common.and_then(|common| common.body.clone()), ..Withheld::default() }
     }
 
-    /// Appends a request with slots but for its body.
+    /// Appends a request with slots, except for its body.
     pub fn filled(filled: &Filled, fill: &Fill, out: &mut Out) -> Withheld {
         let out = out.buffer();
         let body = filled.put_bytes(fill, out);
@@ -98,7 +99,7 @@ impl Withheld {
         Withheld { own, shared: filled.tail().cloned(), ..Withheld::default() }
     }
 
-    /// Appends the body; false where it does not wait.
+    /// Appends the body. Returns `false` if none is waiting.
     pub fn put(&mut self, out: &mut Out) -> bool {
         let (own, shared) = (std::mem::take(&mut self.own), self.shared.take());
         out.put(&own);
@@ -108,7 +109,7 @@ impl Withheld {
         !own.is_empty() || shared.is_some()
     }
 
-    /// A response is there. True where the server did not ask for the body, which is then not sent.
+    /// Handles the final response. Returns `true` if the server did not ask for the body, which is then not sent.
     pub fn decline(&mut self) -> bool {
         let waits = !self.own.is_empty() || self.shared.is_some();
         if waits && !self.asked_for {
@@ -117,7 +118,7 @@ impl Withheld {
         self.declined
     }
 
-    /// Why the request failed, where nothing else is known.
+    /// Returns the cause of the request's failure, if no other is known.
     pub fn why(&self, known: Option<Cause>) -> Option<Cause> {
         known.or_else(|| self.declined.then(|| INSTEAD.into()))
     }

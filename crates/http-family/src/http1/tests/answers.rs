@@ -1,11 +1,11 @@
-//! A table of answers and what becomes of each: whole, cut in two at every position, in three at every pair of
-//! positions, byte by byte, and with the connection closed at every position.
+//! Table tests of responses: whole, split at every position and at every pair of positions, byte by byte, and with the
+//! connection closed at every position.
 
 use wire::{Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out};
 
 use super::{Outcome, dialogue, play};
 
-/// One answer to a request and what it must come to.
+/// A response and its expected outcome.
 #[derive(Clone, Copy)]
 struct Case {
     options: &'static [&'static str],
@@ -18,16 +18,16 @@ struct Case {
     broken: Option<&'static str>,
 }
 
-/// A success of 200 on a connection that goes on.
+/// A 200 response on a persistent connection.
 const GOOD: Case =
     Case { options: &[], answer: "", close: false, fault: None, code: 200, payload: 0, room: 1, broken: None };
-/// A success after which the connection is over.
+/// A successful response that ends the connection.
 const LAST: Case = Case { room: 0, ..GOOD };
-/// A success, followed by what does not belong there.
+/// A successful response followed by stray bytes.
 const UNASKED: Case = Case { broken: Some("unsolicited bytes"), ..LAST };
-/// No answer at all.
+/// A malformed response.
 const BROKEN: Case = Case { fault: Some(FaultKind::BrokenProtocol), code: 0, ..LAST };
-/// Chunks that are none.
+/// A 200 response with malformed chunks.
 const BAD_CHUNKS: Case = Case { code: 200, ..BROKEN };
 
 const NOT_HTTP: Option<&str> = Some("the response is not HTTP/1.x");
@@ -37,16 +37,16 @@ const NO_NUMBER: Option<&str> = Some("Content-Length is not a number");
 const NO_SIZE: Option<&str> = Some("a chunk size is not a hexadecimal number");
 const NO_END: Option<&str> = Some("a chunk line or trailer does not end in CR LF");
 
-/// An alert of TLS, as ASCII text: servers of TLS say it to who says something else.
+/// A TLS alert as ASCII text: TLS servers send it to clients that use another protocol.
 const ALERT: &str = "\u{15}\u{3}\u{3}\0\u{2}\u{2}\n";
-/// What a server of HTTP/2 says first.
+/// First frame of an HTTP/2 server.
 const SETTINGS: &str = "\0\0\u{6}\u{4}\0\0\0\0\0\0\u{3}\0\0\0d";
 const TLS: Option<&str> = Some("the server uses TLS on this port; write https://");
 const HTTP2: Option<&str> = Some("the server uses HTTP/2 on this port; add --http2");
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
-    // By length.
+    // Delimited by length.
     Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", payload: 5, ..GOOD },
     Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", ..GOOD },
     Case { answer: "HTTP/1.1 200\r\ncontent-length:5  \r\n\r\nhello", payload: 5, ..GOOD },
@@ -54,7 +54,7 @@ const CASES: &[Case] = &[
     Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\nContent-Length: 005\r\n\r\nhello", payload: 5, ..GOOD },
     Case { answer: "HTTP/1.1 200 OK\nContent-Length: 5\nX:\n\nhello", payload: 5, ..GOOD },
     Case { answer: "HTTP/1.1 200 Tr\u{e8}s bien\r\nX: \u{e9}\tz\r\nContent-Length: 1\r\n\r\nx", payload: 1, ..GOOD },
-    // In chunks.
+    // Delimited by chunks.
     Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;a=\"b\"\r\nhello\r\n0010\r\n0123456789abcdef\r\n0\r\nT: x\r\n\r\n", payload: 21, ..GOOD },
     Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, Chunked\r\n\r\nA  \r\n0123456789\r\n000;x\r\n\r\n", payload: 10, ..GOOD },
     Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", ..GOOD },
@@ -66,12 +66,12 @@ const CASES: &[Case] = &[
     Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", options: &["method=HEAD"], ..GOOD },
     Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", options: &["method=HEAD"], ..GOOD },
     Case { answer: "HTTP/1.1 200 OK\r\n\r\n", options: &["method=HEAD"], ..GOOD },
-    // After interim answers.
+    // After interim responses.
     Case { answer: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", payload: 1, ..GOOD },
     Case { answer: "HTTP/1.1 103 Hints\r\nLink: a\r\n\r\nHTTP/1.1 102 P\r\nConnection: close\r\n\r\nHTTP/1.1 204 N\r\n\r\n", code: 204, ..GOOD },
     Case { answer: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", broken: Some("unrequested 101 Switching Protocols"), ..BROKEN },
     Case { answer: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", options: &["header=Upgrade: x", "expect-status=101"], code: 101, ..LAST },
-    // Connections that end, and that do not.
+    // Ending and persistent connections.
     Case { answer: "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx", payload: 1, ..LAST },
     Case { answer: "HTTP/1.1 200 OK\r\nConnection: Foo , CLOSE\r\nContent-Length: 1\r\n\r\nx", payload: 1, ..LAST },
     Case { answer: "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx", payload: 1, ..LAST },
@@ -82,7 +82,7 @@ const CASES: &[Case] = &[
     Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\n1\r\nx\r\n", close: true, payload: 6, ..LAST },
     Case { answer: "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\nhello", close: true, payload: 5, ..LAST },
     Case { answer: "HTTP/1.1 200 OK\r\n\r\n", close: true, ..LAST },
-    // Verdicts.
+    // Checks.
     Case { answer: "HTTP/1.1 301 Moved\r\nLocation: /\r\nContent-Length: 0\r\n\r\n", code: 301, ..GOOD },
     Case { answer: "HTTP/1.1 404 No\r\nContent-Length: 2\r\n\r\nno", fault: Some(FaultKind::WrongStatus), code: 404, payload: 2, ..GOOD },
     Case { answer: "HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n", fault: Some(FaultKind::WrongStatus), code: 999, ..GOOD },
@@ -96,13 +96,13 @@ const CASES: &[Case] = &[
     Case { answer: "HTTP/1.1 500 No\r\nContent-Length: 1\r\n\r\na", options: &["expect-body=a"], fault: Some(FaultKind::WrongStatus), code: 500, payload: 1, ..GOOD },
     Case { answer: "HTTP/1.1 200 OK\r\n\r\nxxabc", options: &["expect-body=abc"], close: true, payload: 5, ..LAST },
     Case { answer: "HTTP/1.1 404 No\r\n\r\nxxabc", close: true, fault: Some(FaultKind::WrongStatus), code: 404, payload: 5, ..LAST },
-    // Bytes nobody asked for.
+    // Unsolicited bytes.
     Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello!", payload: 5, ..UNASKED },
     Case { answer: "HTTP/1.1 204 No\r\nContent-Length: 1\r\n\r\nx", code: 204, ..UNASKED },
     Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n\r\n", ..UNASKED },
     Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", ..UNASKED },
     Case { answer: "HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\nx", fault: Some(FaultKind::WrongStatus), code: 404, ..UNASKED },
-    // No answer.
+    // Malformed responses.
     Case { answer: "SSH-2.0-OpenSSH_9.2\r\n", broken: NOT_HTTP, ..BROKEN },
     Case { answer: "x", broken: NOT_HTTP, ..BROKEN },
     Case { answer: ALERT, broken: TLS, ..BROKEN },
@@ -136,7 +136,7 @@ const CASES: &[Case] = &[
     Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 1 1\r\n\r\n", broken: NO_NUMBER, ..BROKEN },
     Case { answer: "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\n", broken: NO_NUMBER, ..BROKEN },
     Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n", broken: Some("Transfer-Encoding has chunked twice"), ..BROKEN },
-    // Chunks that are none.
+    // Malformed chunks.
     Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", broken: NO_SIZE, ..BAD_CHUNKS },
     Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n", broken: NO_SIZE, ..BAD_CHUNKS },
     Case { answer: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", broken: NO_SIZE, ..BAD_CHUNKS },
@@ -220,7 +220,7 @@ fn endless_heads_are_refused_whole_and_in_pieces() {
     }
 }
 
-/// Beside an answer that may be another's there is what a server says that gives an idle connection up.
+/// Unsolicited bytes may be the response to another request; a 408 only closes an idle connection.
 #[test]
 fn an_answer_too_many_is_a_stray_and_a_408_on_an_idle_connection_is_none() {
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";

@@ -1,10 +1,10 @@
-//! What is kept of an answer that was a failure.
+//! Tests of the excerpts kept of failed responses.
 
 use wire::{Done, Established, Event, ExchangeId, FaultKind, Fill, Origin, Out};
 
 use super::dialogue;
 
-/// The excerpt attached to an answer in pieces; `keep` says that an example of its kind was kept before.
+/// Plays a response in pieces and returns its excerpt; `keep` is a kind of which there is an example already.
 fn excerpt(options: &[&str], pieces: &[&[u8]], keep: Option<FaultKind>) -> Option<Vec<u8>> {
     let dialogue = dialogue("http://h/", options);
     let (mut out, mut done) = (Out::default(), Done::default());

@@ -1,10 +1,10 @@
-//! Inputs that fuzzing found once, each a bug then or nearly one; see `fuzz/`.
+//! Regression tests with inputs found by fuzzing, each a bug at the time or close to one; see `fuzz/`.
 
 use crate::http1::oracle;
 
 #[test]
 fn what_fuzzing_found_stays_found() {
-    // More fields than httparse was given room for.
+    // More fields than `httparse` had room for.
     let fields = format!("GET / HTTP/1.1\r\n{}\r\n", "a:b\n".repeat(65));
     let answer = fields.replace("GET / HTTP/1.1", "HTTP/1.1 204");
     let inputs: &[&[u8]] = &[fields.as_bytes(), answer.as_bytes()];

@@ -1,4 +1,4 @@
-//! The two halves against each other, with the bytes cut anywhere in both directions.
+//! Tests of client and server against each other, with the bytes split anywhere in both directions.
 
 use proptest::prelude::*;
 use wire::{Ask, Done, Established, Event, ExchangeId, Fill, Origin, Out, Reply, ServerSession, Shape};
@@ -10,7 +10,7 @@ fn shape() -> impl Strategy<Value = Shape> {
     prop_oneof![Just(Shape::Length), (1usize..40).prop_map(Shape::Chunked), Just(Shape::UntilClose)]
 }
 
-/// Cuts bytes into pieces whose sizes are taken from `sizes` in turn.
+/// Splits bytes into pieces whose sizes cycle through `sizes`.
 fn cut<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     let mut pieces = Vec::new();
     for size in sizes.iter().cycle() {

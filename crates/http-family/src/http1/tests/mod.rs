@@ -1,4 +1,4 @@
-//! Scripted bytes, split at every position; properties; both halves against each other.
+//! Tests with scripted bytes split at every position, property tests, and tests of client against server.
 
 mod answers;
 mod examples;
@@ -19,7 +19,7 @@ use wire::{
 
 use super::{Http1, Request};
 
-/// A run of one URL with options given as `name=value`; a switch has no `=`.
+/// Prepares a run of one URL with options as `name=value`; a switch has no `=`.
 fn dialogue(url: &str, options: &[&str]) -> Arc<dyn Dialogue> {
     Http1.prepare(&asked(&[url], options)).expect("a good plan")
 }
@@ -34,18 +34,18 @@ fn asked(urls: &[&str], options: &[&str]) -> Asked {
     asked
 }
 
-/// What one exchange came to, whatever pieces its answer arrived in.
+/// Outcome of an exchange, independent of how its response was split.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Outcome {
-    /// Fault, status, payload, where it sends us; None: still open.
+    /// Fault, status, payload and redirect; `None` if still in flight.
     ended: Option<(Option<FaultKind>, u32, u64, Option<String>)>,
-    /// Why the connection broke.
+    /// Error of the connection.
     broken: Option<&'static str>,
-    /// What the session would still take.
+    /// Room left in the session.
     room: usize,
 }
 
-/// Sends one request and plays the pieces of the answer; `close` ends the connection after them.
+/// Sends one request and plays the pieces of the response; with `close` the connection is then closed.
 fn play(dialogue: &Arc<dyn Dialogue>, pieces: &[&[u8]], close: bool) -> Outcome {
     let mut session = dialogue.session(&Origin::default(), &Established::default());
     let (mut out, mut done) = (Out::default(), Done::default());
@@ -87,7 +87,7 @@ fn feed(
     Outcome { ended, broken, room: session.room() }
 }
 
-/// At most one first byte, before the one end.
+/// Asserts that there is at most one first byte, before the one end.
 fn assert_order(done: &Done) {
     let kinds: Vec<u8> = done
         .events

@@ -1,4 +1,4 @@
-//! Heads, nearly heads and noise, made at random and held against [`crate::http1::oracle`].
+//! Property tests with random heads, malformed heads and noise, checked by [`crate::http1::oracle`].
 
 use proptest::prelude::*;
 
@@ -44,7 +44,7 @@ const PARTS: &[&[u8]] = &[
     b",",
 ];
 
-/// Heads, nearly heads, and what follows them.
+/// Generates heads and malformed heads, followed by other bytes.
 fn text() -> impl Strategy<Value = Vec<u8>> {
     let line = prop_oneof![
         5 => "[A-Za-z][A-Za-z0-9-]{0,30}: [ -~]{0,60}\r\n".prop_map(String::into_bytes),

@@ -1,4 +1,4 @@
-//! Where redirects lead, and with what.
+//! Tests of redirects.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use wire::{Dialogue, Done, Established, Event, ExchangeId, FaultKind, Fill, Foll
 
 use super::dialogue;
 
-/// Answers a request with a redirect, in two pieces cut at `cut`; what becomes of it.
+/// Responds to a request with a redirect, in two pieces split at `cut`.
 fn hop(
     dialogue: &Arc<dyn Dialogue>,
     request: &wire::Request,
@@ -31,7 +31,7 @@ fn answer(status: u16, location: &str) -> String {
     format!("HTTP/1.1 {status} Moved\r\nLocation: {location}\r\nContent-Length: 3\r\n\r\nbye")
 }
 
-/// Origin, request line and the rest of the request, shortened.
+/// Returns origin, request line and the rest of the redirected request, shortened.
 fn followed(url: &str, options: &[&str], status: u16, location: &str) -> (String, String) {
     let mut options = options.to_vec();
     options.push("redirects=2");

@@ -1,4 +1,4 @@
-//! What is asked, as bytes; and what cannot be asked, as sentences.
+//! Tests of encoded requests, and of the errors for invalid ones.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ fn sent(url: &str, options: &[&str]) -> String {
     String::from_utf8(dialogue.sent(&dialogue.requests()[0].request)).expect("text")
 }
 
-/// The request to `http://h/` without what every request has.
+/// Returns the request to `http://h/` without the lines that all requests have.
 fn lines(url: &str, options: &[&str]) -> String {
     sent(url, options)
         .replace(&format!("User-Agent: brunt/{}\r\n", env!("CARGO_PKG_VERSION")), "")
@@ -139,7 +139,7 @@ fn a_form_is_multipart() {
     assert_eq!(text, lines("http://h/", &fields), "the seed decides the boundary");
 }
 
-/// As curl 7.88 writes it, but for the boundaries.
+/// Matches curl 7.88 except for the boundaries.
 #[test]
 fn several_files_of_one_field_are_a_body_of_their_own() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -335,7 +335,7 @@ fn a_proxy_is_told_the_whole_url_and_who_asks() {
     assert!(text.starts_with("GET http://h/x HTTP/1.1\r\nHost: h\r\nUser-Agent") && !text.contains("Proxy-"), "{text}");
     let (_, text) = through("http://h/", "http://p", &["request-target=*", "method=OPTIONS"]);
     assert!(text.starts_with("OPTIONS * HTTP/1.1\r\n"), "{text}");
-    // Through tunnels, and where there is no proxy, nothing is said of one.
+    // Tunnels and direct connections do not mention a proxy.
     for (url, proxy) in
         [("https://h/", "http://a:b@p"), ("http://h/", "socks5://a:b@p"), ("http://near/", "http://a:b@p")]
     {

@@ -1,10 +1,10 @@
-//! The server half: what is heard, however it is cut, and what is answered.
+//! Tests of the server: the requests it reports, however they are split, and its replies.
 
 use wire::{Broken, Out, Reply, ServerSession, Shape};
 
 use crate::http1::Http1Server;
 
-/// Method, path, bytes of the body, its beginning.
+/// Method, path, length of the body, and its beginning.
 type Heard = (String, String, u64, Vec<u8>);
 
 fn hear(server: &mut Http1Server, pieces: &[&[u8]]) -> Result<Vec<Heard>, Broken> {
@@ -167,7 +167,7 @@ fn answers_leave_in_the_order_of_the_requests() {
         (0..MANY).map(|n| format!("{} /{n} HTTP/1.1\r\n\r\n", if n % 3 == 0 { "HEAD" } else { "GET" })).collect();
     hear(&mut server, &[requests.as_bytes()]).expect("requests");
     let bodies: Vec<String> = (0..MANY).map(|n| format!("body {n}")).collect();
-    // 13 and 40 have no common factor, so that every request is answered once, and far from its turn.
+    // 13 is coprime to 40, so each request is answered once, and far from its turn.
     for n in (0..MANY).map(|n| (n * 13 + 5) % MANY) {
         server.answer(n, &Reply { body: bodies[n as usize].as_bytes(), ..REPLY }, &mut out);
     }

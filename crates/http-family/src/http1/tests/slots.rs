@@ -1,4 +1,4 @@
-//! Requests with slots: what is sent, and that its head is true of it.
+//! Tests of requests with slots: the bytes sent, and a head that matches the body.
 
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn fill(number: u64) -> Fill<'static> {
     }
 }
 
-/// What a session really sends.
+/// Returns the bytes that a session sends.
 fn sent(dialogue: &Arc<dyn Dialogue>, fill: &Fill) -> String {
     let (mut out, request) = (Out::default(), &dialogue.requests()[0].request);
     let mut session = dialogue.session(&Origin::default(), &Established::default());
@@ -29,7 +29,7 @@ fn sent(dialogue: &Arc<dyn Dialogue>, fill: &Fill) -> String {
     String::from_utf8(bytes).expect("text")
 }
 
-/// Head and body; the length said is the length sent.
+/// Splits into head and body; asserts that `Content-Length` is right.
 fn parted(text: &str) -> (&str, &str) {
     let (head, body) = text.split_once("\r\n\r\n").expect("a head");
     let said = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
@@ -51,7 +51,7 @@ fn slots_stand_in_path_query_header_lines_and_body() {
     assert!(dialogue.prepared().has_slots);
 }
 
-/// The digits of a length are as many as it takes, whatever they were in a trial.
+/// The length has as many digits as needed, whatever the trial had.
 #[test]
 fn the_length_said_is_the_length_sent() {
     let dialogue = dialogue("http://h/", &["data={counter}"]);
@@ -70,7 +70,7 @@ fn a_request_without_slots_is_what_it_was() {
     assert!(text.starts_with("POST /%7Buuid%7D HTTP") && text.ends_with("\r\n\r\n{counter}"), "{text}");
 }
 
-/// A value of the environment is known before the run: such a request is encoded once.
+/// Environment variables are known before the run, so the request is encoded once.
 #[test]
 fn variables_of_the_environment_are_filled_once() {
     let path = std::env::var("PATH").expect("every process has one");
@@ -114,7 +114,7 @@ fn the_slots_of_a_text_file_are_filled() {
     assert_eq!(parted(&sent(&dialogue("http://h/", &[&path, "no-slots"]), &fill(41))).1, "{\"id\":{counter}}");
 }
 
-/// A large body that never changes is shared, also where the head has slots.
+/// A large constant body is shared, even if the head has slots.
 #[test]
 fn a_large_body_is_not_copied_for_a_slot_in_the_head() {
     let large = format!("data={}", "x".repeat(20_000));
@@ -136,7 +136,7 @@ fn a_named_part_is_the_same_wherever_it_stands() {
     assert_eq!(text.matches(id).count(), 3, "the other one differs");
 }
 
-/// A hop of 307 says what the request before it said.
+/// A 307 repeats the request with the same values.
 #[test]
 fn a_redirect_repeats_what_was_filled() {
     let dialogue = dialogue("http://h/a/{counter}", &["redirects=3", "data={uuid}", "header=X-Id: {counter}"]);
@@ -169,7 +169,7 @@ fn urls_stay_urls_and_header_lines_stay_lines() {
     assert!(sent(&coded, &fill(0)).contains("\r\nX: x%0D%0AY%3A%20z\r\n"));
 }
 
-/// What a body must hold may repeat what was sent: a number, and by its name any value.
+/// The expected text may repeat what was sent: numbers, and any value by its name.
 #[test]
 fn what_is_expected_of_a_body_is_filled_like_its_request() {
     let verdict = |dialogue: &Arc<dyn Dialogue>, fill: &Fill, body: &str| {
@@ -177,7 +177,7 @@ fn what_is_expected_of_a_body_is_filled_like_its_request() {
         let mut session = dialogue.session(&Origin::default(), &Established::default());
         session.submit(ExchangeId(0), &dialogue.requests()[0].request, fill, &mut out).expect("room");
         let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-        // In two pieces, with the text across them.
+        // In two pieces, with the text split between them.
         let (first, rest) = answer.as_bytes().split_at(answer.len() - 4);
         for piece in [first, rest] {
             session.receive(piece, &mut out, &mut done).expect("good");
@@ -238,7 +238,7 @@ fn complaints_show_slots_as_they_were_written() {
     }
 }
 
-/// In steady state nothing is allocated: the buffer that is sent from has its size.
+/// The output buffer does not grow in steady state, so nothing is allocated.
 #[test]
 fn no_request_makes_its_buffer_grow_again() {
     let dialogue = dialogue("http://h/{uuid}", &["data={counter below 1000 width 4}{random 20}{time iso}{uuid}"]);
@@ -255,7 +255,7 @@ fn no_request_makes_its_buffer_grow_again() {
 }
 
 proptest! {
-    /// Whatever the body, its length is right and braces that begin no slot stay.
+    /// For any body the length is right, and braces that begin no slot stay.
     #[test]
     fn bodies_are_what_was_written(
         before in "([a-z{}\":, ]|\\{\"[a-z]\":){0,40}", after in "[a-z}\": ,]{0,40}", number: u64,

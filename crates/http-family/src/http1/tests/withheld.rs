@@ -1,4 +1,5 @@
-//! Bodies that wait for `100 Continue`: when they leave, when they never do, and what their connection is good for then.
+//! Tests of bodies that wait for `100 Continue`: when they are sent, when they never are, and whether the connection is
+//! reused.
 
 use measure::Nanos;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ const GO_ON: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const TOO_LARGE: &[u8] = b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n";
 
-/// One exchange under way.
+/// An exchange in flight.
 struct Talk {
     session: Box<dyn Session>,
     out: Out,
@@ -20,7 +21,7 @@ struct Talk {
 }
 
 impl Talk {
-    /// The request was submitted; also what left at once.
+    /// Submits a request; returns the bytes sent at once as well.
     fn begin(dialogue: &Arc<dyn Dialogue>, fill: &Fill) -> (Talk, String, Sent) {
         let (mut session, mut out) = (dialogue.session(&Origin::default(), &Established::default()), Out::default());
         let sent = session.submit(ID, &dialogue.requests()[0].request, fill, &mut out).expect("room");
@@ -29,7 +30,7 @@ impl Talk {
         (talk, left, sent)
     }
 
-    /// What left since it was last asked.
+    /// Takes the bytes sent since the last call.
     fn left(&mut self) -> String {
         let bytes = [self.out.bytes(), self.out.tail().map(|tail| &**tail).unwrap_or_default()].concat();
         self.out.clear();
@@ -41,7 +42,7 @@ impl Talk {
         self.left()
     }
 
-    /// What is told, in words.
+    /// Formats the events.
     fn told(&mut self) -> Vec<String> {
         let said = |event: &Event| match event {
             Event::FirstByte(_) => "first byte".to_owned(),
@@ -100,7 +101,7 @@ fn what_nobody_asked_for_leaves_after_the_wait() {
     assert_eq!((talk.told().pop(), talk.session.room()), (Some("200 None ".to_owned()), 1));
 }
 
-/// RFC 9110 10.1.1: the server may wait for the body that it declined, so that nothing more can be said on this connection.
+/// RFC 9110 10.1.1: the server may still wait for the body it declined, so the connection cannot be reused.
 #[test]
 fn a_response_instead_of_leave_counts_and_ends_the_connection() {
     let instead = "a response came instead of 100 Continue, so the body was not sent";
@@ -117,7 +118,7 @@ fn a_response_instead_of_leave_counts_and_ends_the_connection() {
     }
 }
 
-/// The server asked for the body: it is sent, whatever came with the leave.
+/// The server asked for the body, so it is sent, whatever follows `100 Continue` in the same piece.
 #[test]
 fn leave_and_response_in_one_piece() {
     let (mut talk, ..) = Talk::begin(&expecting(&[]), &Fill::default());
@@ -149,10 +150,10 @@ fn a_line_of_the_users_has_the_same_meaning_where_there_is_a_body() {
     let (_, head, sent) = said(&["header=Expect: 100-Continue", "data=x"]);
     assert!(head.ends_with("\r\n\r\n") && head.matches("Expect").count() == 1, "{head}");
     assert_eq!(sent, Sent::Withheld(Nanos::from_secs(1)));
-    // Nothing to wait for, or nobody who knows of it.
+    // No body to wait with, or a server that does not know `Expect`.
     assert_eq!(said(&["header=Expect: 100-continue"]).2, Sent::Asked);
     assert_eq!(said(&["header=Expect: 100-continue", "data=x", "http=1.0"]).2, Sent::Asked);
-    // As with curl, an empty line takes it away.
+    // An empty line removes the field, as with curl.
     let (_, head, sent) = said(&["header=Expect:", "data=x"]);
     assert!(!head.contains("Expect") && head.ends_with("\r\n\r\nx") && sent == Sent::Asked, "{head}");
     assert!(Http1.prepare(&asked(&["http://h/"], &["header=Expect:", "data=x", "expect-continue"])).is_err());
