@@ -10,25 +10,25 @@ use super::codec::HEAD_BOUND;
 /// State of the decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// `left` more bytes of a body with a length.
+    /// `left` more bytes of a body of known length.
     Length,
-    /// In a body that ends with the connection.
+    /// Body that ends with the connection.
     UntilClose,
-    /// Before the first digit of a chunk's size.
+    /// Start of a chunk's size, before its first digit.
     Size,
-    /// After a digit of a chunk's size.
+    /// Later in a chunk's size, after a digit.
     MoreSize,
-    /// In a chunk's extension.
+    /// Extension of a chunk.
     Extension,
     /// Between CR and LF of a size line.
     SizeEnd,
     /// `left` more bytes of a chunk.
     Data,
-    /// Before the CR after a chunk.
+    /// CR expected after a chunk.
     DataCr,
-    /// Before the LF after a chunk.
+    /// LF expected after a chunk.
     DataLf,
-    /// At the start of a trailer line.
+    /// Start of a trailer line.
     Trailer,
     /// Inside a trailer line.
     TrailerLine,

@@ -47,11 +47,11 @@ pub struct Request {
     pub(crate) marks: u8,
     /// Index of its checks, for [`Rules::checks`].
     pub(crate) checks: u16,
-    /// Its recipe, if it is not in the list.
+    /// The recipe, if it is not in the list.
     pub(crate) own: Option<Arc<Recipe>>,
-    /// Its HTTP/2 form, if prepared.
+    /// HTTP/2 form of the request, if prepared.
     pub(crate) two: Option<Arc<crate::http2::Prepared>>,
-    /// Its template, if it has slots; `bytes` is then empty.
+    /// The template, if the request has slots; `bytes` is then empty.
     pub(crate) slots: Option<Arc<super::filled::Filled>>,
 }
 
@@ -240,7 +240,7 @@ impl HeaderWish {
     }
 }
 
-/// Everything that a request is made from.
+/// Source data of a request.
 #[derive(Clone, Debug)]
 pub struct Recipe {
     /// URL without fragment.

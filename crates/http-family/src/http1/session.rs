@@ -21,13 +21,13 @@ use values::kept::{Kept, NO_ROOM_FOR_HEADS};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nothing in flight.
+    /// No exchange in flight.
     Idle,
     /// Waiting for a head.
     Head,
     /// Receiving a body.
     Body,
-    /// Nothing in flight, and the connection takes no more requests.
+    /// No exchange in flight, and no further request is accepted.
     Over,
 }
 

@@ -255,7 +255,7 @@ fn no_request_makes_its_buffer_grow_again() {
 }
 
 proptest! {
-    /// For any body the length is right, and braces that begin no slot stay.
+    /// The length is right for any body, and braces that begin no slot stay.
     #[test]
     fn bodies_are_what_was_written(
         before in "([a-z{}\":, ]|\\{\"[a-z]\":){0,40}", after in "[a-z}\": ,]{0,40}", number: u64,
