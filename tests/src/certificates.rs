@@ -1,4 +1,4 @@
-//! Certificates made by the openssl command: an authority, and what it signs.
+//! Certificates made with the openssl command: an authority, and what it signs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,10 +11,10 @@ pub struct Certificates {
 }
 
 impl Certificates {
-    /// Makes them; none where openssl is not here.
+    /// Creates the certificates. Returns `None` if openssl is not installed.
     ///
     /// # Panics
-    /// Where openssl is here and fails.
+    /// Panics if openssl fails.
     pub fn make() -> Option<Certificates> {
         Command::new("openssl").arg("version").stdout(Stdio::null()).status().ok()?;
         let made = Certificates { directory: tempfile::tempdir().expect("a directory") };
@@ -36,15 +36,15 @@ impl Certificates {
         Some(made)
     }
 
-    /// The path of a file.
+    /// Returns the path of a file.
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    /// The same as text.
+    /// Returns the path of a file as text.
     ///
     /// # Panics
-    /// Where it is no UTF-8.
+    /// Panics if it is not UTF-8.
     pub fn text(&self, name: &str) -> String {
         self.path(name).to_str().expect("a path in UTF-8").to_string()
     }

@@ -1,4 +1,4 @@
-//! The console in a process of its own, spoken to as a browser or a script would.
+//! The console in its own process, with a client that acts as a browser or a script would.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -10,44 +10,44 @@ use serde_json::Value;
 
 use crate::program;
 
-/// A console that runs; ended with the value.
+/// A running console; killed on drop.
 pub struct Console {
     child: Child,
-    /// `127.0.0.1:1234`.
+    /// Host and port, such as `127.0.0.1:1234`.
     pub host: String,
-    /// Those who may steer have it.
+    /// Token that permits control.
     pub token: String,
-    /// Those who may look.
+    /// Token that permits viewing only.
     pub look: String,
 }
 
-/// An answer.
+/// An HTTP response.
 #[derive(Debug)]
 pub struct Answer {
-    /// The status.
+    /// Status code.
     pub status: u16,
-    /// The head, as it came.
+    /// Head, as received.
     pub head: String,
-    /// The body.
+    /// Body.
     pub body: Vec<u8>,
 }
 
 impl Answer {
-    /// The body as JSON; null where it is none.
+    /// Returns the body as JSON; null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// A field of the head.
+    /// Returns a header field.
     pub fn field(&self, name: &str) -> Option<&str> {
         let lines = self.head.lines().filter_map(|line| line.split_once(": "));
         lines.into_iter().find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    /// The same, where the status is this one.
+    /// Returns the response if it has this status.
     ///
     /// # Panics
-    /// Where it is another.
+    /// Panics if it has another status.
     #[track_caller]
     pub fn with(self, status: u16) -> Answer {
         assert_eq!(self.status, status, "{}\n{}", self.head, String::from_utf8_lossy(&self.body));
@@ -56,15 +56,15 @@ impl Answer {
 }
 
 impl Console {
-    /// One whose state is in this folder.
+    /// Starts a console with its state in this folder.
     pub fn start(home: &Path) -> Console {
         Console::with(home, &[])
     }
 
-    /// One with these flags.
+    /// Starts a console with these flags.
     ///
     /// # Panics
-    /// Where it does not come up.
+    /// Panics if it does not come up.
     pub fn with(home: &Path, flags: &[&str]) -> Console {
         let mut command = Command::new(program::path());
         command.args(["ui", "--no-open"]).args(flags).env("XDG_STATE_HOME", home).env("LC_ALL", "C");
@@ -80,17 +80,17 @@ impl Console {
         Console { child, host, token, look }
     }
 
-    /// Sends a request with these lines of its head, as it is.
+    /// Sends a request with these header lines.
     ///
     /// # Panics
-    /// Where no answer comes.
+    /// Panics if there is no response.
     pub fn raw(&self, method: &str, path: &str, fields: &[&str], body: &[u8]) -> Answer {
         let mut socket = TcpStream::connect(&self.host).expect("it listens");
         socket.set_read_timeout(Some(Duration::from_secs(60))).expect("a time");
         let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
         let head =
             format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n{fields}\r\n", body.len());
-        // It may refuse before it has read all.
+        // The console may refuse before it has read everything.
         let _ = socket.write_all(head.as_bytes()).and_then(|()| socket.write_all(body));
         let mut bytes = Vec::new();
         let _ = socket.read_to_end(&mut bytes);
@@ -114,22 +114,22 @@ impl Console {
         self.raw(method, path, &fields, body.as_bytes())
     }
 
-    /// Reads something.
+    /// Sends a `GET` request.
     pub fn get(&self, path: &str) -> Answer {
         self.ask_as(&self.token, "GET", path, &Value::Null)
     }
 
-    /// Does something.
+    /// Sends a `POST` request.
     pub fn post(&self, path: &str, body: &Value) -> Answer {
         self.ask_as(&self.token, "POST", path, body)
     }
 
-    /// A run of the library.
+    /// Returns a run of the library.
     pub fn run(&self, id: &str) -> Value {
         self.get(&format!("/api/v1/runs/{id}")).with(200).json()
     }
 
-    /// What a run tells until its end, as event and data.
+    /// Returns the events of a run until its end, as event and data.
     pub fn events(&self, id: &str) -> Vec<(String, Value)> {
         let answer = self.get(&format!("/api/v1/runs/{id}/events")).with(200);
         let text = String::from_utf8(answer.body).expect("events are text");
@@ -143,17 +143,17 @@ impl Console {
             .collect()
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the console.
     pub fn signal(&self, signal: rustix::process::Signal) {
         let _ = rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal);
     }
 
-    /// Its process.
+    /// Returns its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Waits for its end.
+    /// Waits for it to exit. Returns its exit code.
     pub fn end(&mut self) -> Option<i32> {
         self.child.wait().expect("it ends").code()
     }

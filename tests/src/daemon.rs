@@ -1,5 +1,4 @@
-//! Servers of other people's making that need no more than a command line: started in a directory of their own, and ended
-//! with the value.
+//! Third-party servers that need only a command line: each is started in its own directory, and ended on drop.
 
 use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -9,14 +8,14 @@ use tempfile::TempDir;
 
 use crate::program::until;
 
-/// A server that runs.
+/// A running server.
 pub struct Daemon {
     child: Child,
     directory: TempDir,
     name: String,
 }
 
-/// Where a program is; none where it is not installed, and the test is left out.
+/// Returns the path of a program, or `None` if it is not installed; the test is then skipped.
 pub fn find(program: &str) -> Option<PathBuf> {
     let found = programs::find(program);
     if found.is_none() {
@@ -25,10 +24,10 @@ pub fn find(program: &str) -> Option<PathBuf> {
     found
 }
 
-/// A port that nobody listens at, neither by UDP nor by TCP: some servers take both.
+/// Returns a port that is free for both UDP and TCP: some servers take both.
 ///
 /// # Panics
-/// Where there is none.
+/// Panics if there is none.
 pub fn free_datagram_port() -> u16 {
     let both = || {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
@@ -39,11 +38,11 @@ pub fn free_datagram_port() -> u16 {
 }
 
 impl Daemon {
-    /// Starts a program in a directory that holds `files` (name and content); what it says goes to `said` there. `{dir}` in
-    /// arguments and files is that directory. None where the program is not installed.
+    /// Starts a program in a directory with `files` (name and content); its output goes to the file `said` there.
+    /// `{dir}` in arguments and files stands for that directory. Returns `None` if the program is not installed.
     ///
     /// # Panics
-    /// Where it does not start.
+    /// Panics if it does not start.
     pub fn start(program: &str, args: &[&str], files: &[(&str, &str)]) -> Option<Daemon> {
         let found = find(program)?;
         let directory = tempfile::tempdir().expect("a directory");
@@ -63,10 +62,10 @@ impl Daemon {
         Some(Daemon { child, directory, name: program.into() })
     }
 
-    /// Waits until something holds that shows it is up.
+    /// Waits until a condition that shows it is up holds.
     ///
     /// # Panics
-    /// Where it ends before, or never does.
+    /// Panics if it exits before, or if the condition never holds.
     pub fn up(mut self, mut holds: impl FnMut(&Daemon) -> bool) -> Daemon {
         until(&format!("{} is up", self.name), || {
             if let Ok(Some(status)) = self.child.try_wait() {
@@ -77,27 +76,27 @@ impl Daemon {
         self
     }
 
-    /// Its directory.
+    /// Returns its directory.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// A file of its directory; empty where there is none.
+    /// Returns a file of its directory; empty if there is none.
     pub fn text(&self, name: &str) -> String {
         let bytes = std::fs::read(self.directory.path().join(name)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the server.
     pub fn signal(&self, signal: rustix::process::Signal) {
-        // An error means that it is gone already, which the test will find out.
+        // An error means that it has exited already, which the test will notice.
         let _ = rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal);
     }
 }
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // Both fail only where it has ended already.
+        // Both fail only if it has exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,6 +1,6 @@
-//! Servers that are not ours, from `tests/servers`: each says its port on its first line and, when its input ends, what it
-//! counted. What they need is fetched or built once, into the build output, with the versions that are written there; where
-//! that is not possible, the tests are left out.
+//! Third-party servers from `tests/servers`: each prints its port on its first line and, when its input ends, its
+//! counts. Their dependencies are fetched or built once, into the build output, at the pinned versions; if that is not
+//! possible, the tests are skipped.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -10,23 +10,23 @@ use std::sync::OnceLock;
 use programs::servers;
 pub use programs::servers::sources;
 
-/// A server that runs; ended with the value.
+/// A running server; killed on drop.
 pub struct Foreign {
     child: Child,
     stdin: Option<ChildStdin>,
     out: BufReader<ChildStdout>,
-    /// Where it listens.
+    /// Port it listens on.
     pub port: u16,
 }
 
-/// A program or a package that was made once in this process, or why it could not be.
+/// A program or package built once per process, or the reason why it could not be built.
 pub type Made = OnceLock<Result<PathBuf, String>>;
 
 impl Foreign {
-    /// Starts it.
+    /// Starts the server.
     ///
     /// # Panics
-    /// Where it does not come up and say its port.
+    /// Panics if it does not come up and print its port.
     pub fn start(command: &mut Command) -> Foreign {
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = piped.spawn().expect("the server starts");
@@ -38,27 +38,28 @@ impl Foreign {
         Foreign { child, stdin, out, port }
     }
 
-    /// The server in Go of this folder with these arguments; none where it is not built.
+    /// Starts the Go server of this folder with these arguments. Returns `None` if it cannot be built.
     pub fn go(built: &'static Made, folder: &str, arguments: &[&str]) -> Option<Foreign> {
         let program = or_left_out(built.get_or_init(|| servers::build_go(&target()?, folder)))?;
         Some(Foreign::start(Command::new(program).args(arguments)))
     }
 
-    /// A script in JavaScript of this folder, whose packages npm fetches; none where Node or they are missing.
+    /// Returns a JavaScript file of this folder, whose packages npm fetches. Returns `None` if Node or the packages are
+    /// missing.
     pub fn node(fetched: &'static Made, folder: &str, script: &str) -> Option<Foreign> {
         let place = or_left_out(fetched.get_or_init(|| servers::fetch_node(&target()?, folder)))?;
         Some(Foreign::start(Command::new("node").arg(place.join(script))))
     }
 
-    /// Its process.
+    /// Returns its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Ends it; what it counted, as it says it.
+    /// Ends the server. Returns the counts it prints.
     ///
     /// # Panics
-    /// Where it says nothing.
+    /// Panics if it prints nothing.
     pub fn counts(mut self) -> String {
         drop(self.stdin.take());
         let mut text = String::new();
@@ -70,23 +71,23 @@ impl Foreign {
 impl Drop for Foreign {
     fn drop(&mut self) {
         drop(self.stdin.take());
-        // Both fail only where it has ended already.
+        // Both fail only if it has exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// What was made; where it could not be, says that the test is left out.
+/// Returns what was built, or reports that the test is skipped.
 fn or_left_out(made: &Result<PathBuf, String>) -> Option<&Path> {
     made.as_ref().map_err(|why| crate::skip(why)).ok().map(PathBuf::as_path)
 }
 
-/// The packages of a folder of servers in Python, for `PYTHONPATH`; none where Python or pip is missing.
+/// Returns the Python packages of a folder of servers, for `PYTHONPATH`. Returns `None` if Python or pip is missing.
 pub fn packages(fetched: &'static Made, folder: &str) -> Option<&'static Path> {
     or_left_out(fetched.get_or_init(|| servers::fetch_python(&target()?, folder)))
 }
 
-/// The build output.
+/// Returns the directory of the build output.
 fn target() -> Result<PathBuf, String> {
     let test = std::env::current_exe().map_err(|error| error.to_string())?;
     // target/debug/deps/test-0123 → target

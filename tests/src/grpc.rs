@@ -1,4 +1,4 @@
-//! Servers of gRPC that are not ours: grpc-go, and the C core (by Python). Their own counts judge ours.
+//! Third-party gRPC servers, whose own counts verify ours: grpc-go, and the C core (through Python).
 
 use std::process::Command;
 
@@ -6,17 +6,17 @@ use serde_json::Value;
 
 use crate::foreign::{Foreign, Made, packages, sources};
 
-/// A server that runs; ended with the value.
+/// A running server; killed on drop.
 pub struct GrpcServer(Foreign);
 
 impl GrpcServer {
-    /// grpc-go with these arguments; none where Go is missing.
+    /// Starts grpc-go with these arguments. Returns `None` if Go is missing.
     pub fn go(args: &[&str]) -> Option<GrpcServer> {
         static BUILT: Made = Made::new();
         Foreign::go(&BUILT, "grpc-go", args).map(GrpcServer)
     }
 
-    /// The C core by Python; none where Python or pip is missing.
+    /// Starts the C core through Python. Returns `None` if Python or pip is missing.
     pub fn python() -> Option<GrpcServer> {
         static FETCHED: Made = Made::new();
         let packages = packages(&FETCHED, "grpc-python")?;
@@ -24,20 +24,20 @@ impl GrpcServer {
         Some(GrpcServer(Foreign::start(Command::new("python3").arg(script).env("PYTHONPATH", packages))))
     }
 
-    /// The URL of a method, such as `brunt.Target/Unary`.
+    /// Returns the URL of a method, such as `brunt.Target/Unary`.
     pub fn url(&self, method: &str) -> String {
         format!("grpc://127.0.0.1:{}/{method}", self.0.port)
     }
 
-    /// Where it listens.
+    /// Returns the port it listens on.
     pub fn port(&self) -> u16 {
         self.0.port
     }
 
-    /// Ends it and reads what it counted.
+    /// Ends the server and returns its counts.
     ///
     /// # Panics
-    /// Where it says nothing.
+    /// Panics if it prints none.
     pub fn counts(self) -> Value {
         let text = self.0.counts();
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("no counts ({error}): {text}"))

@@ -1,9 +1,9 @@
 //! Worked examples of the guide, as commands.
 
-/// The commands of the guide for this URL, as arguments, with the server's own port instead.
+/// Returns the guide's commands for this URL, as arguments, with the server's port filled in.
 ///
 /// # Panics
-/// Where the guide has none.
+/// Panics if the guide has none.
 pub fn from_guide(url: &str, port: u16) -> Vec<Vec<String>> {
     let pages = concat!(include_str!("../../docs/guide/raw.md"), include_str!("../../docs/guide/websocket.md"));
     let block = pages.split("```").find(|block| block.starts_with("sh ") && block.contains(url));

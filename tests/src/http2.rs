@@ -1,5 +1,5 @@
-//! Servers of HTTP/2 that are not ours beside nginx: Go's standard library, Node, and nghttpd of nghttp2. Their own counts
-//! judge ours. Where the program is missing, the tests are left out.
+//! Third-party HTTP/2 servers apart from nginx, whose own counts verify ours: Go's standard library, Node, and nghttpd
+//! of nghttp2. If a program is missing, its tests are skipped.
 
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
@@ -10,18 +10,18 @@ use crate::foreign::{Foreign, Made, sources};
 use crate::program::until;
 use crate::target::free_port;
 
-/// A server that counts; ended with the value.
+/// A server that counts; killed on drop.
 pub struct Server(Foreign);
 
 impl Server {
-    /// Go's server; with a certificate and its key over TLS.
+    /// Starts Go's server; with a certificate and its key, over TLS.
     pub fn go(tls: &[String]) -> Option<Server> {
         static BUILT: Made = Made::new();
         let tls: Vec<&str> = tls.iter().map(String::as_str).collect();
         Foreign::go(&BUILT, "http2-go", &tls).map(Server)
     }
 
-    /// Node's server; with a certificate and its key over TLS.
+    /// Starts Node's server; with a certificate and its key, over TLS.
     pub fn node(tls: &[String]) -> Option<Server> {
         if Command::new("node").arg("--version").stdout(Stdio::null()).status().is_err() {
             crate::skip("node is not installed");
@@ -31,21 +31,21 @@ impl Server {
         Some(Server(Foreign::start(Command::new("node").arg(script).args(tls))))
     }
 
-    /// Its URL in the clear.
+    /// Returns its URL without TLS.
     pub fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}/{path}", self.0.port)
     }
 
-    /// Its URL for TLS.
+    /// Returns its URL for TLS.
     pub fn secure_url(&self, path: &str) -> String {
         format!("https://localhost:{}/{path}", self.0.port)
     }
 
-    /// Ends it and reads how many requests it answered, and how many of them by HTTP/2. The first answer before the run is
-    /// among them.
+    /// Ends the server. Returns the number of requests it answered, and how many of them by HTTP/2. The pre-flight
+    /// request is included.
     ///
     /// # Panics
-    /// Where it says nothing.
+    /// Panics if it prints nothing.
     pub fn counts(self) -> [u64; 2] {
         let text = self.0.counts();
         let counts: Vec<u64> = text.split_whitespace().map(|n| n.parse().expect("a number")).collect();
@@ -53,19 +53,19 @@ impl Server {
     }
 }
 
-/// nghttpd in the clear, its log in a file; ended with the value.
+/// nghttpd without TLS, with its log in a file; killed on drop.
 pub struct Nghttpd {
     child: Child,
     directory: TempDir,
-    /// Where it listens.
+    /// Port it listens on.
     pub port: u16,
 }
 
 impl Nghttpd {
-    /// Starts it with further arguments; it serves the file `x` of five bytes. None where it is not installed.
+    /// Starts it with further arguments; it serves the file `x` of five bytes. Returns `None` if it is not installed.
     ///
     /// # Panics
-    /// Where it does not come up.
+    /// Panics if it does not come up.
     pub fn start(more: &[&str]) -> Option<Nghttpd> {
         let directory = tempfile::tempdir().expect("a directory");
         std::fs::write(directory.path().join("x"), "hello").expect("written");
@@ -83,15 +83,15 @@ impl Nghttpd {
         Some(server)
     }
 
-    /// The URL of its file.
+    /// Returns the URL of its file.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/x", self.port)
     }
 
-    /// Ends it and counts the requests in its log.
+    /// Ends the server. Returns the number of requests in its log.
     ///
     /// # Panics
-    /// Where the log cannot be read.
+    /// Panics if the log cannot be read.
     pub fn count(mut self) -> u64 {
         let id = rustix::process::Pid::from_child(&self.child);
         let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);

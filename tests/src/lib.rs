@@ -1,7 +1,7 @@
-//! Helpers of the end-to-end tests: the real program, the built-in target, nginx, and servers that misbehave.
+//! Support for the end-to-end tests: the real program, the built-in target, nginx, and misbehaving servers.
 //!
-//! Everything listens on this machine only, on ports the kernel chooses, and ends with the value that started it. Nothing
-//! here asserts how long something took: a deadline only turns a hang into a failure.
+//! All servers listen on this machine only, on ports chosen by the kernel, and end when the value that started them is
+//! dropped. Nothing here asserts how long something took: a deadline only turns a hang into a failure.
 
 pub mod certificates;
 pub mod console;
@@ -29,16 +29,16 @@ pub use proxy::Proxy;
 pub use report::Report;
 pub use target::Target;
 
-/// Says that a test is left out, and why; where nothing may be left out (`CI=true`) that is a failure.
+/// Reports that a test is skipped, and why. Skipping is a failure with `CI=true`.
 ///
 /// # Panics
-/// With `CI=true`.
+/// Panics with `CI=true`.
 pub fn skip(why: &str) {
     assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true" || ci == "1"), "cannot be left out here: {why}");
     eprintln!("SKIPPED: {why}");
 }
 
-/// True for the superuser, who may make namespaces and mount file systems.
+/// Returns `true` for the superuser, who may create namespaces and mount file systems.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }

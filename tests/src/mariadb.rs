@@ -1,4 +1,4 @@
-//! MariaDB from Debian: a server of its own data directory, socket and port; its own counters judge ours.
+//! MariaDB from Debian with its own data directory, socket and port; its counters verify ours.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,22 +10,22 @@ use tempfile::TempDir;
 use crate::program::until;
 use crate::target::free_port;
 
-/// A MariaDB that runs; ended with the value.
+/// A running MariaDB; killed on drop.
 pub struct Mariadb {
     child: Child,
     directory: TempDir,
     flags: Vec<String>,
-    /// Where it listens.
+    /// Port it listens on.
     pub port: u16,
 }
 
 impl Mariadb {
     /// Starts one with these flags, with a database `test` and the user `brunt`, whose password is `pass:word`.
     ///
-    /// None where MariaDB is not installed, and the test is left out.
+    /// Returns `None` if MariaDB is not installed; the test is then skipped.
     ///
     /// # Panics
-    /// Where it does not come up.
+    /// Panics if it does not come up.
     pub fn start(flags: &[&str]) -> Option<Mariadb> {
         let (Some(server), Some(install)) = (find("mariadbd"), find("mariadb-install-db")) else {
             crate::skip("MariaDB is not installed (cargo xtask test installs it)");
@@ -36,7 +36,7 @@ impl Mariadb {
         let user = std::env::var("USER").unwrap_or_else(|_| "root".into());
         let user = if crate::is_root() { "root".to_owned() } else { user };
         let made = programs::mariadb_install(&install, &data, &user)
-            // Two that are set up at once would take each other's temporary tables.
+            // Two servers set up at the same time would take each other's temporary tables.
             .env("TMPDIR", directory.path())
             .arg("--innodb-log-file-size=4M")
             .output()
@@ -65,24 +65,24 @@ impl Mariadb {
         });
     }
 
-    /// Runs statements as root; what they return, a line for each row.
+    /// Runs statements as root. Returns their output, one line per row.
     ///
     /// # Panics
-    /// Where one fails.
+    /// Panics if a statement fails.
     #[track_caller]
     pub fn sql(&self, statements: &str) -> String {
         client(self.directory.path(), statements).unwrap_or_else(|trouble| panic!("{statements}: {trouble}"))
     }
 
-    /// Runs statements as root in a process of its own, beside the test.
+    /// Runs statements as root in a separate process, in parallel with the test.
     ///
     /// # Panics
-    /// Where the client cannot be started.
+    /// Panics if the client cannot be started.
     pub fn sql_beside(&self, statements: &str) -> Child {
         command(self.directory.path(), statements).stdout(Stdio::null()).spawn().expect("the client starts")
     }
 
-    /// Its global counters by name.
+    /// Returns its global counters by name.
     pub fn counters(&self) -> BTreeMap<String, u64> {
         let text = self.sql("SHOW GLOBAL STATUS");
         let pair =
@@ -90,29 +90,29 @@ impl Mariadb {
         text.lines().filter_map(pair).collect()
     }
 
-    /// The path of its Unix socket.
+    /// Returns the path of its Unix socket.
     ///
     /// # Panics
-    /// Where it is no UTF-8.
+    /// Panics if it is not UTF-8.
     pub fn socket(&self) -> String {
         self.directory.path().join("socket").to_str().expect("a path in UTF-8").to_owned()
     }
 
-    /// The URL of the database, as the user there is.
+    /// Returns the URL of the database for its user.
     pub fn url(&self) -> String {
         format!("mysql://brunt:pass%3Aword@127.0.0.1:{}/test", self.port)
     }
 
-    /// Ends it at once, as a crash does.
+    /// Kills it, as a crash would.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// Starts it again where it stood.
+    /// Restarts it on the same port.
     ///
     /// # Panics
-    /// Where it does not come up.
+    /// Panics if it does not come up.
     pub fn start_again(&mut self) {
         let server = find("mariadbd").expect("it was here a moment ago");
         self.child = spawn(&server, self.directory.path(), self.port, &self.flags);

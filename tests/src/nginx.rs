@@ -1,4 +1,4 @@
-//! nginx, the server that is not ours: its access log judges our counts.
+//! nginx, whose access log verifies our counts.
 
 use std::net::TcpStream;
 use std::path::PathBuf;
@@ -9,22 +9,22 @@ use tempfile::TempDir;
 use crate::program::DEADLINE;
 use crate::target::free_port;
 
-/// An nginx that runs; ended with the value.
+/// A running nginx; killed on drop.
 pub struct Nginx {
     command: Command,
     child: Child,
     directory: TempDir,
-    /// Where it listens.
+    /// Port it listens on.
     pub port: u16,
 }
 
 impl Nginx {
-    /// Starts one; `listen` stands behind the address (`ssl`), `server` holds further directives of the server.
+    /// Starts one; `listen` is appended to the address (`ssl`), `server` holds further directives of the server block.
     ///
-    /// None where nginx is not installed, and the test is left out.
+    /// Returns `None` if nginx is not installed; the test is then skipped.
     ///
     /// # Panics
-    /// Where it does not come up.
+    /// Panics if it does not come up.
     pub fn start(http: &str, listen: &str, server: &str) -> Option<Nginx> {
         let program = crate::daemon::find("nginx")?;
         let directory = tempfile::tempdir().expect("a directory");
@@ -47,51 +47,51 @@ impl Nginx {
         }
     }
 
-    /// Ends it at once: open connections are cut.
+    /// Kills it: open connections are cut.
     pub fn stop(&mut self) {
         let id = rustix::process::Pid::from_child(&self.child);
         let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
         let _ = self.child.wait();
     }
 
-    /// Starts it again where it stood.
+    /// Restarts it on the same port.
     pub fn start_again(&mut self) {
         self.child = self.command.spawn().expect("it was here a moment ago");
         self.wait_until_up();
     }
 
-    /// The lines of its access log: status, number of the connection, `r` where a TLS session was resumed. Waits until
-    /// nginx has ended, so that all are there; the first line is the program's first answer before the run.
+    /// Returns the lines of its access log: status, number of the connection, `r` if a TLS session was resumed. Waits
+    /// until nginx has exited, so that all lines are written; the first line is the pre-flight request.
     ///
     /// # Panics
-    /// Where the log cannot be read.
+    /// Panics if the log cannot be read.
     pub fn stop_and_read_log(mut self) -> Vec<String> {
         self.stop();
         let log = std::fs::read_to_string(self.directory.path().join("access.log")).expect("an access log");
         log.lines().map(String::from).collect()
     }
 
-    /// A file that its configuration names.
+    /// Returns the path of a file that its configuration names.
     pub fn file(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 
-    /// Where it complains.
+    /// Returns the path of its error log.
     pub fn error_log(&self) -> PathBuf {
         self.directory.path().join("error.log")
     }
 
-    /// Lines in its log now.
+    /// Returns the current number of lines in its log.
     pub fn logged(&self) -> usize {
         std::fs::read_to_string(self.directory.path().join("access.log")).map_or(0, |log| log.lines().count())
     }
 
-    /// Its URL.
+    /// Returns its URL.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/", self.port)
     }
 
-    /// Its URL for TLS, by name.
+    /// Returns its URL for TLS, by name.
     pub fn secure_url(&self) -> String {
         format!("https://localhost:{}/", self.port)
     }
@@ -99,7 +99,7 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // Both fail only where it has ended already.
+        // Both fail only if it has exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! Servers that misbehave exactly as a test scripts it: a plain listener, and a thread per connection.
+//! Servers that misbehave exactly as a test scripts them: a plain listener, with a thread per connection.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// One connection, as the script sees it.
+/// A connection, as seen by the script.
 pub struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
     shared: Arc<Shared>,
-    /// How many connections came before this one.
+    /// Number of connections accepted before this one.
     pub number: u64,
-    /// Who connected.
+    /// Address of the client.
     pub from: SocketAddr,
 }
 
@@ -28,7 +28,7 @@ struct Shared {
 }
 
 impl Connection {
-    /// The next whole request (head and body by its Content-Length); none where the connection ended.
+    /// Returns the next complete request (head and body by its Content-Length), or `None` if the connection ended.
     pub fn request(&mut self) -> Option<Vec<u8>> {
         loop {
             if let Some(length) = whole(&self.buffer) {
@@ -49,7 +49,7 @@ impl Connection {
         }
     }
 
-    /// Whatever came next, of any protocol; none where the connection ended.
+    /// Returns the next bytes, of any protocol, or `None` if the connection ended.
     pub fn bytes(&mut self) -> Option<Vec<u8>> {
         let mut chunk = vec![0; 65536];
         match self.stream.read(&mut chunk) {
@@ -61,17 +61,17 @@ impl Connection {
         }
     }
 
-    /// Sends bytes; false where the connection is gone.
+    /// Sends bytes. Returns `false` if the connection is gone.
     pub fn send(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).is_ok()
     }
 
-    /// Sends bytes in pieces of this size, each in a segment of its own.
+    /// Sends bytes in pieces of this size, each in its own segment.
     pub fn dribble(&mut self, bytes: &[u8], piece: usize) -> bool {
         bytes.chunks(piece).all(|chunk| self.send(chunk))
     }
 
-    /// Waits until the other side closes or the server ends.
+    /// Waits until the client closes or the server is stopped.
     pub fn wait_for_close(&mut self) {
         let mut chunk = [0; 4096];
         while !matches!(self.stream.read(&mut chunk), Ok(0) | Err(_)) {}
@@ -79,17 +79,17 @@ impl Connection {
 
     /// Ends the connection with a reset instead of an orderly close.
     pub fn reset(self) {
-        // Closing with a linger of zero is what sends a reset.
+        // Closing with a linger of zero sends a reset.
         let _ = rustix::net::sockopt::set_socket_linger(&self.stream, Some(Duration::ZERO));
     }
 
-    /// Closes our direction only.
+    /// Closes the sending direction only.
     pub fn half_close(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Write);
     }
 }
 
-/// The length of the first request in a buffer, where it is whole.
+/// Returns the length of the first request in a buffer, if it is complete.
 fn whole(buffer: &[u8]) -> Option<usize> {
     let head = buffer.windows(4).position(|w| w == b"\r\n\r\n")? + 4;
     let text = String::from_utf8_lossy(&buffer[..head]).to_ascii_lowercase();
@@ -106,15 +106,15 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// A server on 127.0.0.1 that does this with every connection.
+    /// Starts a server on 127.0.0.1 that runs the script on every connection.
     pub fn new(script: impl Fn(Connection) + Send + Sync + 'static) -> Peer {
         Peer::at("127.0.0.1:0", script)
     }
 
-    /// The same on another address.
+    /// Starts a server on another address.
     ///
     /// # Panics
-    /// Where that cannot be listened at.
+    /// Panics if it cannot listen there.
     pub fn at(address: &str, script: impl Fn(Connection) + Send + Sync + 'static) -> Peer {
         let listener = TcpListener::bind(address).unwrap_or_else(|error| panic!("{address}: {error}"));
         let address = listener.local_addr().expect("an address");
@@ -135,13 +135,13 @@ impl Peer {
         Peer { address, shared, listener: Some(std::thread::spawn(accept)) }
     }
 
-    /// A server that answers every request with these bytes and keeps the connection.
+    /// Starts a server that answers every request with these bytes and keeps the connection.
     pub fn answering(answer: impl Into<Vec<u8>>) -> Peer {
         let answer = answer.into();
         Peer::new(move |mut connection| while connection.request().is_some() && connection.send(&answer) {})
     }
 
-    /// A server that answers the first request of a connection with these bytes and closes it.
+    /// Starts a server that answers the first request of a connection with these bytes and closes it.
     pub fn answering_once(answer: impl Into<Vec<u8>>) -> Peer {
         let answer = answer.into();
         Peer::new(move |mut connection| {
@@ -151,43 +151,43 @@ impl Peer {
         })
     }
 
-    /// Its URL.
+    /// Returns its URL.
     pub fn url(&self) -> String {
         format!("http://{}/", self.address)
     }
 
-    /// Host and port.
+    /// Returns host and port.
     pub fn host(&self) -> String {
         self.address.to_string()
     }
 
-    /// Its port.
+    /// Returns its port.
     pub fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// Connections taken so far.
+    /// Returns the number of connections accepted so far.
     pub fn connections(&self) -> u64 {
         self.shared.connections.load(Ordering::SeqCst)
     }
 
-    /// Requests heard so far.
+    /// Returns the number of requests received so far.
     pub fn requests(&self) -> u64 {
         self.shared.requests.load(Ordering::SeqCst)
     }
 
-    /// The requests heard, byte for byte (the first ten thousand).
+    /// Returns the requests received, byte for byte (the first ten thousand).
     ///
     /// # Panics
-    /// Where a script panicked while it held them.
+    /// Panics if a script panicked while it held them.
     pub fn heard(&self) -> Vec<Vec<u8>> {
         self.shared.heard.lock().expect("no panic").clone()
     }
 
-    /// Who connected, in order.
+    /// Returns the addresses of the clients, in order.
     ///
     /// # Panics
-    /// Where a script panicked while it held them.
+    /// Panics if a script panicked while it held them.
     pub fn from(&self) -> Vec<SocketAddr> {
         self.shared.from.lock().expect("no panic").clone()
     }
@@ -204,7 +204,7 @@ fn connection(stream: TcpStream, shared: &Arc<Shared>) -> Option<Connection> {
 impl Drop for Peer {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::SeqCst);
-        // The listener wakes for one more connection, sees that it is to end, and does.
+        // Wakes the listener with one more connection, so that it sees the stop flag.
         let _ = TcpStream::connect(self.address);
         if let Some(listener) = self.listener.take() {
             let _ = listener.join();

@@ -1,4 +1,4 @@
-//! PostgreSQL in a temporary directory, the server whose own statistics judge ours.
+//! PostgreSQL in a temporary directory; its statistics verify ours.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -9,16 +9,16 @@ use tempfile::TempDir;
 use crate::program::until;
 use crate::target::free_port;
 
-/// A server that runs, with the database `postgres` and the superuser `postgres`; ended with the value.
+/// A running server with the database `postgres` and the superuser `postgres`; killed on drop.
 pub struct Postgres {
     child: Child,
     directory: TempDir,
     programs: PathBuf,
-    /// Where it listens.
+    /// Port it listens on.
     pub port: u16,
 }
 
-/// A command that the superuser gives away, because PostgreSQL refuses to run as root.
+/// Creates a command that runs as another user if we are root, as PostgreSQL refuses to run as root.
 fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     if crate::is_root()
@@ -30,7 +30,7 @@ fn command(program: &Path) -> Command {
     command
 }
 
-/// The numbers of the user that Debian's package makes.
+/// Returns the user and group id of the user that Debian's package creates.
 fn postgres_user() -> Option<(u32, u32)> {
     let accounts = std::fs::read_to_string("/etc/passwd").ok()?;
     let account = accounts.lines().find_map(|line| line.strip_prefix("postgres:"))?;
@@ -39,11 +39,11 @@ fn postgres_user() -> Option<(u32, u32)> {
 }
 
 impl Postgres {
-    /// Starts one whose connections log in by `method` (a word of pg_hba.conf), with the password `secret` and these lines of
-    /// configuration; none where it is not installed, and the test is left out.
+    /// Starts one whose connections log in by `method` (a word of pg_hba.conf), with the password `secret` and these
+    /// configuration lines. Returns `None` if it is not installed; the test is then skipped.
     ///
     /// # Panics
-    /// Where it does not come up.
+    /// Panics if it does not come up.
     pub fn start(method: &str, configuration: &str) -> Option<Postgres> {
         let Some(programs) = programs::postgres() else {
             crate::skip("PostgreSQL is not installed (cargo xtask test installs it)");
@@ -76,17 +76,17 @@ impl Postgres {
         Some(postgres)
     }
 
-    /// The URL for a login.
+    /// Returns the URL for a login.
     pub fn url(&self, login: &str) -> String {
         format!("postgres://{login}@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// The path of its Unix socket.
+    /// Returns the path of its Unix socket.
     pub fn socket(&self) -> String {
         self.directory.path().join(format!(".s.PGSQL.{}", self.port)).display().to_string()
     }
 
-    /// What psql prints; none where it fails.
+    /// Returns what psql prints, or `None` if it fails.
     fn psql(&self, sql: &str) -> Option<String> {
         let mut psql = Command::new(self.programs.join("psql"));
         psql.args([
@@ -107,24 +107,24 @@ impl Postgres {
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// What the server answers to a statement.
+    /// Returns the server's result of a statement.
     ///
     /// # Panics
-    /// Where it fails.
+    /// Panics if the statement fails.
     pub fn ask(&self, sql: &str) -> String {
         self.psql(sql).unwrap_or_else(|| panic!("psql fails: {sql}"))
     }
 
-    /// Ends it at once: open connections are cut.
+    /// Kills it: open connections are cut.
     pub fn stop(&mut self) {
-        // SIGQUIT is the immediate shutdown, which takes the processes of the connections along.
+        // SIGQUIT is the immediate shutdown, which also ends the processes of the connections.
         let id = rustix::process::Pid::from_child(&self.child);
         let _ = rustix::process::kill_process(id, rustix::process::Signal::QUIT);
         let _ = self.child.wait();
     }
 }
 
-/// Hands a file over to the user that PostgreSQL runs as.
+/// Gives a file to the user that PostgreSQL runs as.
 fn give(path: &Path) {
     if let Some((user, group)) = postgres_user().filter(|_| crate::is_root()) {
         std::os::unix::fs::chown(path, Some(user), Some(group)).expect("root may give away");
@@ -132,10 +132,10 @@ fn give(path: &Path) {
 }
 
 impl Postgres {
-    /// Hands over a copy of a key, which PostgreSQL wants to be nobody else's; its path.
+    /// Copies a key for PostgreSQL, which accepts only keys that it alone can read. Returns the path of the copy.
     ///
     /// # Panics
-    /// Where it cannot be copied.
+    /// Panics if it cannot be copied.
     pub fn key(from: &Path, directory: &Path) -> PathBuf {
         use std::os::unix::fs::PermissionsExt;
         let to = directory.join("postgres.key");

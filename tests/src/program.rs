@@ -1,4 +1,4 @@
-//! The real program as a child process: built on demand, with a home of its own, and with a deadline.
+//! The real program as a child process: built on demand, with its own home directory and with a deadline.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// A run that takes longer than this hangs.
+/// Time after which a run counts as hanging.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(100);
 
-/// The path of the program.
+/// Returns the path of the program.
 ///
-/// `$BRUNT` where a test run has built it already; otherwise it is built here, into the directory that holds this test.
+/// Uses `$BRUNT` if a test run has built it already; otherwise builds it into the directory of this test.
 ///
 /// # Panics
-/// Where it cannot be built.
+/// Panics if it cannot be built.
 pub fn path() -> &'static Path {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     PATH.get_or_init(|| match std::env::var_os("BRUNT") {
@@ -42,7 +42,7 @@ fn build() -> PathBuf {
     profile.join("brunt")
 }
 
-/// The program, not started yet: with a home of its own, in English, whatever the tester's environment says.
+/// The program, not started yet: with its own home directory and in English, whatever the environment of the tester.
 pub struct Prepared {
     command: Command,
     home: TempDir,
@@ -71,25 +71,25 @@ impl Prepared {
         Prepared { command, home }
     }
 
-    /// Sets a variable of its environment.
+    /// Sets an environment variable.
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Prepared {
         self.command.env(name, value);
         self
     }
 
-    /// Sends its standard output there, instead of here.
+    /// Redirects standard output.
     pub fn out(mut self, to: impl Into<Stdio>) -> Prepared {
         self.command.stdout(to);
         self
     }
 
-    /// Sends its standard error there, instead of here.
+    /// Redirects standard error.
     pub fn err(mut self, to: impl Into<Stdio>) -> Prepared {
         self.command.stderr(to);
         self
     }
 
-    /// Gives it something to read.
+    /// Sets standard input.
     pub fn input(mut self, from: impl Into<Stdio>) -> Prepared {
         self.command.stdin(from);
         self
@@ -104,7 +104,7 @@ impl Prepared {
         Running { child, out, err, _home: home }
     }
 
-    /// Starts it and waits for its end.
+    /// Starts it and waits for it to exit.
     pub fn run(self) -> Ended {
         self.start().end()
     }
@@ -113,7 +113,7 @@ impl Prepared {
 fn read_all(mut from: impl Read + Send + 'static) -> JoinHandle<String> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What came before an error is worth showing.
+        // The output before an error is still worth showing.
         let _ = from.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     })
@@ -124,12 +124,12 @@ pub fn start<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Running {
     prepare(args).start()
 }
 
-/// Runs the program with these arguments to its end.
+/// Runs the program with these arguments until it exits.
 pub fn brunt<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Ended {
     prepare(args).run()
 }
 
-/// The program while it runs; killed where a test ends without it.
+/// The running program; killed on drop.
 pub struct Running {
     child: Child,
     out: Option<JoinHandle<String>>,
@@ -138,32 +138,32 @@ pub struct Running {
 }
 
 impl Running {
-    /// Sends it a signal.
+    /// Sends a signal to it.
     pub fn signal(&self, signal: rustix::process::Signal) {
         let id = rustix::process::Pid::from_child(&self.child);
-        // An error means that it is gone already, which the test will find out.
+        // An error means that it has exited already, which the test will notice.
         let _ = rustix::process::kill_process(id, signal);
     }
 
-    /// Its process id.
+    /// Returns its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// The most memory it has held so far, in bytes; 0 once it has ended.
+    /// Returns its peak memory so far, in bytes; 0 once it has exited.
     pub fn resident(&self) -> u64 {
         resident(self.id())
     }
 
-    /// True while it runs.
+    /// Returns `true` while it runs.
     pub fn runs(&mut self) -> bool {
         self.child.try_wait().expect("it is our child").is_none()
     }
 
-    /// Waits for its end.
+    /// Waits for it to exit.
     ///
     /// # Panics
-    /// Where it does not end.
+    /// Panics if it does not exit before the deadline.
     pub fn end(mut self) -> Ended {
         let began = Instant::now();
         let mut peak = 0;
@@ -189,39 +189,39 @@ fn text(reader: Option<JoinHandle<String>>) -> String {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Both fail only where it has ended already.
+        // Both fail only if it has exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// How the program speaks of itself, in either language.
+/// Names of the program itself in its messages, in either language.
 const OF_ITSELF: [&str; 2] = ["brunt ", "发压端"];
 
-/// True where a run ended with 20 instead of what was expected of it only because the generator itself was not well: tests
-/// run beside each other and beside other work, and brunt says so, whatever a test is about.
+/// Returns `true` if a run exited with 20 instead of the expected code only because of doubts about the generator:
+/// tests run in parallel with each other and with other work, and brunt reports that whatever a test is about.
 pub(crate) fn is_of_busy_machine(got: i32, expected: i32, only_the_generator_is_doubted: bool) -> bool {
     got == 20 && matches!(expected, 0 | 10) && only_the_generator_is_doubted
 }
 
-/// The program after its end.
+/// The program after it has exited.
 #[derive(Debug)]
 pub struct Ended {
-    /// Its exit code; none where a signal ended it.
+    /// Exit code; `None` if it was killed by a signal.
     pub code: Option<i32>,
-    /// What it wrote to standard output.
+    /// Standard output.
     pub out: String,
-    /// What it wrote to standard error.
+    /// Standard error.
     pub err: String,
-    /// The most memory it was seen to hold, in bytes.
+    /// Peak memory observed, in bytes.
     pub peak: u64,
 }
 
 impl Ended {
-    /// The same, where the exit code is the one expected, but for the doubts of a busy machine.
+    /// Returns it if the exit code is the expected one, apart from doubts of a busy machine.
     ///
     /// # Panics
-    /// Where it is another one, and whenever the program itself panicked.
+    /// Panics if it is another one, and whenever the program itself panicked.
     #[track_caller]
     pub fn with_code(self, code: i32) -> Ended {
         assert!(!self.err.contains("panicked"), "brunt panicked:\n{}", self.err);
@@ -234,10 +234,10 @@ impl Ended {
         self
     }
 
-    /// The same, where this was said on either side.
+    /// Returns it if either output contains `text`.
     ///
     /// # Panics
-    /// Where it was not said.
+    /// Panics if neither does.
     #[track_caller]
     pub fn said(self, text: &str) -> Ended {
         assert!(self.out.contains(text) || self.err.contains(text), "`{text}` in\n{}\n{}", self.out, self.err);
@@ -245,7 +245,7 @@ impl Ended {
     }
 }
 
-/// The most memory that a process has held so far, in bytes; 0 once it has ended.
+/// Returns the peak memory of a process so far, in bytes; 0 once it has exited.
 pub fn resident(id: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -253,10 +253,10 @@ pub fn resident(id: u32) -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 ///
 /// # Panics
-/// Where it never does.
+/// Panics if it never holds.
 #[track_caller]
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();

@@ -1,5 +1,5 @@
-//! A proxy: CONNECT, requests sent on, and SOCKS5, on one port; it counts what it did, and knows names that nobody else
-//! knows: whatever ends in `.test` is this machine.
+//! A proxy for CONNECT, forwarded requests and SOCKS5 on one port. It counts what it did, and resolves names that
+//! nothing else can: `*.test` is this machine.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,24 +7,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-/// What a proxy has done.
+/// Counts of a proxy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Done {
-    /// Connections it took.
+    /// Connections accepted.
     pub connections: u64,
-    /// Tunnels by CONNECT.
+    /// CONNECT tunnels.
     pub connects: u64,
-    /// Tunnels by SOCKS5.
+    /// SOCKS5 tunnels.
     pub socks: u64,
-    /// Requests it sent on.
+    /// Requests forwarded.
     pub forwarded: u64,
-    /// Whom it refused.
+    /// Clients rejected.
     pub refused: u64,
-    /// Where it was asked to go, each once.
+    /// Requested destinations, each once.
     pub places: Vec<String>,
 }
 
-/// A proxy that runs; ended with the value.
+/// A running proxy; stopped on drop.
 pub struct Proxy {
     address: SocketAddr,
     done: Arc<Mutex<Done>>,
@@ -35,17 +35,17 @@ pub struct Proxy {
 struct Client {
     stream: BufReader<TcpStream>,
     done: Arc<Mutex<Done>>,
-    /// `name:password`, where it must be said.
+    /// Required `name:password`, if any.
     user: Option<&'static str>,
 }
 
 impl Proxy {
-    /// One that serves everybody.
+    /// Starts a proxy without authentication.
     pub fn open() -> Proxy {
         Proxy::with(None)
     }
 
-    /// One that serves who knows this `name:password`.
+    /// Starts a proxy that requires this `name:password`.
     pub fn locked(user: &'static str) -> Proxy {
         Proxy::with(Some(user))
     }
@@ -70,17 +70,17 @@ impl Proxy {
         Proxy { address, done, stop, listener: Some(thread) }
     }
 
-    /// `scheme://127.0.0.1:port`.
+    /// Returns `scheme://127.0.0.1:port`.
     pub fn url(&self, scheme: &str) -> String {
         format!("{scheme}://{}", self.address)
     }
 
-    /// Its port.
+    /// Returns its port.
     pub fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// What it has done so far.
+    /// Returns its counts so far.
     pub fn done(&self) -> Done {
         self.done.lock().expect("no panic").clone()
     }
@@ -116,7 +116,7 @@ impl Client {
         let _ = if socks { self.socks() } else { self.http() };
     }
 
-    /// Connects to where it was asked to.
+    /// Connects to the requested destination.
     fn reach(&self, place: &str) -> Option<TcpStream> {
         self.counts(|done| {
             if !done.places.iter().any(|known| known == place) {
@@ -178,7 +178,7 @@ impl Client {
         self.join(target)
     }
 
-    /// Carries bytes both ways until either side ends.
+    /// Copies bytes both ways until either side closes.
     fn join(&mut self, target: TcpStream) -> Option<()> {
         let (mut back, mut front) = (target.try_clone().ok()?, self.stream.get_ref().try_clone().ok()?);
         let answers = std::thread::spawn(move || {
@@ -191,7 +191,7 @@ impl Client {
         answers.join().ok()
     }
 
-    /// The lines of a head, without the empty one.
+    /// Returns the lines of a head, without the empty one.
     fn head(&mut self) -> Option<Vec<String>> {
         let mut lines = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! Redis, the server whose own counts of commands judge ours.
+//! Redis, whose own counts of commands verify ours.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -10,31 +10,31 @@ use tempfile::TempDir;
 use crate::program::until;
 use crate::target::free_port;
 
-/// A server that runs; ended with the value.
+/// A running server; killed on drop.
 pub struct Redis {
     child: Child,
     _directory: TempDir,
-    /// Where it listens without TLS.
+    /// Port for connections without TLS.
     pub port: u16,
 }
 
 impl Redis {
-    /// Starts one with these options beside its own, as on its command line; none where it is not installed, and the test is
-    /// left out.
+    /// Starts one with these additional command-line options. Returns `None` if it is not installed; the test is then
+    /// skipped.
     ///
     /// # Panics
-    /// Where it does not come up.
+    /// Panics if it does not come up.
     pub fn start(options: &[&str]) -> Option<Redis> {
         if Command::new("redis-server").arg("--version").stdout(Stdio::null()).status().is_err() {
             crate::skip("redis-server is not installed (cargo xtask test installs it)");
             return None;
         }
-        // A port that was free a moment ago may be somebody else's by now.
+        // A port that was free a moment ago may be taken by now.
         let redis = (0..5).find_map(|_| Redis::at_some_port(options));
         Some(redis.expect("redis-server comes up"))
     }
 
-    /// None where it ended at once.
+    /// Returns `None` if it exits at once.
     fn at_some_port(options: &[&str]) -> Option<Redis> {
         let directory = tempfile::tempdir().expect("a directory");
         let (port, log) = (free_port(), directory.path().join("log"));
@@ -44,7 +44,7 @@ impl Redis {
         let child = command.stdout(File::create(&log).expect("a log")).spawn().expect("it is installed");
         let mut redis = Redis { child, _directory: directory, port };
         let mut ended = false;
-        // Not by connecting: whoever listens there might answer.
+        // Not by connecting: another server on that port might answer.
         until("Redis is ready", || {
             ended = matches!(redis.child.try_wait(), Ok(Some(_)));
             ended || std::fs::read_to_string(&log).is_ok_and(|text| text.contains("Ready to accept connections"))
@@ -52,15 +52,15 @@ impl Redis {
         (!ended).then_some(redis)
     }
 
-    /// The URL of a database, as whoever needs no password.
+    /// Returns the URL of a database, without a password.
     pub fn url(&self, database: u32) -> String {
         format!("redis://127.0.0.1:{}/{database}", self.port)
     }
 
-    /// What it answers to lines of commands.
+    /// Returns its reply to lines of commands.
     ///
     /// # Panics
-    /// Where it does not answer.
+    /// Panics if it does not reply.
     pub fn ask(&self, lines: &str) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("Redis listens");
         stream.write_all(format!("{lines}\r\nQUIT\r\n").as_bytes()).expect("Redis reads");
@@ -69,14 +69,14 @@ impl Redis {
         answer
     }
 
-    /// How often it has carried out a command so far; `lines` are said before it is asked (AUTH).
+    /// Returns how often it has executed a command so far; `lines` are sent first (AUTH).
     pub fn calls(&self, lines: &str, command: &str) -> u64 {
         let statistics = self.ask(&format!("{lines}\r\nINFO commandstats"));
         let line = statistics.split(&format!("cmdstat_{command}:calls=")).nth(1).unwrap_or_default();
         line.split(',').next().unwrap_or_default().parse().unwrap_or(0)
     }
 
-    /// Ends it at once: open connections are cut.
+    /// Kills it: open connections are cut.
     pub fn stop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

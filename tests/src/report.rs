@@ -1,44 +1,44 @@
-//! A run's JSON document, and the identities that hold in each of them.
+//! JSON document of a run, and the identities that hold in each of them.
 
 use serde_json::Value;
 
 use crate::Target;
 use crate::program::{Ended, is_of_busy_machine, prepare};
 
-/// The JSON document of a run, with what the program said beside it.
+/// The JSON document of a run, and the program's other output.
 #[derive(Debug)]
 pub struct Report {
     /// The document.
     pub json: Value,
-    /// The exit code.
+    /// Exit code.
     pub code: i32,
-    /// What was said on standard error.
+    /// Standard error.
     pub err: String,
 }
 
-/// Runs brunt with these arguments and reads the JSON document it prints.
+/// Runs brunt with these arguments and parses the JSON document it prints.
 ///
 /// # Panics
-/// Where it prints none, or one whose counts do not add up.
+/// Panics if it prints none, or one whose counts do not add up.
 #[track_caller]
 pub fn report(args: &[&str]) -> Report {
     Report::of(prepare(args.iter().chain(&["--quiet", "--format", "json"])).run())
 }
 
-/// The same where the program may answer that it cannot do this here (exit 64): none then.
+/// Like [`report`], but returns `None` if the program reports that it cannot do this here (exit code 64).
 ///
 /// # Panics
-/// As [`report`].
+/// Like [`report`].
 #[track_caller]
 pub fn report_if_possible(args: &[&str]) -> Option<Report> {
     let ended = prepare(args.iter().chain(&["--quiet", "--format", "json"])).run();
     (ended.code != Some(64)).then(|| Report::of(ended))
 }
 
-/// Nothing was cut: the server heard exactly the load, the warm-up and the first answer before the run.
+/// Asserts that nothing was cut: the server received exactly the load, the warm-up and the pre-flight request.
 ///
 /// # Panics
-/// Where it heard more or less.
+/// Panics if it received more or fewer.
 #[track_caller]
 pub fn heard_exactly(target: &Target, report: &Report) {
     let counted = ["succeeded", "failed", "warmup", "probe"].map(|name| report.count(&format!("requests.{name}")));
@@ -47,10 +47,10 @@ pub fn heard_exactly(target: &Target, report: &Report) {
 }
 
 impl Report {
-    /// The report in what the program printed.
+    /// Parses the report in the program's output.
     ///
     /// # Panics
-    /// Where that is no document, or the program panicked.
+    /// Panics if it is no document, or if the program panicked.
     #[track_caller]
     pub fn of(ended: Ended) -> Report {
         assert!(!ended.err.contains("panicked"), "brunt panicked:\n{}", ended.err);
@@ -59,10 +59,10 @@ impl Report {
         Report::checked(json, ended.code.expect("no signal ended it"), ended.err)
     }
 
-    /// The report in a file.
+    /// Parses the report in a file.
     ///
     /// # Panics
-    /// Where that is no document.
+    /// Panics if it is no document.
     #[track_caller]
     pub fn in_file(path: &std::path::Path) -> Report {
         let text = std::fs::read_to_string(path).expect("the document is there");
@@ -79,25 +79,25 @@ impl Report {
         report
     }
 
-    /// A number by its path, such as `requests.succeeded`.
+    /// Returns a number by its path, such as `requests.succeeded`.
     ///
     /// # Panics
-    /// Where there is none.
+    /// Panics if there is none.
     #[track_caller]
     pub fn number(&self, path: &str) -> f64 {
         self.at(path).as_f64().unwrap_or_else(|| panic!("{path} is no number in {self}"))
     }
 
-    /// A count by its path.
+    /// Returns a count by its path.
     ///
     /// # Panics
-    /// Where there is none.
+    /// Panics if there is none.
     #[track_caller]
     pub fn count(&self, path: &str) -> u64 {
         self.at(path).as_u64().unwrap_or_else(|| panic!("{path} is no count in {self}"))
     }
 
-    /// A value by its path; null where there is none.
+    /// Returns a value by its path; null if there is none.
     pub fn at(&self, path: &str) -> &Value {
         path.split('.').fold(&self.json, |value, name| match name.parse::<usize>() {
             Ok(index) if value.is_array() => &value[index],
@@ -105,13 +105,13 @@ impl Report {
         })
     }
 
-    /// Scheduled, succeeded, failed and unfinished.
+    /// Returns the numbers scheduled, succeeded, failed and unfinished.
     #[track_caller]
     pub fn requests(&self) -> [u64; 4] {
         ["scheduled", "succeeded", "failed", "unfinished"].map(|name| self.count(&format!("requests.{name}")))
     }
 
-    /// Failures by kind.
+    /// Returns the failures by kind.
     pub fn failures(&self) -> std::collections::BTreeMap<String, u64> {
         let mut kinds = std::collections::BTreeMap::new();
         for failure in self.json["failures"].as_array().expect("failures") {
@@ -121,16 +121,16 @@ impl Report {
         kinds
     }
 
-    /// The codes of the notices.
+    /// Returns the codes of the notices.
     pub fn notices(&self) -> Vec<String> {
         let notices = self.json["notices"].as_array().expect("notices");
         notices.iter().map(|notice| notice["code"].as_str().unwrap_or_default().to_string()).collect()
     }
 
-    /// The same, where the exit code is the one expected.
+    /// Returns it if the exit code is the expected one.
     ///
     /// # Panics
-    /// Where it is not.
+    /// Panics if it is not.
     #[track_caller]
     pub fn with_code(self, code: i32) -> Report {
         let reasons = self.json["trust"]["reasons"].as_array().into_iter().flatten();
@@ -142,7 +142,7 @@ impl Report {
         self
     }
 
-    /// Every identity between the counts of one document.
+    /// Checks every identity between the counts of one document.
     #[track_caller]
     fn adds_up(&self) {
         let [due, finished, failed, censored] = self.requests();
@@ -157,20 +157,20 @@ impl Report {
         assert_eq!(self.failures().values().sum::<u64>(), failed, "failures by kind in {self}");
         let window = self.number("window_s");
         if window > 0.0 {
-            // Completions inside the window ÷ the window, the drain left out.
+            // Completions inside the window ÷ the window, without the drain.
             let inside = (sum("succeeded", &["window"]) + sum("succeeded_of_warmup", &["window"])) as f64;
             let off = (self.number("throughput_per_s") * window - inside).abs();
             assert!(off <= 0.5 + inside * 1e-6, "throughput × window is not the completions inside, in {self}");
         }
         let exact = if self.json["mode"] == "open" { "latency.response" } else { "latency.service" };
-        // What nobody answers has no latency.
+        // Requests that get no answer have no latency.
         let ranked = finished - self.count("requests.one_way") + self.count(&format!("{exact}.unanswered"));
         assert_eq!(self.count(&format!("{exact}.count")), ranked, "the histogram holds every answer, in {self}");
     }
 }
 
 impl std::fmt::Display for Report {
-    /// Without what is too long to be read by people.
+    /// Formats the document without the parts that are too long for people to read.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut short = self.json.clone();
         strip(&mut short);

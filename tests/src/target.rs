@@ -1,4 +1,4 @@
-//! The built-in target in a process of its own, and its counters.
+//! The built-in target in its own process, and its counters.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,40 +9,40 @@ use serde_json::Value;
 
 use crate::program;
 
-/// A target that runs; ended with the value.
+/// A running target; killed on drop.
 pub struct Target {
     child: Child,
-    /// What it listens at: `http://127.0.0.1:1234/`, or `unix:/path`.
+    /// Address it listens on: `http://127.0.0.1:1234/`, or `unix:/path`.
     pub address: String,
 }
 
 impl Target {
-    /// A healthy one.
+    /// Starts one without faults.
     pub fn healthy() -> Target {
         Target::with(&[])
     }
 
-    /// One with these flags, listening at a free port.
+    /// Starts one with these flags, on a free port.
     pub fn with(flags: &[&str]) -> Target {
         Target::at("127.0.0.1:0", flags)
     }
 
-    /// One whose threads may have so many descriptors each.
+    /// Starts one whose threads may have this many descriptors each.
     pub fn limited(descriptors: u32, flags: &[&str]) -> Target {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("ulimit -n {descriptors}; exec \"$0\" \"$@\"")]).arg(program::path());
         Target::run(shell, "127.0.0.1:0", flags)
     }
 
-    /// One that listens at this address.
+    /// Starts one that listens on this address.
     pub fn at(address: &str, flags: &[&str]) -> Target {
         Target::run(Command::new(program::path()), address, flags)
     }
 
-    /// Runs the program that `command` begins with as a target.
+    /// Runs the target with the program that `command` begins with.
     ///
     /// # Panics
-    /// Where it does not come up.
+    /// Panics if it does not come up.
     fn run(mut command: Command, address: &str, flags: &[&str]) -> Target {
         let mut child = command
             .args(["target", address])
@@ -60,43 +60,43 @@ impl Target {
         target
     }
 
-    /// One on a Unix socket.
+    /// Starts one on a Unix socket.
     pub fn on_unix_socket(path: &Path) -> Target {
         Target::at(&format!("unix:{}", path.display()), &[])
     }
 
-    /// The URL of a path without its first slash.
+    /// Returns the URL of a path, given without its first slash.
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.address)
     }
 
-    /// Host and port.
+    /// Returns host and port.
     pub fn host(&self) -> &str {
         self.address.trim_start_matches("http://").trim_start_matches("https://").trim_end_matches('/')
     }
 
-    /// What it counted.
+    /// Returns its counters.
     ///
     /// # Panics
-    /// Where it does not answer.
+    /// Panics if it does not answer.
     pub fn stats(&self) -> Value {
         let (_, body) = get(self.host(), "/-/stats");
         serde_json::from_slice(&body).expect("stats are JSON")
     }
 
-    /// Requests it heard, those for its counters left out.
+    /// Returns the number of requests received, except those for its counters.
     pub fn heard(&self) -> u64 {
         self.stats()["requests"]["heard"].as_u64().expect("a count")
     }
 
-    /// Its process.
+    /// Returns its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Ends it at once.
+    /// Kills it.
     pub fn kill(&mut self) {
-        // Both fail only where it has ended already.
+        // Both fail only if it has exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -115,10 +115,10 @@ impl Drop for Target {
     }
 }
 
-/// One plain request: head and body of the answer.
+/// Sends one plain request. Returns head and body of the response.
 ///
 /// # Panics
-/// Where nobody answers.
+/// Panics if there is no response.
 pub fn get(host: &str, path: &str) -> (String, Vec<u8>) {
     let mut stream = TcpStream::connect(host).expect("the server is there");
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").expect("the request is sent");
@@ -128,18 +128,18 @@ pub fn get(host: &str, path: &str) -> (String, Vec<u8>) {
     (String::from_utf8_lossy(&bytes[..end]).into_owned(), bytes[end..].to_vec())
 }
 
-/// A free port of this machine, as a place nobody listens at.
+/// Returns a free port of this machine, as an address nothing listens on.
 ///
 /// # Panics
-/// Where there is none.
+/// Panics if there is none.
 pub fn free_port() -> u16 {
     programs::free_port().expect("a port")
 }
 
-/// A path in a directory, as text.
+/// Returns a path in a directory, as text.
 ///
 /// # Panics
-/// Where it is no UTF-8.
+/// Panics if it is not UTF-8.
 pub fn text(directory: &Path, name: &str) -> String {
     let path: PathBuf = directory.join(name);
     path.to_str().expect("a path in UTF-8").to_string()

@@ -1,5 +1,5 @@
-//! Programs that are not ours, as tests and chores start them: where they are, a port for them, when they are up, nginx, and servers
-//! of others.
+//! Third-party programs for tests and tools: their location, a port for them, waiting until they are up, nginx, and
+//! servers built from source.
 
 pub mod nginx;
 pub mod servers;
@@ -10,21 +10,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-/// Finds a program on the path, where Debian keeps servers, and where Go's own archive is unpacked.
+/// Finds a program on the path, in Debian's directory of servers, or where Go's own archive is unpacked.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let further = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/local/go/bin"].map(PathBuf::from);
     std::env::split_paths(&path).chain(further).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// Where Debian puts the programs of the newest PostgreSQL; none where it is not installed.
+/// Returns the directory of the programs of the newest PostgreSQL, where Debian puts them. Returns `None` if it is not
+/// installed.
 pub fn postgres() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
     let found = versions.filter_map(|entry| Some(entry.ok()?.path().join("bin")));
     found.filter(|bin| bin.join("initdb").is_file()).max()
 }
 
-/// The command that makes an empty MariaDB in `data`, owned by `user`, in which `root` needs no password.
+/// Returns the command that creates an empty MariaDB in `data`, owned by `user`, in which `root` needs no password.
 pub fn mariadb_install(program: &Path, data: &Path, user: &str) -> Command {
     let mut command = Command::new(program);
     command.args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db"]);
@@ -32,10 +33,10 @@ pub fn mariadb_install(program: &Path, data: &Path, user: &str) -> Command {
     command
 }
 
-/// A TCP port of 127.0.0.1 that nobody listens on now.
+/// Returns a TCP port of 127.0.0.1 that is currently free.
 ///
 /// # Errors
-/// There is none.
+/// Returns an error if there is none.
 pub fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
@@ -43,7 +44,7 @@ pub fn free_port() -> io::Result<u16> {
 /// Waits until a server answers.
 ///
 /// # Errors
-/// It ended before, or does not answer within this time.
+/// Returns an error if it exits first, or does not answer in time.
 pub fn wait_until_up(server: &mut Child, within: Duration, mut answers: impl FnMut() -> bool) -> Result<(), String> {
     let began = Instant::now();
     while !answers() {

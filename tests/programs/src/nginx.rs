@@ -1,13 +1,14 @@
-//! nginx as one process in the foreground, all of whose files lie in one folder.
+//! nginx as one process in the foreground, with all of its files in one folder.
 
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The command that starts nginx in `folder`, with the directives of its `http` block; it complains to `error.log` there.
+/// Returns the command that starts nginx in `folder`, with these directives in its `http` block; it logs errors to
+/// `error.log` there.
 ///
 /// # Errors
-/// Its configuration cannot be written.
+/// Returns an error if its configuration cannot be written.
 pub fn command(program: &Path, folder: &Path, connections: u32, http: &str) -> io::Result<Command> {
     let text = format!(
         "daemon off; master_process off; worker_processes 1; pid nginx.pid; error_log error.log warn;\n\

@@ -1,16 +1,16 @@
-//! Servers that are not ours, from `tests/servers`: what they need is fetched or built once, into the build output, with the
-//! versions that are written there.
+//! Third-party servers from `tests/servers`: their dependencies are fetched or built once, into the build output, at
+//! the pinned versions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The folder of a server.
+/// Returns the folder of a server.
 pub fn sources(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("servers").join(name)
 }
 
-/// Makes all of them ready, so that no test waits for a download or a compiler; what could not be had.
+/// Prepares all of them, so that no test waits for a download or a compiler. Returns the errors.
 pub fn prepare_all(target: &Path) -> Vec<String> {
     let Ok(folders) = fs::read_dir(sources("")) else { return Vec::new() };
     let prepare = |folder: fs::DirEntry| {
@@ -27,10 +27,10 @@ pub fn prepare_all(target: &Path) -> Vec<String> {
     folders.flatten().filter_map(prepare).collect()
 }
 
-/// Builds a server in Go: its program.
+/// Builds a Go server. Returns its program.
 ///
 /// # Errors
-/// It cannot be built.
+/// Returns an error if it cannot be built.
 pub fn build_go(target: &Path, name: &str) -> Result<PathBuf, String> {
     let program = output(target, name)?.join("server");
     let installed = PathBuf::from("/usr/local/go/bin/go");
@@ -41,10 +41,11 @@ pub fn build_go(target: &Path, name: &str) -> Result<PathBuf, String> {
     done(&mut build, &trouble).map(|()| program)
 }
 
-/// Fetches the packages of a server in JavaScript: the folder of its scripts, copied beside them, because Node looks there.
+/// Fetches the packages of a JavaScript server. Returns the folder of its scripts, copied next to the packages because
+/// Node looks there.
 ///
 /// # Errors
-/// They cannot be fetched.
+/// Returns an error if they cannot be fetched.
 pub fn fetch_node(target: &Path, name: &str) -> Result<PathBuf, String> {
     let place = output(target, name)?;
     let lock = "package-lock.json";
@@ -61,10 +62,10 @@ pub fn fetch_node(target: &Path, name: &str) -> Result<PathBuf, String> {
     Ok(place)
 }
 
-/// Fetches the packages of a server in Python, for `PYTHONPATH`.
+/// Fetches the packages of a Python server, for `PYTHONPATH`.
 ///
 /// # Errors
-/// They cannot be fetched.
+/// Returns an error if they cannot be fetched.
 pub fn fetch_python(target: &Path, name: &str) -> Result<PathBuf, String> {
     let packages = output(target, name)?;
     let wanted = sources(name).join("requirements.txt");
@@ -80,14 +81,14 @@ pub fn fetch_python(target: &Path, name: &str) -> Result<PathBuf, String> {
     Ok(packages)
 }
 
-/// A directory in the build output.
+/// Creates a directory in the build output.
 fn output(target: &Path, name: &str) -> Result<PathBuf, String> {
     let directory = target.join("servers").join(name);
     fs::create_dir_all(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     Ok(directory)
 }
 
-/// Runs a command to its end; where it fails, `trouble` and what it said.
+/// Runs a command until it exits. On failure, returns `trouble` and its output.
 fn done(command: &mut Command, trouble: &str) -> Result<(), String> {
     match command.stdin(Stdio::null()).output() {
         Ok(output) if output.status.success() => Ok(()),

@@ -1,12 +1,12 @@
 //! A seeded simulation of clock and network: a minute of load runs in milliseconds, and a failing seed replays exactly.
 //!
-//! [`Sim`] implements [`wire::Network`] over virtual time. At the other end of every connection stands a [`Peer`]:
+//! [`Sim`] implements [`wire::Network`] over virtual time. The other end of every connection is a [`Peer`]:
 //! [`ServerPeer`] makes one of any [`wire::ServerSession`], [`SecurePeer`] puts simulated TLS ([`FakeSecurity`]) in
-//! front of another. The client's processor is simulated by what its calls cost ([`SimSettings`]) and by pauses, so
-//! that a generator that is late can be put to the test too.
+//! front of another. The client's processor is simulated by the cost of its calls ([`SimSettings`]) and by pauses, so
+//! that a late generator can be tested too.
 //!
-//! Left out: listening, congestion. Bytes of a stream are never lost or reordered: loss shows as it does to a program on
-//! TCP, as a delay. A datagram arrives whole, in its turn, or never.
+//! Not simulated: listening, congestion. Bytes of a stream are never lost or reordered: loss shows as it does to a
+//! program on TCP, as a delay. A datagram arrives whole and in order, or never.
 
 mod network;
 mod path;

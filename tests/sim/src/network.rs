@@ -1,7 +1,7 @@
-//! The client's side of the simulation: [`wire::Network`] over virtual time.
+//! Client side of the simulation: [`wire::Network`] over virtual time.
 //!
-//! What becomes due while the client works is handed over in its next turn, as with a real event loop; the peer lives
-//! in the world's time and is never late because the client is.
+//! What becomes due while the client works is delivered in its next turn, as with a real event loop; the peer lives in
+//! the world's time and is never late because of the client.
 
 use std::net::SocketAddr;
 
@@ -23,18 +23,18 @@ pub struct Sim<P: Peer + ?Sized = dyn Peer> {
     descriptors: usize,
     sent: u64,
     trace: u64,
-    /// The bytes told last; taken with the next call.
+    /// The bytes delivered last; discarded with the next call.
     told: Option<(u32, usize)>,
-    /// When they were read.
+    /// Time at which they were read.
     read_at: Nanos,
-    /// Connections still to be told of in this turn: each once.
+    /// Number of connections still to be reported in this turn, each once.
     turn: usize,
-    /// How late sleeps end: of its own, so that it changes nothing else.
+    /// Random stream of late wake-ups, separate so that it changes nothing else.
     sleeps: Rng,
 }
 
 impl<P: Peer + ?Sized> Sim<P> {
-    /// A network where everything random comes from `seed`.
+    /// Creates a network where all randomness comes from `seed`.
     pub fn new(seed: u64, settings: SimSettings, peers: Box<P>) -> Sim<P> {
         let now = settings.starts_at;
         Sim {
@@ -52,27 +52,27 @@ impl<P: Peer + ?Sized> Sim<P> {
         }
     }
 
-    /// The other end, to see what it counted.
+    /// Returns the peer, to see what it counted.
     pub fn peer(&self) -> &P {
         &self.world.peer
     }
 
-    /// The other end, to change its mind.
+    /// Returns the peer, to change its behaviour.
     pub fn peer_mut(&mut self) -> &mut P {
         &mut self.world.peer
     }
 
-    /// A hash of everything the client did and was told, and when: equal for equal runs.
+    /// Returns a hash of everything the client did and was told, and when: equal for equal runs.
     pub fn trace(&self) -> u64 {
         self.trace
     }
 
-    /// Events the world has gone through.
+    /// Returns the number of events processed by the world.
     pub fn events(&self) -> u64 {
         self.world.events
     }
 
-    /// Memory held for connections and for what is on its way, in bytes.
+    /// Returns the memory held for connections and for data in flight, in bytes.
     pub fn memory(&self) -> usize {
         self.world.memory() + self.ports.resting.capacity() * size_of::<Nanos>()
     }
@@ -83,7 +83,7 @@ impl<P: Peer + ?Sized> Sim<P> {
         }
     }
 
-    /// The client's processor works for `cost`; a pause that begins meanwhile comes on top.
+    /// Lets the client's processor work for `cost`; a pause that begins meanwhile is added.
     fn spend(&mut self, cost: Nanos) {
         if cost == Nanos::ZERO {
             return;
@@ -95,7 +95,7 @@ impl<P: Peer + ?Sized> Sim<P> {
         }
     }
 
-    /// The client's thread is to be woken at `moment`, and is when no pause holds it.
+    /// Wakes the client's thread at `moment`, or when the pause that holds it is over.
     fn wake(&mut self, moment: Nanos) {
         self.now = self.now.max(moment);
         while let Some(pause) = self.world.settings.pauses.get(self.next_pause).filter(|p| p.from <= self.now) {
@@ -104,7 +104,7 @@ impl<P: Peer + ?Sized> Sim<P> {
         }
     }
 
-    /// Forgets the bytes told last.
+    /// Discards the bytes delivered last.
     fn take_told(&mut self) {
         if let Some((conn, len)) = self.told.take() {
             self.world.slots[conn as usize].to_client.take(len);
@@ -136,7 +136,7 @@ impl<P: Peer + ?Sized> Sim<P> {
         self.note(if reset { 6 } else { 5 }, conn.0, 0);
     }
 
-    /// Each datagram leaves by itself; one without bytes is none here.
+    /// Sends each datagram separately; one without bytes is not sent.
     fn send_datagrams(&mut self, conn: u32, out: &Out) {
         let mut from = 0;
         for end in out.boundaries().iter().map(|end| *end as usize).filter(|end| *end > 0) {
@@ -165,7 +165,7 @@ impl<P: Peer + ?Sized> Sim<P> {
         slot.datagrams = matches!(to, Place::Udp(_));
         let (there, back) = path.handshake(settings, self.now);
         slot.to_peer.push(Piece::new(there, What::Asked));
-        // The answer cannot come before this; the peer's decision puts it on its way.
+        // The reply cannot arrive before this; the peer's decision starts it.
         slot.to_client.last_due = outage(settings, there + back);
         self.world.schedule(conn, Side::Peer);
         self.note(1, conn, 0);
@@ -235,10 +235,10 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
 
     fn set_accepting(&mut self, _listener: ListenerId, _accepting: bool) {}
 
-    /// Jumps to the next arrival or to `until`.
+    /// Advances to the next arrival or to `until`.
     ///
     /// # Panics
-    /// Where `until` is never and nothing will ever happen.
+    /// Panics if `until` is never and no event will ever happen.
     fn wait(&mut self, until: Nanos) {
         self.take_told();
         self.spend(self.world.settings.wait_cost);
@@ -276,7 +276,7 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
                 let len = slot.news.lengths.pop_front().unwrap_or_else(|| slot.news.bytes.min(limit));
                 slot.news.bytes -= len;
                 if slot.news.bytes > 0 {
-                    // More of it in the next turn.
+                    // The rest is delivered in the next turn.
                     self.world.arrivals.rotate_left(1);
                     self.turn -= 1;
                 }
@@ -319,7 +319,7 @@ impl<P: Peer + ?Sized> Network for Sim<P> {
     }
 }
 
-/// Local ports: in use, or resting in TIME_WAIT.
+/// Local ports: in use, or in TIME_WAIT.
 #[derive(Debug, Default)]
 struct Ports {
     used: usize,

@@ -1,13 +1,13 @@
-//! When things arrive: latency, bandwidth, loss, outages, and where a send is cut into pieces.
+//! Arrival times: latency, bandwidth, loss, outages, and splitting of sends.
 //!
-//! Each kind of chance has a random stream of its own, so that switching one on leaves the others as they were.
+//! Each kind of chance has its own random stream, so that switching one on leaves the others unchanged.
 
 use measure::{Nanos, Rng};
 
 use super::settings::SimSettings;
 use super::stream::Stream;
 
-/// The chances of one simulation.
+/// Random streams of one simulation.
 #[derive(Debug)]
 pub(super) struct Path {
     latency: Rng,
@@ -15,7 +15,7 @@ pub(super) struct Path {
     loss: Rng,
     faults: Rng,
     joins: Rng,
-    /// Where the pieces of the last cut end; the last of them is its length.
+    /// Ends of the pieces of the last split; the last one is its length.
     pub(super) ends: Vec<usize>,
 }
 
@@ -32,7 +32,7 @@ impl Path {
         }
     }
 
-    /// When something sent at `now` behind everything else on `stream` arrives.
+    /// Returns when something arrives that is sent at `now`, after everything else on `stream`.
     pub(super) fn due(
         &mut self,
         settings: &SimSettings,
@@ -54,19 +54,19 @@ impl Path {
         outage(settings, due.max(stream.last_due))
     }
 
-    /// Whether a datagram is lost.
+    /// Returns whether a datagram is lost.
     pub(super) fn loses(&mut self, settings: &SimSettings) -> bool {
         chance(&mut self.loss, settings.loss)
     }
 
-    /// Half of the way to a peer and back, for a connection asked for at `now`.
+    /// Returns when a connection request made at `now` reaches the peer, and the time of the way back.
     pub(super) fn handshake(&mut self, settings: &SimSettings, now: Nanos) -> (Nanos, Nanos) {
         let whole = settings.connect_delay.draw(&mut self.latency).max(Nanos(2));
         let there = outage(settings, now + Nanos(whole.0 / 2));
         (there, Nanos(whole.0 - whole.0 / 2))
     }
 
-    /// Finds the pieces that `len` bytes arrive in, puts their ends into `ends` and returns how many they are.
+    /// Splits `len` bytes into pieces: puts their ends into `ends` and returns their number.
     pub(super) fn cut(&mut self, settings: &SimSettings, len: usize) -> usize {
         self.ends.clear();
         if len > 1 && chance(&mut self.cuts, settings.split) {
@@ -80,7 +80,7 @@ impl Path {
         self.ends.len()
     }
 
-    /// How long after the piece before it the next piece comes.
+    /// Returns the time between two pieces.
     pub(super) fn gap(&mut self, settings: &SimSettings) -> Nanos {
         Nanos(1 + (settings.split_gap.0 as f64 * self.cuts.exponential()) as u64)
     }
@@ -98,12 +98,12 @@ impl Path {
     }
 }
 
-/// What would arrive within an outage arrives at its end.
+/// Returns the arrival time, moved to the end of an outage it falls into.
 pub(super) fn outage(settings: &SimSettings, due: Nanos) -> Nanos {
     settings.outages.iter().fold(due, |due, o| if o.from <= due && due < o.to { o.to } else { due })
 }
 
-/// Draws only where there is a chance.
+/// Draws with probability `p`; consumes randomness only if `p` is positive.
 fn chance(rng: &mut Rng, p: f64) -> bool {
     p > 0.0 && rng.f64() < p
 }

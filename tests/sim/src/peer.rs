@@ -1,37 +1,37 @@
-//! The other end of simulated connections, and what it can do.
+//! Peer of the simulated connections, and the actions it can take.
 
 use measure::Nanos;
 use wire::{Out, Place};
 
-/// What happens to a connection somebody asks for.
+/// Decision about a requested connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Welcome {
-    /// It stands.
+    /// The connection is established.
     Accept,
-    /// It is refused (ECONNREFUSED).
+    /// The connection is refused (ECONNREFUSED).
     Refuse,
-    /// Nobody answers: a listen queue that is full, a packet filter.
+    /// No reply: a full listen queue, or a packet filter.
     Ignore,
 }
 
-/// Whatever stands at the other end of all connections of a simulation. A connection is named by its number from
-/// `opened` until `closed` was called or the peer closed or reset it; then the number may be given out again.
+/// The other end of all connections of a simulation. A connection is identified by its number from `opened` until
+/// `closed` was called or the peer closed or reset it; then the number may be reused.
 pub trait Peer: Send {
-    /// Somebody asks for a connection.
+    /// Called when a connection is requested.
     fn asked(&mut self, _now: Nanos, _to: &Place) -> Welcome {
         Welcome::Accept
     }
-    /// A connection stands.
+    /// Called when a connection is established.
     fn opened(&mut self, now: Nanos, conn: u32);
-    /// Bytes arrived.
+    /// Called when bytes arrive.
     fn received(&mut self, now: Nanos, conn: u32, bytes: &[u8], say: &mut Say);
-    /// The client closed or reset the connection. Not called where the peer did so first.
+    /// Called when the client closed or reset the connection, unless the peer did so first.
     fn closed(&mut self, now: Nanos, conn: u32);
-    /// When it wants to be woken; asked again after every call, so it must move on once [`Peer::timer`] was called.
+    /// Returns when to call [`Peer::timer`]; evaluated after every call, so it must advance with each timer call.
     fn next_timer(&self) -> Option<Nanos> {
         None
     }
-    /// The time asked for has come.
+    /// Called at the time of [`Peer::next_timer`].
     fn timer(&mut self, _now: Nanos, _say: &mut Say) {}
 }
 
@@ -56,7 +56,7 @@ impl<P: Peer + ?Sized> Peer for Box<P> {
     }
 }
 
-/// What a peer does, collected and carried out in order after each of its calls.
+/// Actions of a peer, collected and applied in order after each of its calls.
 #[derive(Debug, Default)]
 pub struct Say {
     acts: Vec<Act>,
@@ -70,14 +70,14 @@ enum Act {
     Reset(u32),
 }
 
-/// One thing a peer does.
+/// One action of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed<'a> {
     /// Sends bytes.
     Send(u32, &'a [u8]),
-    /// Closes in order: what was sent before arrives first.
+    /// Closes in an orderly way: what was sent before arrives first.
     Close(u32),
-    /// Resets: what is on its way is dropped.
+    /// Resets: what is in flight is dropped.
     Reset(u32),
 }
 
@@ -98,17 +98,17 @@ impl Say {
         out.clear();
     }
 
-    /// Closes in order.
+    /// Closes in an orderly way.
     pub fn close(&mut self, conn: u32) {
         self.acts.push(Act::Close(conn));
     }
 
-    /// Resets; a socket of datagrams refuses.
+    /// Resets; a datagram socket refuses.
     pub fn reset(&mut self, conn: u32) {
         self.acts.push(Act::Reset(conn));
     }
 
-    /// Hands everything collected to `act`, in order, and forgets it.
+    /// Passes all collected actions to `act`, in order, and clears them.
     pub fn carry_out(&mut self, mut act: impl FnMut(Deed<'_>)) {
         let mut at = 0;
         for a in self.acts.drain(..) {
@@ -124,7 +124,7 @@ impl Say {
         self.bytes.clear();
     }
 
-    /// True where nothing was collected.
+    /// Returns `true` if no actions were collected.
     pub fn is_empty(&self) -> bool {
         self.acts.is_empty()
     }

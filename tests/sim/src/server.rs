@@ -1,5 +1,5 @@
-//! A peer made of server sessions: the other half of any protocol, with answers that are due at times of one's choice
-//! and with whatever can go wrong with an answer.
+//! A peer made of server sessions: the server side of any protocol, with replies due at chosen times and with any fault
+//! a reply can have.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -10,33 +10,33 @@ use wire::{Ask, Out, Reply, ServerSession, Shape};
 
 use super::peer::{Peer, Say};
 
-/// An answer that waits for its time.
+/// A reply that waits for its time.
 #[derive(Clone, Debug)]
 pub struct ReplyOwned {
     /// Status code.
     pub status: u16,
     /// Further header lines, each ended by CR LF.
     pub headers: Arc<[u8]>,
-    /// The body.
+    /// Body.
     pub body: Arc<[u8]>,
-    /// How its end is marked.
+    /// Framing of the body.
     pub shape: Shape,
-    /// Close after it.
+    /// Set to close the connection after it.
     pub close: bool,
-    /// What goes wrong with it.
+    /// Fault of the reply.
     pub mishap: Option<Mishap>,
 }
 
-/// What can go wrong with an answer.
+/// Fault of a reply.
 #[derive(Clone, Debug)]
 pub enum Mishap {
     /// The connection is reset instead.
     Reset,
     /// The connection is closed instead.
     Close,
-    /// Only so many bytes of it are sent, then the connection is closed.
+    /// Only this many bytes are sent, then the connection is closed.
     Cut(usize),
-    /// Only so many bytes of it are sent, then the connection is reset (what has not arrived by then is lost).
+    /// Only this many bytes are sent, then the connection is reset (what has not arrived by then is lost).
     CutReset(usize),
     /// These bytes are sent instead.
     Garbage(Arc<[u8]>),
@@ -45,7 +45,7 @@ pub enum Mishap {
 }
 
 impl ReplyOwned {
-    /// An answer with this status and body, without further headers.
+    /// Creates a reply with this status and body, without further headers.
     pub fn new(status: u16, body: &[u8]) -> ReplyOwned {
         ReplyOwned {
             status,
@@ -57,14 +57,14 @@ impl ReplyOwned {
         }
     }
 
-    /// The same, gone wrong.
+    /// Returns the reply with a fault.
     pub fn with(self, mishap: Mishap) -> ReplyOwned {
         ReplyOwned { mishap: Some(mishap), ..self }
     }
 }
 
-/// A peer that speaks through server sessions. `make` makes one for each connection; `brain` says for each request
-/// heard when the answer is due (`Nanos::MAX`: never) and what it is.
+/// A peer that uses server sessions. `make` creates one for each connection; `brain` decides for each request when the
+/// reply is due (`Nanos::MAX`: never) and what it is.
 pub struct ServerPeer<S, F, B> {
     make: F,
     brain: B,
@@ -98,7 +98,7 @@ where
     F: FnMut() -> S + Send,
     B: FnMut(Nanos, &Ask<'_>) -> (Nanos, ReplyOwned) + Send,
 {
-    /// A server that nobody has talked to yet.
+    /// Creates a server without connections.
     pub fn new(make: F, brain: B) -> ServerPeer<S, F, B> {
         ServerPeer {
             make,
@@ -114,17 +114,17 @@ where
         }
     }
 
-    /// Requests heard: the server's own count.
+    /// Returns the number of requests received.
     pub fn heard(&self) -> u64 {
         self.heard
     }
 
-    /// Answers sent, whole or not.
+    /// Returns the number of replies sent, complete or not.
     pub fn answered(&self) -> u64 {
         self.answered
     }
 
-    /// Connections on which the client did not follow the protocol.
+    /// Returns the number of connections on which the client violated the protocol.
     pub fn broken(&self) -> u64 {
         self.broken
     }
@@ -135,7 +135,7 @@ where
         conversation.generation += 1;
     }
 
-    /// Sends what is in `out`, and closes where the session is over.
+    /// Sends what is in `out`, and closes the connection if the session is over.
     fn speak(&mut self, conn: u32, say: &mut Say) {
         if !self.out.is_empty() {
             say.send_out(conn, &mut self.out);
@@ -258,7 +258,7 @@ impl PartialOrd for Waiting {
 }
 
 impl Ord for Waiting {
-    /// The earliest is the greatest: the heap gives out its greatest.
+    /// Reversed order, as the heap returns its greatest element.
     fn cmp(&self, other: &Waiting) -> Ordering {
         other.key().cmp(&self.key())
     }

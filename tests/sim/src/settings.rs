@@ -1,18 +1,18 @@
-//! What a simulated network and a simulated processor are like.
+//! Settings of the simulated network and processor.
 
 use measure::{Nanos, Rng};
 
-/// A delay: a fixed part and an exponential one on top.
+/// A delay: a fixed part plus an exponential one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delay {
-    /// Never less than this.
+    /// Fixed part.
     pub fixed: Nanos,
     /// Mean of the exponential part.
     pub jitter: Nanos,
 }
 
 impl Delay {
-    /// Always the same delay.
+    /// Creates a constant delay.
     pub const fn fixed(fixed: Nanos) -> Delay {
         Delay { fixed, jitter: Nanos::ZERO }
     }
@@ -25,54 +25,56 @@ impl Delay {
     }
 }
 
-/// A stretch of time.
+/// An interval of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
-    /// Its first moment.
+    /// Start, inclusive.
     pub from: Nanos,
-    /// The moment it is over.
+    /// End, exclusive.
     pub to: Nanos,
 }
 
-/// How the simulated network and processor behave. Chances are between 0 and 1; the default network is fast, faultless
-/// and without limits, and the default processor costs nothing.
+/// Behaviour of the simulated network and processor. Probabilities are between 0 and 1; the default network is fast,
+/// faultless and without limits, and the default processor costs nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimSettings {
-    /// The first reading of the clock; not zero, because a zero often means "not yet".
+    /// First reading of the clock; not zero, because zero often means "not yet".
     pub starts_at: Nanos,
-    /// One way, for each piece (at least 1 ns, so that time always passes).
+    /// One-way latency of each piece (at least 1 ns, so that time always passes).
     pub latency: Delay,
-    /// From the call of connect to `Connected` or `Closed`.
+    /// Time from the call of connect to `Connected` or `Closed`.
     pub connect_delay: Delay,
-    /// Bytes per second of each direction of a connection.
+    /// Bytes per second in each direction of a connection.
     pub bandwidth: Option<u64>,
-    /// Chance that what is sent at once arrives in pieces, cut at random positions.
+    /// Probability that one send arrives in pieces, split at random positions.
     pub split: f64,
     /// Mean time between such pieces.
     pub split_gap: Nanos,
-    /// Chance that what is sent joins what is already on its way, and arrives with it.
+    /// Probability that a send is merged with data in flight, and arrives with it.
     pub merge: f64,
-    /// The most bytes one arrival holds.
+    /// Maximum number of bytes in one arrival.
     pub read_size: usize,
-    /// Chance that a piece is lost on its way and arrives `rto` later, with everything behind it; a datagram never arrives.
+    /// Probability that a piece is lost and arrives `rto` later, with everything after it; a lost datagram never
+    /// arrives.
     pub loss: f64,
-    /// The retransmission timeout.
+    /// Retransmission timeout.
     pub rto: Nanos,
-    /// Chance for each send of the client that the connection is reset instead.
+    /// Probability for each send of the client that the connection is reset instead.
     pub reset: f64,
-    /// Chance for each connect that it is refused.
+    /// Probability for each connect that it is refused.
     pub refuse: f64,
-    /// Nothing arrives within these stretches; it arrives at their end.
+    /// Intervals without arrivals; what would arrive then arrives at their end.
     pub outages: Vec<Span>,
-    /// Connections that may stand at once; further ones get EMFILE.
+    /// Maximum number of concurrent connections; further ones get EMFILE.
     pub max_descriptors: Option<usize>,
-    /// Local ports; further connections get EADDRNOTAVAIL. A port rests for `time_wait` where we closed first.
+    /// Number of local ports; further connections get EADDRNOTAVAIL. A port is unavailable for `time_wait` if we closed
+    /// first.
     pub max_ports: Option<usize>,
-    /// How long a port rests.
+    /// Time that a port stays in TIME_WAIT.
     pub time_wait: Nanos,
-    /// Bytes a connection takes before they count as unsent.
+    /// Number of bytes in flight beyond which they count as unsent.
     pub window: Option<usize>,
-    /// Cost of a reading of the clock.
+    /// Cost of a clock reading.
     pub clock_cost: Nanos,
     /// Cost of each send.
     pub send_cost: Nanos,
@@ -80,13 +82,13 @@ pub struct SimSettings {
     pub connect_cost: Nanos,
     /// Cost of each arrival.
     pub event_cost: Nanos,
-    /// Cost of looking into what an arrival brought.
+    /// Cost of looking into the contents of an arrival.
     pub look_cost: Nanos,
-    /// Cost of each wait, slept or not.
+    /// Cost of each wait, whether it sleeps or not.
     pub wait_cost: Nanos,
-    /// How much later than asked for a sleep that nothing ended is over.
+    /// Delay of the end of a sleep that nothing interrupted.
     pub oversleep: Delay,
-    /// The client's thread does not run in these stretches (descheduled, stopped); in order and apart.
+    /// Intervals in which the client's thread does not run (descheduled, stopped); in order and not overlapping.
     pub pauses: Vec<Span>,
 }
 

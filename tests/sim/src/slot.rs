@@ -1,4 +1,4 @@
-//! One simulated connection, as both ends see it.
+//! State of one simulated connection, for both ends.
 
 use std::collections::VecDeque;
 
@@ -6,41 +6,41 @@ use wire::{Errno, Place};
 
 use super::stream::Stream;
 
-/// A slot: one connection at a time. It is given out again when the client let go of it and the peer knows.
+/// A slot for one connection at a time. It is reused once the client has released it and the peer knows.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     pub(super) to_peer: Stream,
     pub(super) to_client: Stream,
-    /// Where the client wants to, until the peer was asked.
+    /// Destination of the client, until the peer was asked.
     pub(super) place: Option<Place>,
-    /// Every send is a datagram: it arrives whole and alone, or never.
+    /// Set if every send is a datagram: it arrives whole and alone, or never.
     pub(super) datagrams: bool,
-    /// The client has not closed it.
+    /// Set while the client has not closed it.
     pub(super) held: bool,
-    /// The client was told that it stands, or will be.
+    /// Set if the client was told that it is established, or will be.
     pub(super) stands: bool,
-    /// The peer was told of it, and neither side has ended it for the peer.
+    /// Set if the peer was told of it, and neither side has ended it for the peer.
     pub(super) served: bool,
-    /// The peer closed or the connection was reset: what the client sends goes nowhere.
+    /// Set if the peer closed it or it was reset: what the client sends is discarded.
     pub(super) broken: bool,
-    /// The client was told its end, or is about to be.
+    /// Set if the client was told of its end, or is about to be.
     pub(super) over: bool,
-    /// Among the free ones.
+    /// Set while it is among the free slots.
     pub(super) vacant: bool,
-    /// To be refused by chance.
+    /// Set if it is to be refused by chance.
     pub(super) refuse: bool,
-    /// It stands in the queue of arrivals.
+    /// Set while it is in the queue of arrivals.
     pub(super) queued: bool,
-    /// Arrivals not yet told: that it stands, so many bytes, its end.
+    /// Arrivals not yet delivered.
     pub(super) news: News,
 }
 
-/// What the client was not told yet, in this order.
+/// Arrivals not yet delivered to the client, in delivery order.
 #[derive(Debug, Default)]
 pub(super) struct News {
     pub(super) stands: bool,
     pub(super) bytes: usize,
-    /// What had waited for the socket has left.
+    /// Set if everything that waited for the socket has left.
     pub(super) sent: bool,
     /// Of datagrams: the length of each.
     pub(super) lengths: VecDeque<usize>,

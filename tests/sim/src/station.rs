@@ -1,5 +1,5 @@
 //! A real queue: first come, first served, by a number of servers with seeded service times. With one server and
-//! exponential service, Poisson arrivals make it M/M/1, whose response times are known to the formula.
+//! exponential service, Poisson arrivals make it M/M/1, whose response times are known in closed form.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,12 +19,12 @@ pub struct Station {
 }
 
 impl Station {
-    /// `servers` (at least one) that take exponential times with this mean.
+    /// Creates a queue with `servers` (at least one) whose service times are exponential with this mean.
     pub fn exponential(servers: usize, mean: Nanos, seed: u64) -> Station {
         Station::new(servers, mean, true, seed)
     }
 
-    /// `servers` (at least one) that always take as long.
+    /// Creates a queue with `servers` (at least one) whose service time is constant.
     pub fn constant(servers: usize, time: Nanos) -> Station {
         Station::new(servers, time, false, 0)
     }
@@ -34,13 +34,13 @@ impl Station {
         Station { free_at, mean, exponential, rng: Rng::new(seed), stalls: Vec::new() }
     }
 
-    /// No work is done in this stretch; stalls are given in order and apart.
+    /// Adds a stall: no work is done in this interval. Stalls are given in order and do not overlap.
     pub fn stalled(mut self, span: Span) -> Station {
         self.stalls.push(span);
         self
     }
 
-    /// When the one who arrives at `now` (never earlier than the one before) is served.
+    /// Returns when an arrival at `now` (never earlier than the one before) is served.
     pub fn due(&mut self, now: Nanos) -> Nanos {
         let service = match self.exponential {
             true => Nanos((self.mean.0 as f64 * self.rng.exponential()) as u64),

@@ -1,31 +1,31 @@
-//! One direction of a simulated connection: bytes and tidings on their way, in order.
+//! One direction of a simulated connection: bytes and signals in flight, in order.
 
 use std::collections::VecDeque;
 
 use measure::Nanos;
 use wire::Errno;
 
-/// What arrives.
+/// An arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
-    /// To the peer: somebody asks for the connection.
+    /// To the peer: a connection is requested.
     Asked,
-    /// To the client: it stands.
+    /// To the client: the connection is established.
     Stands,
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(usize),
-    /// The other side closed in order.
+    /// The other side closed in an orderly way.
     End,
-    /// The other side is gone, or never was there.
+    /// The other side is gone, or was never there.
     Gone(Errno),
 }
 
-/// Something on its way.
+/// A piece in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub(super) due: Nanos,
     pub(super) what: What,
-    /// How many sends it joined already.
+    /// Number of sends merged into it.
     pub(super) joined: u8,
 }
 
@@ -35,21 +35,21 @@ impl Piece {
     }
 }
 
-/// Sends that may join one piece: each of them delays it.
+/// Maximum number of sends merged into one piece, as each of them delays it.
 const JOINS: u8 = 8;
 
-/// One direction. Only the first piece has an event in the world's queue, so that the queue grows with connections and
-/// not with what they send.
+/// One direction. Only the first piece has an event in the world's queue, so the queue grows with connections and not
+/// with what they send.
 #[derive(Debug)]
 pub(super) struct Stream {
     bytes: Vec<u8>,
     taken: usize,
     pieces: VecDeque<Piece>,
-    /// When the event for the first piece comes up; MAX: there is none.
+    /// Time of the event for the first piece; `MAX` if there is none.
     pub(super) event_at: Nanos,
-    /// Nothing may arrive before this.
+    /// Earliest time of the next arrival.
     pub(super) last_due: Nanos,
-    /// When the line has taken what was sent so far.
+    /// Time when the link has transmitted everything sent so far.
     pub(super) line_free: Nanos,
 }
 
@@ -67,19 +67,20 @@ impl Default for Stream {
 }
 
 impl Stream {
-    /// Puts bytes behind those on their way; pieces for them follow.
+    /// Appends bytes to those in flight; pieces for them follow.
     pub(super) fn put(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Something more is on its way, behind everything else.
+    /// Appends a piece.
     pub(super) fn push(&mut self, piece: Piece) {
         debug_assert!(piece.due >= self.last_due);
         self.last_due = piece.due;
         self.pieces.push_back(piece);
     }
 
-    /// Joins bytes to the last piece on its way, which then arrives no earlier than `due`. False where there is none.
+    /// Merges bytes into the last piece in flight, which then arrives no earlier than `due`. Returns `false` if there
+    /// is none.
     pub(super) fn join(&mut self, len: usize, due: Nanos) -> bool {
         match self.pieces.back_mut() {
             Some(Piece { due: at, what: What::Bytes(n), joined }) if *joined < JOINS => {
@@ -97,7 +98,7 @@ impl Stream {
         self.pieces.front().copied()
     }
 
-    /// The next piece that is due.
+    /// Removes the next piece that is due.
     pub(super) fn pop_due(&mut self, now: Nanos) -> Option<What> {
         match self.pieces.front() {
             Some(piece) if piece.due <= now => self.pieces.pop_front().map(|p| p.what),
@@ -105,12 +106,12 @@ impl Stream {
         }
     }
 
-    /// The first `len` bytes that were not taken yet.
+    /// Returns the first `len` bytes that were not taken yet.
     pub(super) fn peek(&self, len: usize) -> &[u8] {
         &self.bytes[self.taken..self.taken + len]
     }
 
-    /// Marks bytes as taken; their memory is used again.
+    /// Marks bytes as taken; their memory is reused.
     pub(super) fn take(&mut self, len: usize) {
         self.taken += len;
         if self.taken == self.bytes.len() {
@@ -122,17 +123,17 @@ impl Stream {
         }
     }
 
-    /// Bytes on their way or waiting to be taken.
+    /// Returns the number of bytes in flight or waiting to be taken.
     pub(super) fn held(&self) -> usize {
         self.bytes.len() - self.taken
     }
 
-    /// Memory held.
+    /// Returns the memory held.
     pub(super) fn memory(&self) -> usize {
         self.bytes.capacity() + self.pieces.capacity() * size_of::<Piece>()
     }
 
-    /// Drops what is on its way, but not the first `arrived` bytes.
+    /// Drops everything in flight except for the first `arrived` bytes.
     pub(super) fn drop_in_flight(&mut self, arrived: usize) {
         self.bytes.truncate(self.taken + arrived);
         self.take(0);
@@ -159,12 +160,12 @@ impl Stream {
         }
     }
 
-    /// Forgets the last `len` bytes put, for which no piece is on its way.
+    /// Drops the last `len` bytes put, for which there is no piece in flight.
     pub(super) fn lose(&mut self, len: usize) {
         self.bytes.truncate(self.bytes.len() - len);
     }
 
-    /// As new, for the next connection; small memory is kept, and so is the time of an event still in the queue.
+    /// Resets it for the next connection; small buffers are kept, and so is the time of an event still in the queue.
     pub(super) fn renew(&mut self) {
         self.drop_in_flight(0);
         self.bytes.clear();

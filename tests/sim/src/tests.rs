@@ -1,4 +1,4 @@
-//! The simulation against what a program on TCP may rely on, and against its own promise: same seed, same run.
+//! Tests of the simulation: it behaves as programs on TCP may rely on, and the same seed gives the same run.
 
 mod datagrams;
 mod faults;
@@ -14,7 +14,7 @@ use wire::{Arrival, ConnId, Dial, Errno, Network, Out, Place};
 
 use super::{Peer, Say, Sim, SimSettings};
 
-/// Answers everything with the same bytes, at once; "close" and "reset" are obeyed.
+/// A peer that echoes everything at once, and obeys "close" and "reset".
 #[derive(Default)]
 struct Echo {
     opened: u64,
@@ -49,7 +49,7 @@ impl Peer for Echo {
     }
 }
 
-/// What a client was told, in a form that outlives the call.
+/// An arrival, in a form that outlives the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Told {
     Stands(u32),
@@ -73,7 +73,7 @@ fn send<P: Peer>(sim: &mut Sim<P>, conn: ConnId, bytes: &[u8]) {
     assert!(out.is_empty());
 }
 
-/// One turn: waits, and tells what arrived and when.
+/// Waits once, and returns the arrivals with their times.
 fn turn<P: Peer>(sim: &mut Sim<P>, until: Nanos) -> Vec<(Nanos, Told)> {
     let before = sim.now();
     sim.wait(until);
@@ -92,7 +92,7 @@ fn turn<P: Peer>(sim: &mut Sim<P>, until: Nanos) -> Vec<(Nanos, Told)> {
     told
 }
 
-/// Turns until `span` from now has passed.
+/// Waits repeatedly until `span` has passed.
 fn turns<P: Peer>(sim: &mut Sim<P>, span: Nanos) -> Vec<(Nanos, Told)> {
     let end = sim.now() + span;
     let mut told = Vec::new();
@@ -106,7 +106,7 @@ fn just(told: &[(Nanos, Told)]) -> Vec<Told> {
     told.iter().map(|(_, t)| t.clone()).collect()
 }
 
-/// A connection that stands.
+/// Returns an established connection.
 fn connected<P: Peer>(sim: &mut Sim<P>) -> ConnId {
     let conn = sim.connect(&dial()).unwrap();
     let end = sim.now() + Nanos::from_secs(1);

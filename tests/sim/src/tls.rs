@@ -1,7 +1,7 @@
-//! TLS as it looks from outside: records, a handshake of some round trips, failures. No cryptography.
+//! TLS as it looks from outside: records, a handshake of several round trips, failures. No cryptography.
 //!
-//! [`FakeSecurity`] is the client's half, [`SecurePeer`] puts the server's half in front of another peer. A record has
-//! rustls' header of five bytes and sixteen more than its content, so that byte counts and splits are as in life.
+//! [`FakeSecurity`] is the client side, [`SecurePeer`] puts the server side in front of another peer. A record has
+//! rustls' header of five bytes and sixteen bytes more than its content, so that byte counts and splits are realistic.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use wire::{Fed, Handshake, Origin, Out, Place, SecureChannel, Security};
 use super::peer::{Deed, Peer, Say, Welcome};
 
 const HEADER: usize = 5;
-/// What sealing adds besides the header.
+/// Bytes that sealing adds besides the header.
 const TAG: usize = 16;
 const FRAGMENT: usize = 16_384;
 
@@ -24,18 +24,18 @@ const DATA: u8 = 23;
 const CLOSE_NOTIFY: u8 = 0;
 const REFUSED: u8 = 40;
 
-/// How simulated handshakes go.
+/// Settings of simulated handshakes.
 #[derive(Clone, Debug)]
 pub struct FakeSettings {
     /// Round trips of a handshake; at least one.
     pub round_trips: u8,
     /// Bytes of the server's last flight (its certificates).
     pub flight: usize,
-    /// What the server speaks; the client's first offer among them is chosen.
+    /// Protocols of the server; the client's first offer among them is chosen.
     pub alpn: Vec<Vec<u8>>,
-    /// Handshakes after the first completed one are resumed ones.
+    /// Set if handshakes after the first completed one are resumptions.
     pub resume: bool,
-    /// What goes wrong, and with every how many-th channel.
+    /// Failure, and the interval of channels at which it occurs.
     pub failure: Option<(FakeFailure, u64)>,
 }
 
@@ -45,24 +45,24 @@ impl Default for FakeSettings {
     }
 }
 
-/// What can go wrong with simulated TLS.
+/// Failures of simulated TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FakeFailure {
-    /// The host is no valid name: no channel is made.
+    /// The host is not a valid name: no channel is made.
     BadName,
-    /// The client does not accept the certificate, and says so by an alert.
+    /// The client rejects the certificate with an alert.
     BadCertificate,
-    /// The server refuses the handshake by an alert.
+    /// The server rejects the handshake with an alert.
     Refused,
     /// The server answers in plain HTTP.
     NoTls,
     /// The server never answers the handshake.
     Silent,
-    /// The handshake succeeds, and the first record of data is damaged.
+    /// The handshake succeeds, and the first data record is damaged.
     DamagedRecord,
 }
 
-/// The client's half of simulated TLS.
+/// The client side of simulated TLS.
 #[derive(Clone, Debug)]
 pub struct FakeSecurity {
     settings: FakeSettings,
@@ -71,7 +71,7 @@ pub struct FakeSecurity {
 }
 
 impl FakeSecurity {
-    /// Channels are counted from one, over all clones.
+    /// Creates the client side. Channels are counted from one, over all clones.
     pub fn new(settings: FakeSettings) -> FakeSecurity {
         FakeSecurity { settings, channels: Arc::default(), completed: Arc::default() }
     }
@@ -101,7 +101,7 @@ impl Security for FakeSecurity {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// This round trip is under way.
+    /// This round trip of the handshake is in progress.
     Shaking(u8),
     Open,
     Ended,
@@ -121,7 +121,7 @@ struct FakeChannel {
 }
 
 impl FakeChannel {
-    /// A flight of the client: what the server is to do with it.
+    /// Writes a flight of the client, which tells the server what to do with it.
     fn ask(&self, round: u8, cipher: &mut Out) {
         let order = match self.failure {
             Some(FakeFailure::Refused) => 1,
@@ -221,7 +221,7 @@ impl SecureChannel for FakeChannel {
     }
 }
 
-/// The server's half of simulated TLS in front of `P`, which hears and says plaintext.
+/// The server side of simulated TLS in front of `P`, which handles plaintext.
 pub struct SecurePeer<P> {
     inner: P,
     conns: Vec<ServerSide>,
@@ -250,17 +250,17 @@ impl<P: Peer> SecurePeer<P> {
         }
     }
 
-    /// It closes without close_notify, as some servers do and as whoever cuts a connection does.
+    /// Makes it close without close_notify, as some servers do and as a cut connection does.
     pub fn without_close_notify(self) -> SecurePeer<P> {
         SecurePeer { polite: false, ..self }
     }
 
-    /// The peer behind it.
+    /// Returns the inner peer.
     pub fn inner(&self) -> &P {
         &self.inner
     }
 
-    /// Seals what the peer behind it said.
+    /// Seals what the inner peer sent.
     fn relay(&mut self, say: &mut Say) {
         let (out, polite) = (&mut self.out, self.polite);
         self.say.carry_out(|deed| match deed {
@@ -278,7 +278,7 @@ impl<P: Peer> SecurePeer<P> {
         });
     }
 
-    /// One record of the client.
+    /// Handles one record of the client.
     fn heard(conn: u32, kind: u8, content: &[u8], plain: &mut Vec<u8>, out: &mut Out, say: &mut Say) -> bool {
         match (kind, content) {
             (DATA, _) => plain.extend_from_slice(content),
@@ -299,7 +299,7 @@ impl<P: Peer> SecurePeer<P> {
                 frame(HANDSHAKE, &vec![0; size.clamp(1, FRAGMENT)], out);
                 say.send_out(conn, out);
             }
-            // The client's goodbye, or its refusal; it closes by itself.
+            // The client's close_notify or alert; it closes by itself.
             _ => return false,
         }
         true
@@ -368,7 +368,7 @@ fn frame(kind: u8, content: &[u8], out: &mut Out) {
     out.put(&[0; TAG]);
 }
 
-/// Records out of bytes in any split.
+/// Reassembles records from bytes split anywhere.
 #[derive(Debug, Default)]
 struct Frames {
     bytes: Vec<u8>,
@@ -385,7 +385,7 @@ impl Frames {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next whole record: its kind and content.
+    /// Returns the next complete record: its kind and content.
     fn next(&mut self) -> Result<Option<(u8, &[u8])>, NoFrame> {
         let Some((&[kind, major, _, high, low], rest)) = self.bytes[self.used..].split_first_chunk::<HEADER>() else {
             return Ok(None);
@@ -403,7 +403,7 @@ impl Frames {
         }
     }
 
-    /// Holds no memory where nothing is left over.
+    /// Releases memory if no bytes are left over.
     fn shrink(&mut self) {
         if self.used == self.bytes.len() {
             *self = Frames::default();

@@ -1,4 +1,5 @@
-//! What happens between the two ends, in the order of its time: events, the peer's timers, and the peer's deeds.
+//! The world between the two ends: processes events, the peer's timers and the peer's actions in the order of their
+//! time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -12,10 +13,10 @@ use super::settings::SimSettings;
 use super::slot::Slot;
 use super::stream::{Piece, Stream, What};
 
-/// Calls of the peer's timer at one moment after which it is taken to be stuck.
+/// Number of timer calls at one moment after which the peer is considered stuck.
 const STUCK: u32 = 10_000_000;
 
-/// Where something is on its way to.
+/// Side that something in flight goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Peer,
@@ -27,13 +28,13 @@ pub(super) struct World<P: Peer + ?Sized> {
     pub(super) settings: SimSettings,
     pub(super) path: Path,
     pub(super) slots: Vec<Slot>,
-    /// Connections with news for the client, in the order in which they got it.
+    /// Connections with arrivals for the client, in the order in which these came.
     pub(super) arrivals: VecDeque<u32>,
     pub(super) events: u64,
-    /// Bytes that no socket took before their connection ended.
+    /// Bytes not taken by a socket before their connection ended.
     pub(super) never_sent: u64,
     free: Vec<u32>,
-    /// (time, sequence, stream): equal times in the order in which they were set.
+    /// Event queue of (time, sequence, stream): equal times in the order in which they were set.
     queue: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
     sequence: u64,
     now: Nanos,
@@ -66,8 +67,8 @@ impl<P: Peer + ?Sized> World<P> {
         slots + self.slots.capacity() * size_of::<Slot>() + self.queue.capacity() * 24 + self.arrivals.capacity() * 4
     }
 
-    /// Goes through everything due up to `until`; with `stop`, only until there is news for the client. Returns when
-    /// that was, or `until`.
+    /// Processes everything due up to `until`; with `stop`, only until there is an arrival for the client. Returns the
+    /// time of that, or `until`.
     pub(super) fn run_until(&mut self, until: Nanos, stop: bool) -> Nanos {
         loop {
             let event = self.queue.peek().map_or(Nanos::MAX, |Reverse((at, ..))| *at);
@@ -94,7 +95,7 @@ impl<P: Peer + ?Sized> World<P> {
         }
     }
 
-    /// The event of a stream came up: what is due arrives, and the next piece gets its event.
+    /// Handles the event of a stream: delivers what is due, and schedules the next piece.
     fn fire(&mut self, at: Nanos, stream: u32) {
         let (conn, side) = (stream / 2, if stream.is_multiple_of(2) { Side::Peer } else { Side::Client });
         if self.stream(conn, side).event_at != at {
@@ -182,7 +183,7 @@ impl<P: Peer + ?Sized> World<P> {
         }
     }
 
-    /// What had waited for the socket has left: the client is told.
+    /// Tells the client that everything that waited for the socket has left.
     fn all_sent(&mut self, conn: u32) {
         let slot = &mut self.slots[conn as usize];
         if !slot.held || slot.broken {
@@ -211,7 +212,7 @@ impl<P: Peer + ?Sized> World<P> {
             }
             Deed::Close(conn) => self.peer_ends(conn, What::End),
             Deed::Reset(conn) => {
-                // Nothing stands that could be reset between two sockets of datagrams: what is sent there is refused (ICMP).
+                // There is no connection to reset between two datagram sockets: what is sent there is refused (ICMP).
                 let datagrams = self.slots.get(conn as usize).is_some_and(|slot| slot.datagrams);
                 let errno = if datagrams { libc::ECONNREFUSED } else { libc::ECONNRESET };
                 self.peer_ends(conn, What::Gone(Errno(errno)));
@@ -236,7 +237,7 @@ impl<P: Peer + ?Sized> World<P> {
         self.free_where_over(conn);
     }
 
-    /// Something on the way breaks the connection for both sides.
+    /// Breaks the connection for both sides.
     pub(super) fn break_both(&mut self, conn: u32, now: Nanos) {
         let slot = &mut self.slots[conn as usize];
         slot.broken = true;
@@ -248,7 +249,7 @@ impl<P: Peer + ?Sized> World<P> {
         self.tell(conn, Side::Client, now, gone);
     }
 
-    /// Puts tidings without bytes on their way.
+    /// Sends a signal without bytes.
     pub(super) fn tell(&mut self, conn: u32, side: Side, now: Nanos, what: What) {
         let World { path, settings, slots, .. } = self;
         let stream = stream(&mut slots[conn as usize], side);
@@ -257,7 +258,7 @@ impl<P: Peer + ?Sized> World<P> {
         self.schedule(conn, side);
     }
 
-    /// Puts the last `len` bytes of a stream on their way, in one piece or several.
+    /// Sends the last `len` bytes of a stream, in one piece or several.
     pub(super) fn dispatch(&mut self, conn: u32, side: Side, len: usize, now: Nanos) {
         let World { path, settings, slots, .. } = self;
         let datagrams = slots[conn as usize].datagrams;
@@ -288,7 +289,7 @@ impl<P: Peer + ?Sized> World<P> {
         self.schedule(conn, side);
     }
 
-    /// Sets the event of a stream, where none comes up early enough.
+    /// Schedules the event of a stream, unless there is one that is early enough.
     pub(super) fn schedule(&mut self, conn: u32, side: Side) {
         let index = conn * 2 + u32::from(side == Side::Client);
         let stream = stream(&mut self.slots[conn as usize], side);
@@ -300,7 +301,7 @@ impl<P: Peer + ?Sized> World<P> {
         }
     }
 
-    /// A slot for a new connection.
+    /// Takes a slot for a new connection.
     pub(super) fn take_slot(&mut self) -> u32 {
         match self.free.pop() {
             Some(conn) => conn,
@@ -311,7 +312,7 @@ impl<P: Peer + ?Sized> World<P> {
         }
     }
 
-    /// Makes the slot free for another connection, where both sides are done with it.
+    /// Frees the slot if both sides are done with it.
     pub(super) fn free_where_over(&mut self, conn: u32) {
         let slot = &mut self.slots[conn as usize];
         if slot.is_free() {

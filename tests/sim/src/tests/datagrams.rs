@@ -1,4 +1,4 @@
-//! Simulated datagrams: each arrives whole and alone, in no case later than its network says, or never.
+//! Tests of simulated datagrams: each arrives whole and alone, never later than its network allows, or not at all.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -8,7 +8,7 @@ use wire::{Arrival, Dial, Network, Out, Place};
 use super::super::SimSettings;
 use super::echo;
 
-/// Sends `count` datagrams of four bytes in pairs; the numbers that came back, in order.
+/// Sends `count` datagrams of four bytes in pairs. Returns the numbers that came back, in order.
 fn came_back(seed: u64, loss: f64, count: u32) -> Vec<u32> {
     let mut sim = echo(seed, SimSettings { loss, split: 1.0, merge: 1.0, ..SimSettings::default() });
     let to = Place::Udp(SocketAddr::from((Ipv4Addr::LOCALHOST, 53)));
@@ -35,7 +35,7 @@ fn came_back(seed: u64, loss: f64, count: u32) -> Vec<u32> {
                 sent += 1;
             }
             sim.send(conn, &mut out);
-            // Without an answer nothing would wake us: look again soon.
+            // No reply would wake us, so check again soon.
             end = sim.now() + Nanos::from_millis(1);
         }
     }
@@ -47,7 +47,7 @@ fn without_loss_every_datagram_comes_back_alone_and_in_order() {
     assert_eq!(came_back(1, 0.0, 200), (0..200).collect::<Vec<_>>());
 }
 
-/// Lost on the way there or back with 0.2 each, 0.64 of them return: of 1000, 640 ± 6 standard deviations of 15.
+/// With a loss of 0.2 each way, 0.64 of them return: of 1000, 640 ± 6 standard deviations of 15.
 #[test]
 fn lost_datagrams_never_arrive_and_the_same_seed_loses_the_same() {
     let numbers = came_back(7, 0.2, 1000);

@@ -1,4 +1,4 @@
-//! Refusals, resets and closes, limits of descriptors and ports, and what becomes of slots.
+//! Tests of refusals, resets and closes, limits of descriptors and ports, and the reuse of slots.
 
 use measure::Nanos;
 use wire::{ConnId, Network, Place};
@@ -20,7 +20,7 @@ fn a_refused_connection_is_told_after_the_connect_delay_and_never_within_the_cal
     assert_eq!(sim.connect(&dial()), Ok(conn), "the slot is given out again");
 }
 
-/// Does not listen before a moment, and does not answer before an earlier one.
+/// A peer that refuses until one time and ignores connections until an earlier one.
 struct Late(Nanos, Nanos);
 
 impl Peer for Late {
@@ -74,7 +74,7 @@ fn a_reset_drops_what_is_on_its_way_and_not_what_had_arrived() {
     assert_eq!(just(&turns(&mut sim, SECOND)), [Told::Over(conn.0, Some(libc::ECONNRESET))]);
     sim.close(conn);
 
-    // The client is busy while an answer arrives, then the reset: it reads the answer first.
+    // The client is busy while a response and then a reset arrive: it reads the response first.
     let mut sim = echo(1, SimSettings { send_cost: Nanos::from_millis(1), ..SimSettings::default() });
     let conn = connected(&mut sim);
     send(&mut sim, conn, b"hello");
@@ -238,7 +238,7 @@ fn what_no_socket_took_before_the_end_was_never_sent() {
         turns(&mut sim, Nanos::from_secs(1));
         assert_eq!(sim.bytes_sent(), 10, "nothing leaves a connection that is closed");
     }
-    // A reset by the peer, too.
+    // The same for a reset by the peer.
     let mut sim = echo(1, SimSettings { window: Some(3), ..SimSettings::default() });
     let conn = connected(&mut sim);
     send(&mut sim, conn, b"reset");

@@ -1,4 +1,4 @@
-//! Same seed, same run; and bytes keep their order whatever the network does to them.
+//! Tests of determinism, and of the order of bytes whatever the network does to them.
 
 use measure::{Nanos, Rng};
 use proptest::prelude::*;
@@ -21,7 +21,7 @@ fn rough() -> SimSettings {
     }
 }
 
-/// A client that sends what chance says on ten connections, and everything it was told.
+/// Runs a client that sends at random on ten connections. Returns its arrivals and the trace.
 fn wander(seed: u64, settings: SimSettings) -> (Vec<(Nanos, Told)>, u64) {
     let mut sim = echo(seed, settings);
     let mut rng = Rng::new(7);

@@ -1,4 +1,4 @@
-//! Simulated TLS: handshakes, records in any split, and each of its failures.
+//! Tests of simulated TLS: handshakes, records split anywhere, and each failure.
 
 use measure::Nanos;
 use wire::{Arrival, ConnId, Fed, Network, Origin, Out, SecureChannel, Security};
@@ -18,7 +18,7 @@ fn secured(seed: u64, settings: SimSettings) -> Secured {
     Sim::new(seed, settings, Box::new(SecurePeer::new(Echo::default())))
 }
 
-/// What became of a channel.
+/// Observed events of a channel.
 #[derive(Debug, Default)]
 struct Seen {
     plain: Vec<u8>,
@@ -28,7 +28,7 @@ struct Seen {
     closed: bool,
 }
 
-/// Lets the simulation run for a second and the channel follow.
+/// Runs the simulation for a second, with the channel processing what arrives.
 fn follow<P: Peer>(sim: &mut Sim<P>, conn: ConnId, channel: &mut dyn SecureChannel, seen: &mut Seen) {
     let end = sim.now() + SECOND;
     let mut cipher = Out::default();

@@ -1,4 +1,4 @@
-//! Server sessions as peers: answers at their time, queues that keep to their formula, and everything that goes wrong.
+//! Tests of server sessions as peers: reply times, queueing formulas, and every fault.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use super::{Told, connected, just, send, turn, turns};
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
-/// A line is a request; its answer is status and body. "bye" closes, "?" breaks the protocol.
+/// A server whose requests are lines; a reply is status and body. "bye" closes, "?" violates the protocol.
 #[derive(Default)]
 struct Lines {
     partial: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Virtual time: exact latencies, exact waits, a processor that takes its time, and speed.
+//! Tests of virtual time: exact latencies and waits, processor cost, and speed.
 
 use std::time::Instant;
 
@@ -100,7 +100,7 @@ fn a_pause_makes_work_and_waking_late() {
     assert_eq!(sim.now(), at(90));
 }
 
-/// Wakes at the moments given and says so on connection 0.
+/// A peer that wakes at the given times and records that on connection 0.
 struct Alarm(Vec<Nanos>, Vec<Nanos>);
 
 impl Peer for Alarm {
