@@ -44,7 +44,7 @@ impl Foreign {
         Some(Foreign::start(Command::new(program).args(arguments)))
     }
 
-    /// Returns a JavaScript file of this folder, whose packages npm fetches. Returns `None` if Node or the packages are
+    /// Starts the JavaScript server of this folder, whose packages npm fetches. Returns `None` if Node or the packages are
     /// missing.
     pub fn node(fetched: &'static Made, folder: &str, script: &str) -> Option<Foreign> {
         let place = or_left_out(fetched.get_or_init(|| servers::fetch_node(&target()?, folder)))?;

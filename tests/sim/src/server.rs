@@ -38,9 +38,9 @@ pub enum Mishap {
     Cut(usize),
     /// Only this many bytes are sent, then the connection is reset (what has not arrived by then is lost).
     CutReset(usize),
-    /// These bytes are sent instead.
+    /// Sends these bytes instead.
     Garbage(Arc<[u8]>),
-    /// These bytes follow it.
+    /// Sends these bytes after it.
     Surplus(Arc<[u8]>),
 }
 

@@ -42,18 +42,18 @@ pub(super) struct News {
     pub(super) bytes: usize,
     /// Set if everything that waited for the socket has left.
     pub(super) sent: bool,
-    /// Of datagrams: the length of each.
+    /// Lengths of the datagrams.
     pub(super) lengths: VecDeque<usize>,
     pub(super) over: Option<Option<Errno>>,
 }
 
 impl Slot {
-    /// True where the next connection may have it.
+    /// Returns `true` if the next connection may use the slot.
     pub(super) fn is_free(&self) -> bool {
         !self.vacant && !self.held && !self.served && self.to_peer.first().is_none()
     }
 
-    /// As new. That its number is in the queue of arrivals stays true.
+    /// Resets the slot, but not whether it is in the queue of arrivals.
     pub(super) fn renew(&mut self) {
         self.to_peer.renew();
         self.to_client.renew();
@@ -62,7 +62,7 @@ impl Slot {
         (self.broken, self.over, self.vacant, self.datagrams) = (false, false, true, false);
     }
 
-    /// Bytes beyond what the socket takes.
+    /// Returns the number of bytes beyond what the socket takes.
     pub(super) fn unsent(&self, window: Option<usize>) -> usize {
         window.map_or(0, |w| self.to_peer.held().saturating_sub(w))
     }

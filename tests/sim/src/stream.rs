@@ -8,9 +8,9 @@ use wire::Errno;
 /// An arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
-    /// To the peer: a connection is requested.
+    /// A connection request, to the peer.
     Asked,
-    /// To the client: the connection is established.
+    /// An established connection, to the client.
     Stands,
     /// A number of bytes.
     Bytes(usize),

@@ -101,7 +101,7 @@ impl Security for FakeSecurity {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// This round trip of the handshake is in progress.
+    /// Handshake in progress, in this round trip.
     Shaking(u8),
     Open,
     Ended,

@@ -23,7 +23,7 @@ pub(super) enum Side {
     Client,
 }
 
-/// Everything but the client.
+/// State of the simulation except for the client.
 pub(super) struct World<P: Peer + ?Sized> {
     pub(super) settings: SimSettings,
     pub(super) path: Path,

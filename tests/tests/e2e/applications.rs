@@ -1,20 +1,20 @@
-//! Flows against applications that are not ours, whose databases count what was done.
+//! Tests of flows against third-party applications, whose databases count what was done.
 
 use std::process::Command;
 
 use e2e::foreign::{Foreign, Made, packages, sources};
 use e2e::report::{Report, report};
 
-/// A script of a folder of servers with its packages; none where Python or pip is missing.
+/// Starts a script of a folder of servers with its packages. Returns `None` if Python or pip is missing.
 fn python(fetched: &'static Made, folder: &str, script: &str) -> Option<Foreign> {
     let packages = packages(fetched, folder)?;
     Some(Foreign::start(Command::new("python3").arg(sources(folder).join(script)).env("PYTHONPATH", packages)))
 }
 
-/// Packages that two servers have in common.
+/// Packages shared by two servers.
 static DJANGO: Made = Made::new();
 
-/// Plays the plan of an example against a server, with this file of its own, where it has one.
+/// Runs the plan of an example against a server, with this file of its own, if any.
 fn example(name: &str, file: &str, server: &Foreign) -> Report {
     let example = sources("../../docs/examples").join(name);
     let text = std::fs::read_to_string(example.join("plan.yaml")).expect("the example");
@@ -28,12 +28,12 @@ fn example(name: &str, file: &str, server: &Foreign) -> Report {
     report(&[&plan.display().to_string()])
 }
 
-/// Started and succeeded.
+/// Returns started and succeeded iterations.
 fn iterations(report: &Report) -> [u64; 2] {
     ["started", "succeeded"].map(|what| report.json["iterations"][0][what].as_u64().expect("a count"))
 }
 
-/// How many requests of a name succeeded.
+/// Returns the number of requests of a name that succeeded.
 fn succeeded(report: &Report, name: &str) -> u64 {
     let rows = report.json["by_name"].as_array().expect("names");
     let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {report}"));
@@ -65,7 +65,7 @@ fn users_of_trac_read_its_wiki_and_write_the_tickets_and_comments_that_its_datab
     }
 }
 
-/// Tokens live one second, and an iteration takes longer.
+/// Uses tokens that live one second, and iterations that take longer.
 #[test]
 fn clients_get_another_token_when_theirs_has_expired_as_often_as_the_server_refused_it() {
     let Some(server) = python(&DJANGO, "django-admin", "oauth.py") else { return };
@@ -75,7 +75,7 @@ fn clients_get_another_token_when_theirs_has_expired_as_often_as_the_server_refu
     assert_eq!((first, asked, succeeded(&report, "orders again")), (20, 300, again), "{report}");
     assert!(again >= 10, "{report}");
     let counted: serde_json::Value = serde_json::from_str(&server.counts()).expect("counts");
-    // The request before the run got one, too.
+    // The pre-flight request got one, too.
     for (what, count) in [("tokens", first + again + 1), ("clients", 20), ("refused", again), ("given", asked)] {
         assert_eq!(counted[what], count, "{what}: {counted}");
     }

@@ -1,5 +1,5 @@
-//! Logins on every connection, replies to what the server says of its own accord, and numbers of what is said: against socket.io,
-//! graphql-ws, mosquitto and quickfix, whose own counts judge ours. The commands are those of the guide.
+//! Tests of logins on every connection, replies to unsolicited messages, and message numbers: against socket.io,
+//! graphql-ws, mosquitto and quickfix, whose own counts verify ours. The commands are those of the guide.
 
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ static FIX: Made = Made::new();
 /// The one connection and the one request before the run.
 const PROBE: u64 = 1;
 
-/// The worked example of the guide for this URL against the server at this port; `more` goes before it.
+/// Runs the guide's worked example for this URL against the server at this port; `more` comes first.
 #[track_caller]
 fn run(url: &str, port: u16, more: &[&str]) -> Report {
     let line = from_guide(url, port).swap_remove(0);
@@ -31,7 +31,7 @@ fn run(url: &str, port: u16, more: &[&str]) -> Report {
 #[track_caller]
 fn all_succeeded(report: &Report) -> u64 {
     let [due, finished, failed, censored] = report.requests();
-    // What is under way when the time is over is cut off.
+    // Requests in flight at the end of the run are cut off.
     assert_eq!((failed, due), (0, finished + censored), "{report}");
     assert!(finished > 0, "{report}");
     due
@@ -79,7 +79,7 @@ fn socket_io_that_refuses_is_a_failure_with_what_it_said() {
     assert!(count(&counts, "refused") >= report.count("opening_messages"), "{report}\n{counts}");
 }
 
-/// Connections that say nothing but what keeps them: without the replies the server would end them.
+/// Holds connections that send nothing but keep-alive replies, without which the server would end them.
 #[test]
 fn socket_io_is_held_by_replies_alone() {
     let Some(server) = Foreign::node(&MESSAGING, "messaging-node", "socketio.js") else { return };
@@ -124,7 +124,7 @@ fn graphql_that_closes_on_a_wrong_token_is_a_failure_with_its_code() {
     assert!(!said.contains("a-secret-that-nobody-sees"), "{said}");
 }
 
-/// mosquitto with a listener for MQTT and one for WebSocket: their ports.
+/// Starts mosquitto with a listener for MQTT and one for WebSocket. Returns their ports.
 fn mosquitto() -> Option<(Daemon, [u16; 2])> {
     let ports = [free_port(), free_port()];
     let conf = format!(
@@ -137,7 +137,7 @@ fn mosquitto() -> Option<(Daemon, [u16; 2])> {
     Some((server.up(|_| ports.into_iter().all(listens)), ports))
 }
 
-/// How often mosquitto logged this of a client of the run; the client before it has the number 0.
+/// Returns how often mosquitto logged this for a client of the run; the client before it has the number 0.
 fn logged(server: &Daemon, what: &str) -> u64 {
     let said = server.text("said");
     let of_run = |line: &&str| line.contains(what) && line.contains("brunt-") && !line.contains("brunt-0");
@@ -146,7 +146,7 @@ fn logged(server: &Daemon, what: &str) -> u64 {
 
 #[track_caller]
 fn agrees(server: &Daemon, what: &str, count: u64) {
-    // The server writes its log a little after its answer.
+    // The server writes its log shortly after its reply.
     e2e::program::until(&format!("mosquitto logged {count} of {what}"), || logged(server, what) >= count);
     assert_eq!(logged(server, what), count, "{what}");
 }
@@ -178,7 +178,7 @@ fn mosquitto_over_websocket_counts_what_we_count() {
     agrees(&server, "Sending CONNACK to", 4);
 }
 
-/// Nobody answers what is published at quality 0; the connection is accepted all the same, or not.
+/// Publishes at QoS 0, which is not answered; the connection is still accepted, or rejected.
 #[test]
 fn mosquitto_accepts_before_anything_is_published_one_way() {
     let Some((server, [port, _])) = mosquitto() else { return };
@@ -210,7 +210,7 @@ fn mosquitto_accepts_before_anything_is_published_one_way() {
     let report = report(&good.each_ref().map(String::as_str)).with_code(0);
     assert_eq!((report.requests(), report.count("opening_messages")), ([500, 500, 0, 0], 3), "{report}");
     agrees(&server, "Received PUBLISH from", 500);
-    // A version that there is not: CONNACK says 1, and the broker hangs up.
+    // An unsupported version: CONNACK returns 1, and the broker closes the connection.
     let refused = line(&connect(r"\x09")).map(|word| if word == "500" { "6".to_owned() } else { word });
     let ended = brunt(refused.each_ref().map(String::as_str)).with_code(20);
     assert!(ended.out.contains("greeting") && ended.out.contains("wrong_body"), "{ended:?}");
@@ -232,7 +232,7 @@ fn an_acceptor_of_fix_finds_every_number_in_its_place() {
     assert_eq!(count(&counts, "answered"), report.count("replies"), "{report}\n{counts}");
 }
 
-/// Many more numbers, with orders and their reports in quick succession.
+/// Sends many more numbers, with orders and their reports in quick succession.
 #[test]
 fn numbers_of_fix_stand_a_load() {
     let Some(server) = Foreign::go(&FIX, "fix-go", &[]) else { return };
@@ -247,7 +247,8 @@ fn numbers_of_fix_stand_a_load() {
     assert_eq!((count(&counts, "orders"), count(&counts, "refused")), (3000 + PROBE, 0), "{counts}");
 }
 
-/// A server of lines: it greets the first of each connection, refuses the fourth, and keeps the first ones.
+/// Starts a line server: it greets the first line of each connection, rejects the fourth connection, and keeps the
+/// first lines.
 fn lines() -> (Peer, Arc<Mutex<Vec<String>>>) {
     let first = Arc::<Mutex<Vec<String>>>::default();
     let kept = Arc::clone(&first);
@@ -303,7 +304,7 @@ fn every_connection_is_opened_with_values_of_its_own() {
     }
 }
 
-/// What is shown of a failure is what was sent, its number included.
+/// Checks that the example of a failure is what was sent, including its number.
 #[test]
 fn examples_show_the_number_that_was_sent() {
     let (peer, _) = lines();
@@ -315,7 +316,8 @@ fn examples_show_the_number_that_was_sent() {
     assert!(report.to_string().contains("GET 4") && !report.to_string().contains("GET 2"), "{report}");
 }
 
-/// Each process opens connections of its own, and no two of a run have the same number; the server echoes what opens them.
+/// Opens connections in each process, with numbers that are unique within the run; the server echoes the opening
+/// messages.
 #[test]
 fn openings_over_tls_and_in_several_processes() {
     let Some(certificates) = Certificates::make() else { return e2e::skip("openssl is not installed") };

@@ -1,4 +1,4 @@
-//! What is counted beside a run, and where: of services that are named, and of other hosts.
+//! Tests of the counters collected during a run: of named services, and of other hosts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use e2e::target::free_port;
 use e2e::{Target, brunt};
 use serde_json::Value;
 
-/// The samples of a record, by the host they are of; none where zstd is not installed.
+/// Returns the samples of a record by their host. Returns `None` if zstd is not installed.
 pub fn samples(record: &Path) -> Option<BTreeMap<String, Vec<Value>>> {
     let Ok(output) = Command::new("zstdcat").arg(record).output() else {
         e2e::skip("zstd is not installed (cargo xtask test installs it)");
@@ -25,7 +25,7 @@ pub fn samples(record: &Path) -> Option<BTreeMap<String, Vec<Value>>> {
     Some(found)
 }
 
-/// True where any of the samples tells this counter.
+/// Returns `true` if any of the samples has this counter.
 pub fn tell(samples: &[Value], name: &str) -> bool {
     samples.iter().any(|sample| !sample["values"][name].is_null())
 }
@@ -50,7 +50,7 @@ fn a_service_that_is_named_is_counted_and_no_other() {
 #[test]
 fn a_watched_process_that_ends_is_told() {
     let target = Target::healthy();
-    // Nobody waits for it before the run is over: it stays a zombie.
+    // It is not waited for before the run is over, so it stays a zombie.
     let mut brief = Command::new("sleep").arg("1").spawn().expect("a process");
     let document = report(&["-r", "50/s", "-d", "3s", "--watch-pid", &brief.id().to_string(), &target.url("")]);
     brief.wait().expect("it ended");

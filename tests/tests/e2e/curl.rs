@@ -1,9 +1,10 @@
-//! curl commands: the real program and brunt are given the same ones, and a server compares what it hears, byte for byte.
+//! Tests of curl commands: curl and brunt are given the same ones, and a server compares what it receives, byte for
+//! byte.
 //!
-//! No real host is ever asked: both programs are told to connect to a server of the test (`--connect-to`). In the clear every
-//! byte is compared; over TLS, in HTTP/2 and in HTTP/1.1, what a server of neither's making (Node) saw: fields in their order
-//! and with their letters, body, name in TLS. What is allowed to differ is curl's version, the boundary of a form, the case of
-//! `%3a`, the order of HTTP/2's pseudo-fields, and `Expect`, which brunt does not send.
+//! No real host is ever contacted: both programs are told to connect to a server of the test (`--connect-to`). Without
+//! TLS every byte is compared; over TLS, in HTTP/2 and in HTTP/1.1, what a third-party server (Node) saw: fields in
+//! their order and with their case, body, and server name. Allowed differences are curl's version, the boundary of a
+//! form, the case of `%3a`, the order of HTTP/2's pseudo-fields, and `Expect`, which brunt does not send.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -13,8 +14,8 @@ use e2e::foreign::{Foreign, sources};
 use e2e::{Peer, brunt, prepare};
 use serde_json::Value;
 
-/// What Node does not read, whoever sends it: a field with white space that HTTP/2 has no place for, and in HTTP/1.1 a method
-/// it does not know and bytes of a target that are not of ASCII.
+/// Requests that Node rejects from any client: a field with white space that HTTP/2 does not allow, and in HTTP/1.1 an
+/// unknown method and non-ASCII bytes in the target.
 const UNREAD: [(&str, &str); 3] =
     [("--http2", "white space as it is"), ("--http1.1", "vault"), ("--http1.1", "odd characters")];
 
@@ -227,7 +228,7 @@ fn files(folder: &Path) {
     );
 }
 
-/// The command with local files, over plain HTTP, led to the test's server.
+/// Returns the command with local files, over plain HTTP, directed to the test's server.
 fn made_local(command: &str, folder: &Path, port: u16) -> String {
     let local = command.replace("DIR", &folder.display().to_string()).replace("https://", "http://");
     format!("{local} --connect-to ::127.0.0.1:{port}")
@@ -240,16 +241,16 @@ fn shell(command: &str, folder: &Path) -> Output {
     bash.current_dir(folder).stdin(Stdio::null()).output().expect("bash starts")
 }
 
-/// What may differ is made equal.
+/// Normalizes what is allowed to differ.
 fn comparable(request: &[u8]) -> String {
     let text: String = request.iter().map(|b| char::from(*b)).collect();
-    // From which size on it is asked whether a body is welcome has changed between versions.
+    // The body size from which curl sends `Expect` has changed between versions.
     let mut text = text.replace("Expect: 100-continue\r\n", "").replace("expect: 100-continue\r\n", "");
     let agents = ["User-Agent: curl/", "user-agent: curl/"];
     for agent in text.clone().lines().filter(|line| agents.iter().any(|name| line.starts_with(name))) {
         text = text.replace(agent, "User-Agent: curl/*");
     }
-    // The digits of %3a and %3A are the same (RFC 3986 2.1); curl's own choice has changed between versions.
+    // `%3a` and `%3A` are equivalent (RFC 3986 2.1); curl's own choice has changed between versions.
     let line = text.lines().next().unwrap_or_default().to_owned();
     let mut pieces = line.split('%');
     let first = pieces.next().unwrap_or_default().to_owned();
@@ -290,7 +291,7 @@ fn brunt_sends_what_the_real_curl_sends() {
     assert!(differing.is_empty(), "{} of {} differ\n{}", differing.len(), COMMANDS.len(), differing.join("\n"));
 }
 
-/// A server that tells what it saw, over TLS.
+/// Starts a server that reports what it received, over TLS.
 fn echo(certificates: &Certificates) -> Option<Foreign> {
     if Command::new("node").arg("--version").stdout(Stdio::null()).status().is_err() {
         e2e::skip("node is not installed");
@@ -301,14 +302,14 @@ fn echo(certificates: &Certificates) -> Option<Foreign> {
     Some(Foreign::start(node.args([certificates.path("server.pem"), certificates.path("server.key")])))
 }
 
-/// The requests that a server saw, each as a text in the shape of HTTP/1.1 with what may differ made equal.
+/// Returns the requests that a server saw, each as a text in the form of HTTP/1.1, normalized.
 fn seen(server: Foreign) -> Vec<String> {
     let all: Vec<Value> = serde_json::from_str(&server.counts()).expect("JSON");
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
     let one = |request: &Value| {
         let fields = request["fields"].as_array().expect("fields");
         let mut lines: Vec<String> = fields.iter().map(|f| format!("{}: {}\r\n", text(&f[0]), text(&f[1]))).collect();
-        // The target is in the first line.
+        // The target is already in the first line.
         lines.retain(|line| !line.starts_with(":path: "));
         let pseudo = lines.iter().take_while(|line| line.starts_with(':')).count();
         lines[..pseudo].sort();
@@ -361,19 +362,19 @@ fn a_certificate_that_curl_trusts_is_trusted_and_one_that_it_refuses_is_not() {
         (&certificates, "localhost", true),
         (&certificates, "127.0.0.1", true),
         (&others, "localhost", false),
-        // The certificate does not name it.
+        // The certificate does not contain this name.
         (&certificates, "127.0.0.2", false),
     ] {
         let roots = roots.text("ca.pem");
         let made =
             |port: u16| format!("curl -s --cacert {roots} 'https://{host}/a?b' -d c=d --connect-to ::127.0.0.1:{port}");
         let real = shell(&made(of_curl.port), folder.path());
-        // "The remote server's SSL certificate was deemed not OK."
+        // curl's exit code 60: "The remote server's SSL certificate was deemed not OK."
         assert_eq!(real.status.code(), Some(if trusted { 0 } else { 60 }), "{real:?}");
         let ended = brunt(["--debug", "--curl", &made(of_brunt.port)]);
         assert_eq!(ended.code, Some(if trusted { 0 } else { 30 }), "{ended:?}");
     }
-    // Without a word about versions both speak what the server prefers.
+    // Without a version option both use what the server prefers.
     let (theirs, ours) = (seen(of_curl), seen(of_brunt));
     assert_eq!(ours, theirs);
     assert_eq!(ours.iter().filter(|text| text.starts_with("POST /a?b HTTP/2.0")).count(), 2, "{ours:?}");

@@ -1,4 +1,4 @@
-//! `brunt doctor`: what a machine can do, and what a run would hit.
+//! Tests of `brunt doctor`: the abilities of a machine, and the limits a run would hit.
 
 use e2e::{Target, brunt};
 
@@ -21,7 +21,8 @@ fn more_connections_than_ports_go_to_loopback_from_several_addresses() {
     brunt(["doctor", "-c", "10", "http://nowhere.invalid/"]).with_code(64).said("nowhere.invalid");
 }
 
-/// The story of a load that used up its ports: 2,000 connections a second, each used once. Nobody is asked, so nobody need be there.
+/// Predicts a load that uses up its ports: 2,000 connections a second, each used once. No request is sent, so no server
+/// is needed.
 #[test]
 fn a_run_that_uses_up_its_ports_is_foretold() {
     let reused = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_tw_reuse").is_ok_and(|text| text.trim() == "1");

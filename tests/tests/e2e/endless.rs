@@ -1,4 +1,5 @@
-//! Peers that send without an end, as fast as they can: every clock of a run goes on, on either network.
+//! Tests of peers that send endlessly, as fast as they can: all timers of a run keep working, on either network
+//! backend.
 
 use e2e::program::until;
 use e2e::report::report_if_possible;
@@ -7,7 +8,7 @@ use rustix::process::Signal;
 
 const NETWORKS: [&str; 2] = ["epoll", "uring"];
 
-/// Every second connection is sent chunks of one byte until it is closed; the others are answered.
+/// Starts a server that sends one-byte chunks on every second connection until it is closed, and answers on the others.
 fn endless() -> Peer {
     let chunks = b"1\r\nx\r\n".repeat(40_000);
     Peer::new(move |mut connection| {
@@ -22,7 +23,7 @@ fn endless() -> Peer {
     })
 }
 
-/// Users that were sent an endless answer timed out again and again, others went on, and the run ended in time.
+/// Checks that users with an endless response timed out repeatedly, others went on, and the run ended in time.
 #[track_caller]
 fn time_was_kept(report: &Report) {
     let [_, finished, failed, _] = report.requests();
@@ -76,7 +77,8 @@ fn neither_the_time_of_a_run_nor_a_signal_waits_for_an_endless_answer() {
     }
 }
 
-/// Of a run that has not begun: nobody waits for a first answer, or for what comes before it, longer than the run may take.
+/// Checks the time before the load: the pre-flight request, and what comes before it, may take no longer than the run
+/// itself.
 #[test]
 fn the_time_of_a_run_is_kept_before_its_load_too() {
     let endless = Peer::new(|mut connection| {
@@ -91,7 +93,7 @@ fn the_time_of_a_run_is_kept_before_its_load_too() {
     let redis = format!("redis://{}", silent.host());
     let line = ["--before", "PING", "-c", "1", "-d", "1s", "--connect-timeout", "300s", "--run-timeout", "1s", &redis];
     e2e::brunt(line).with_code(21).said(said);
-    // Reflection is asked before anything that would need an orderly end.
+    // Reflection is queried before anything that needs an orderly end.
     let grpc = format!("grpc://{}/a.B/C", silent.host());
     e2e::brunt(["-c", "1", "-d", "1s", "-t", "300s", "--connect-timeout", "300s", "--run-timeout", "1s", &grpc])
         .with_code(21)

@@ -1,4 +1,4 @@
-//! Servers that misbehave: nothing panics, nothing is lost, and no failure looks like a good figure.
+//! Tests of misbehaving servers: nothing panics, nothing is lost, and no failure looks like a good figure.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -78,7 +78,7 @@ fn a_target_that_dies_and_comes_back_is_met_again() {
     let running = prepare(["-r", "200/s", "-d", "3s", "--quiet", "--format", "json", &first.address]).start();
     until("the run has begun", || first.heard() > 50);
     first.kill();
-    // Nobody is there for a while: until the kernel has refused somebody at least once.
+    // There is no server for a while: until the kernel has refused at least one connection.
     let refused = std::time::Instant::now();
     until("a moment without a server", || refused.elapsed().as_millis() > 300);
     let second = Target::at(&address, &[]);
@@ -90,7 +90,7 @@ fn a_target_that_dies_and_comes_back_is_met_again() {
     assert_ne!(report.at("status.200"), 0);
 }
 
-/// What comes back, the kind of failure it must be, and whether anything may finish.
+/// A reply, the allowed kinds of failure, and whether any request may finish.
 type Broken = (&'static str, &'static [u8], &'static [&'static str]);
 
 const BROKEN: &[Broken] = &[
@@ -126,7 +126,7 @@ fn broken_answers_are_failures_of_their_kind_and_never_a_good_figure() {
     }
 }
 
-/// A server that says this to whatever it hears first, and closes.
+/// Starts a server that sends this after the first bytes it receives, and closes.
 fn saying(first: &'static [u8]) -> Peer {
     Peer::new(move |mut connection| {
         if connection.bytes().is_some() && connection.send(first) {
@@ -136,9 +136,9 @@ fn saying(first: &'static [u8]) -> Peer {
     })
 }
 
-/// What servers of TLS say to who does not speak it.
+/// Alert that TLS servers send to clients that do not use TLS.
 const ALERT: &[u8] = &[0x15, 3, 3, 0, 2, 2, 10];
-/// What servers of HTTP/2 say first.
+/// First frame of an HTTP/2 server.
 const SETTINGS: &[u8] = &[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100];
 
 #[test]
@@ -161,7 +161,7 @@ fn a_wrong_scheme_is_answered_with_the_right_one() {
         assert!(report.at("failures").to_string().contains(hint), "{scheme} {options:?}: {report}");
         assert!(report.at("probe.failure").to_string().contains(hint), "{scheme} {options:?}: {report}");
     }
-    // Nothing is said on these connections: the greeting alone tells.
+    // Nothing is sent on these connections: the greeting alone identifies the protocol.
     let peer = saying(ALERT);
     brunt(["-c", "1", "--hold", "200ms", "--run-timeout", "1s", &format!("ws://{}/", peer.host())])
         .said("First request: the response is broken: the server uses TLS on this port; write wss://");
@@ -243,9 +243,9 @@ fn bytes_after_the_body_are_not_taken_for_the_next_answer() {
     let peer = Peer::answering(answer);
     let report = report(&["-n", "50", "-c", "2", &peer.url()]).with_code(20);
     assert_eq!(report.requests()[0], 50, "{report}");
-    // Two answers to each request: by order alone any of them may be another's.
+    // Two responses to each request: by order alone any of them may be another's.
     assert_eq!((report.count("strays"), report.count("unsolicited")), (50, 50), "{report}");
-    // Each request on the wire is one request in the document: no answer nobody asked for was counted as one.
+    // Each request on the wire is one request in the document: no unsolicited response was counted as one.
     assert_eq!(peer.requests(), 51, "{report}");
 }
 
@@ -299,7 +299,7 @@ fn timeouts_are_failures_and_their_time_is_in_no_good_figure() {
     let report = report(&["-n", "6", "-c", "3", "-t", "100ms", &target.url("hang")]).with_code(20);
     assert_eq!(report.requests(), [6, 0, 6, 0], "{report}");
     assert_eq!(report.failures().into_iter().collect::<Vec<_>>(), [("timeout".to_string(), 6)], "{report}");
-    // They are ranked as what is known of them: at least so long.
+    // They are ranked by what is known of them: at least this long.
     assert_eq!(report.count("latency.service.unanswered"), 6, "{report}");
     assert!(report.at("latency.service.p50_us").is_null(), "{report}");
     assert!(report.number("latency.service.p50_at_least_us") >= 100_000.0, "{report}");
@@ -325,7 +325,7 @@ fn a_share_of_closed_connections_is_one_failure_each() {
     let stats = target.stats();
     let [due, finished, failed, _] = report.requests();
     assert_eq!((due, finished + failed), (500, 500), "{report}");
-    // The first answer before the run is one of either.
+    // The pre-flight request is counted in addition.
     let heard = stats["requests"]["heard"].as_u64().unwrap();
     assert_eq!(heard, due + 1, "nothing was retried in silence: {stats} {report}");
     let withheld = stats["requests"]["withheld"].as_u64().unwrap();
@@ -351,8 +351,8 @@ fn no_ports_left_is_a_failure_with_its_name() {
     if !e2e::is_root() {
         return e2e::skip("only root can make a network with few ports");
     }
-    // A network of its own, whose range holds ten ports; the loopback must be woken first. A source that was asked for is the
-    // only one: else brunt spreads the connections over more of them by itself.
+    // A network namespace with a range of ten ports; the loopback must be brought up first. A source address that is
+    // given is the only one: otherwise brunt spreads the connections over more of them.
     let script = "ip link set lo up && echo 40000 40009 > /proc/sys/net/ipv4/ip_local_port_range || exit 99\n\
                   $0 target 127.0.0.1:8080 > target.out 2>&1 & target=$!\n\
                   while kill -0 $target && ! grep -q listening target.out; do sleep 0.01; done\n\
@@ -383,7 +383,7 @@ fn a_server_that_stops_reading_and_writing_for_a_while_loses_nothing() {
     let target = Target::with(&["--stall", "300ms+400ms/1s"]);
     let report = report(&["-r", "200/s", "--arrivals", "constant", "-d", "1500ms", &target.address]);
     assert_eq!(report.requests(), [300, 300, 0, 0], "{report}");
-    // Those that arrived while it stood still waited, and the slowest waited nearly as long as the stall.
+    // Arrivals during the stall waited, and the slowest waited nearly as long as the stall.
     assert!(report.number("latency.response.max_us") > 200_000.0, "{report}");
 }
 
@@ -415,7 +415,7 @@ fn a_web_socket_that_is_closed_at_once_is_not_waited_for() {
         let (Some(request), Ok(mut other)) = (connection.request(), TcpStream::connect(&host)) else { return };
         let mut head = vec![0; 4096];
         let read = other.write_all(&request).and_then(|()| other.read(&mut head));
-        // The consent and 1013, try again later; the connection stays.
+        // The upgrade response and 1013, try again later; the connection stays.
         connection.send(&[&head[..read.unwrap_or(0)], &[0x88, 2, 0x03, 0xf5]].concat());
         connection.wait_for_close();
     });
@@ -441,7 +441,7 @@ fn a_refused_login_is_no_broken_answer() {
     }
 }
 
-/// The server answered, and what it said is shown: that is a fault of the response, as in a run.
+/// Checks that the server's broken response is shown and counts as a fault of the response, as in a run.
 #[test]
 fn debug_of_a_broken_response_shows_it_and_is_no_missing_server() {
     let peer = Peer::new(|mut connection| {
@@ -453,7 +453,7 @@ fn debug_of_a_broken_response_shows_it_and_is_no_missing_server() {
     ended.said("no field at all").said("broken_protocol");
 }
 
-/// A proxy that led to the target has done its part.
+/// Checks that a proxy that reached the target is not blamed.
 #[test]
 fn a_silent_target_behind_a_proxy_is_the_one_that_is_named() {
     let proxy = Peer::new(|mut connection| {

@@ -1,4 +1,5 @@
-//! Flows against nginx: users log in, carry a token and a cookie, and are let in by them; its log counts what we count.
+//! Tests of flows against nginx: users log in, send a token and a cookie, and are let in by them; its log counts what
+//! we count.
 
 use e2e::nginx::Nginx;
 use e2e::program::until;
@@ -6,7 +7,7 @@ use e2e::report::report;
 use e2e::{Report, prepare};
 use rustix::process::Signal;
 
-/// A token and a session for each login; pages want both, and only from the login they came from.
+/// A site with a token and a session per login; pages require both, and from the same login.
 const SITE: &str = r#"
 location = /login { default_type application/json; add_header Set-Cookie "sid=$request_id; Path=/"; return 200 '{"data": {"token": "$request_id"}}'; }
 location = /item { if ($http_authorization != "Bearer $cookie_sid") { return 403; } if ($cookie_sid = "") { return 401; } return 200 'item $arg_n'; }
@@ -14,7 +15,7 @@ location = /basket { if ($http_x_token != $cookie_sid) { return 403; } return 20
 location = /broken { return 500; }
 "#;
 
-/// A plan file in a folder that goes with it.
+/// Writes a plan file. Returns it and its folder.
 fn plan(text: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("flow.yaml");
@@ -52,14 +53,14 @@ flow:
     )
 }
 
-/// Iterations or a group: started, succeeded, failed, cut.
+/// Returns started, succeeded, failed and cut of iterations or of a group.
 fn iterations(report: &Report, name: &str) -> [u64; 4] {
     let rows = report.json["iterations"].as_array().unwrap_or_else(|| panic!("no iterations: {report}"));
     let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {report}"));
     ["started", "succeeded", "failed", "cut"].map(|key| row[key].as_u64().expect("a count"))
 }
 
-/// Scheduled and succeeded of a name.
+/// Returns scheduled and succeeded of a name.
 fn named(report: &Report, name: &str) -> [u64; 2] {
     let rows = report.json["by_name"].as_array().expect("names");
     let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {report}"));
@@ -144,12 +145,12 @@ fn debug_goes_through_a_flow_once_and_shows_what_nginx_gave_and_took() {
     let token = captured.split(' ').next().expect("its value");
     assert_eq!(shown.out.matches(&format!("Authorization: Bearer {token}")).count(), 3, "{}", shown.out);
     assert!(shown.out.contains(&format!("X-Token: {token}")), "{}", shown.out);
-    // A step that fails ends it, with what was there.
+    // A failed step ends it, with the captures so far.
     let (_folder, path) = plan(&text.replace("$.data.token", "$.data.tokn"));
     let shown = e2e::brunt(["--debug", &path]);
     assert_eq!(shown.code, Some(20), "{}", shown.out);
     assert!(shown.out.contains("json $.data.tokn found nothing") && !shown.out.contains("=== 2"), "{}", shown.out);
-    // A condition that never changes does not keep it for ever.
+    // A condition that never changes must not loop forever.
     let endless = format!(
         "flow:\n  - while: not done\n    steps:\n      - url: {}login\n        capture: {{done: json $.none | default ''}}\n",
         nginx.url()
@@ -212,7 +213,7 @@ flows:
     let counted = report(&[&path]);
     assert_eq!(iterations(&counted, "iteration"), [20, 20, 0, 0], "{counted}");
     assert_eq!((named(&counted, "list"), named(&counted, "item")), ([20; 2], [60; 2]), "{counted}");
-    // What comes first has its value before the load, too.
+    // The pre-flight request has the value of the first item, too.
     let each =
         format!("flow: [{{for-each: id, in: [b, 'c d'], steps: [{{url: \"{url}item?id={{id}}\", name: item}}]}}]");
     let (_folder, path) = plan(&format!("users: 1\niterations: 2\n{each}"));
@@ -235,7 +236,7 @@ flows:
     assert!(["201", "202", "203"].iter().all(|status| answered(status) >= 24) && answered("404") == 0, "{log:?}");
 }
 
-/// What is set up is a token that items want.
+/// A plan whose setup captures a token that items require.
 const SET_UP: &str = r#"
 location = /setup { default_type application/json; return 201 '{"token": "all of them"}'; }
 location = /item { if ($http_x_token != "all of them") { return 403; } return 200 'item'; }
@@ -281,7 +282,7 @@ fn what_is_set_up_once_is_known_to_all_users_of_all_processes_and_torn_down_once
         assert_eq!(rows.len(), 3, "what is done once has no figures: {rows:?}");
         let log = nginx.stop_and_read_log();
         let answered = |status: &str| log.iter().filter(|line| line.starts_with(status)).count();
-        // What a user does first was asked once before.
+        // A user's first request was also sent as the pre-flight request.
         assert_eq!(["201", "200", "202", "203", "204"].map(answered), [1, 120, 5, 4, 1], "{load}: {log:?}");
         assert_eq!(log.len(), 128 + 3, "{load}: {log:?}");
     }

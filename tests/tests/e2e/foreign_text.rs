@@ -1,4 +1,4 @@
-//! What servers, records and plans say drives no terminal, no spreadsheet and no wiki.
+//! Tests that text from servers, records and plans cannot control a terminal, a spreadsheet or a wiki.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 use e2e::{Peer, brunt};
 use serde_json::{Value, json};
 
-/// Clears a screen, names a window, turns writing around, hides a tag and begins a line of its own.
+/// Clears a screen, names a window, reverses the text direction, hides a tag and begins its own line.
 const ATTACK: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}\u{2066}\u{200b}\u{2028}\u{e0041}\r\nTrust: TRUSTED 请求 👩\u{200d}💻";
 
 const FORMATS: [&str; 5] = ["text", "json", "csv", "markdown", "junit"];
 
-/// Nothing in it acts; what is to be read stays.
+/// Checks that none of it is active, and that readable text remains.
 #[track_caller]
 fn harmless(text: &str) {
     let acts = |c: char| {
@@ -22,7 +22,7 @@ fn harmless(text: &str) {
     assert!(!text.lines().any(|line| line.starts_with("Trust: TRUSTED 请求")), "{text}");
 }
 
-/// A record with the attack behind every text that is read as text.
+/// Returns a record with the attack appended to every text that is read as text.
 fn poisoned(record: &str) -> Option<String> {
     let unpacked = Command::new("zstdcat").arg(record).output().ok()?;
     let mut lines: Vec<Value> =
@@ -116,7 +116,7 @@ fn keys_and_values_of_a_plan_are_quoted_without_acting() {
     std::fs::write(&plan, "url: http://127.0.0.1:9\ndata: \"\\x1b[2J\\u202e\\u200b请求\"\n").unwrap();
     let shown = brunt(["plan", plan.to_str().unwrap()]).with_code(0);
     harmless(&shown.out);
-    // It is the same plan again.
+    // It is parsed as the same plan again.
     let again = directory.path().join("again.yaml");
     std::fs::write(&again, &shown.out).unwrap();
     assert_eq!(brunt(["plan", again.to_str().unwrap()]).with_code(0).out, shown.out);

@@ -1,5 +1,5 @@
-//! HTTP/2, gRPC and WebSocket as people meet them when something is wrong: what `--debug` shows, what failures say, and peers
-//! that flood.
+//! Tests of HTTP/2, gRPC and WebSocket when something is wrong: the output of `--debug`, the texts of failures, and
+//! peers that flood.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -18,7 +18,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 
 const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
 
-/// A server that says SETTINGS and these frames to whatever is asked first, and closes.
+/// Starts a server that sends SETTINGS and these frames after the first request, and closes.
 fn saying(frames: Vec<u8>) -> Peer {
     Peer::new(move |mut connection: Connection| {
         // The preface looks like a request.
@@ -31,7 +31,7 @@ fn saying(frames: Vec<u8>) -> Peer {
     })
 }
 
-/// The failures of a run, with all they say.
+/// Returns the failures of a run, with all their text.
 fn failures(report: &Report) -> String {
     report.json["failures"].to_string()
 }
@@ -57,9 +57,9 @@ fn a_malformed_answer_in_http2_says_what_was_wrong() {
         let run = report(&["--http2", "-c", "1", "-n", "3", "--connect-timeout", "2s", "-t", "2s", &peer.url()]);
         assert!(failures(&run).contains(sentence), "{sentence}: {run}");
         assert!(run.count("requests.failed") > 0, "{run}");
-        // What has a status is an answer to look at, whatever is wrong with it.
+        // Anything with a status is a response to look at, whatever is wrong with it.
         if !sentence.contains("content-length") {
-            // A response that is broken was heard; an exchange that the server took back has none.
+            // A broken response was received; an exchange that the server rejected has none.
             let taken_back = sentence.starts_with("the server ");
             let shown = brunt(["--debug", "--http2", &peer.url()]).with_code(if taken_back { 30 } else { 20 });
             let said = if taken_back { &shown.err } else { &shown.out };
@@ -130,7 +130,7 @@ fn debug_shows_frames_of_a_web_socket() {
     }
 }
 
-/// Sends these bytes until nobody takes any more, and reads nothing.
+/// Sends these bytes until they are no longer accepted, and reads nothing.
 fn flood(connection: &mut Connection, bytes: &[u8]) {
     let many = bytes.repeat(100_000 / bytes.len());
     while connection.send(&many) {}
@@ -154,7 +154,7 @@ fn a_peer_that_floods_pings_and_reads_nothing_is_a_failure_and_not_our_memory() 
 
     let http2 = Peer::new(|mut connection| {
         if connection.request().is_some() && connection.send(&SETTINGS) {
-            // Bodies that go on between the pings are no idle frames.
+            // Body frames between the pings mean that these are not idle frames.
             let pings = frame(6, 0, 0, &[0; 8]).repeat(500);
             connection.send(&frame(1, 4, 1, &[0x88]));
             flood(&mut connection, &[pings, frame(0, 0, 1, b"x")].concat());

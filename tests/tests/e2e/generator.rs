@@ -1,4 +1,4 @@
-//! A generator that was not well, and a server that stopped answering: no figure of such a run is trusted.
+//! Tests of an unhealthy generator, and of a server that stops answering: no figure of such a run is trusted.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use e2e::report::report;
 use e2e::{Peer, Report, Target, prepare};
 use rustix::process::Signal;
 
-/// The grade of a reason of the verdict; none where it is not there.
+/// Returns the grade of a reason of the verdict, if it is there.
 fn grade<'a>(report: &'a Report, code: &str) -> Option<&'a str> {
     let reasons = report.at("trust.reasons").as_array().expect("reasons");
     reasons.iter().find(|reason| reason["code"] == code)?["grade"].as_str()
 }
 
-/// Reasons of the generator that fail the run.
+/// Returns the generator's reasons that fail the run.
 fn troubles(report: &Report) -> Vec<&str> {
     let reasons = report.at("trust.reasons").as_array().expect("reasons").iter();
     let failing = reasons.filter(|reason| reason["grade"] == "fail").filter_map(|reason| reason["code"].as_str());
@@ -25,7 +25,7 @@ fn a_generator_that_is_stopped_again_and_again_is_not_trusted_in_either_load() {
     for load in [&["-c", "10"][..], &["-r", "300/s"]] {
         let target = Target::healthy();
         let url = target.url("delay/2ms");
-        // What the server would be blamed for ranks behind what brunt did itself.
+        // Blame on the server ranks behind what brunt did itself.
         let line = ["-d", "3s", "--objective", "p99<5ms", "--quiet", "--format", "json", &url];
         let mut running = prepare(load.iter().chain(&line)).start();
         until("the run has begun", || target.heard() > 20);

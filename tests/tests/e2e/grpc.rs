@@ -1,4 +1,4 @@
-//! gRPC against servers that are not ours, whose own counts judge ours; what a run counts leaves out the first answer.
+//! Tests against third-party gRPC servers, whose own counts verify ours; a run's counts exclude the pre-flight request.
 
 use e2e::certificates::Certificates;
 use e2e::grpc::GrpcServer;
@@ -6,7 +6,7 @@ use e2e::report::report;
 use e2e::{Report, brunt};
 use serde_json::Value;
 
-/// Calls that ended with this status, over all seconds.
+/// Returns the number of calls that ended with this status, over all seconds.
 fn ended_with(report: &Report, status: &str) -> u64 {
     let seconds = report.json["seconds"].as_array().expect("seconds").iter();
     seconds.filter_map(|second| second["status"][status].as_u64()).sum()
@@ -16,7 +16,7 @@ fn count(counts: &Value, name: &str) -> u64 {
     counts[name].as_u64().unwrap_or_else(|| panic!("{name} in {counts}"))
 }
 
-/// Every shape of method; the server agrees with us on calls and on messages both ways.
+/// Checks all kinds of methods; the server's counts of calls and of messages both ways equal ours.
 fn all_shapes(server: GrpcServer) {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("messages.jsonl");
@@ -66,7 +66,7 @@ fn services_are_read_from_files_and_from_the_server() {
     let Some(server) = GrpcServer::go(&[]) else { return };
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("shop.proto");
-    // The same method under another type, which only the file knows.
+    // The same method with another type, which only the file defines.
     let text = "syntax = \"proto3\"; package brunt; message P { string words = 1; }\n\
                 service Target { rpc Unary(P) returns (P); }";
     std::fs::write(&file, text).expect("written");
@@ -105,7 +105,7 @@ fn statuses_are_outcomes_and_their_message_is_shown() {
     brunt([unknown.as_str(), "-n", "1", "-c", "1"]).with_code(64).said("there is no method of brunt.Target Other");
 }
 
-/// The server could not fail as it is told to where it did not read the message.
+/// Checks with a server that fails as told in the message, which it can only do if it read it.
 #[test]
 fn compressed_messages_are_read_by_the_server() {
     let Some(server) = GrpcServer::go(&[]) else { return };
@@ -150,7 +150,8 @@ fn deadlines_and_metadata_arrive() {
     assert!(checks.iter().any(|check| check["name"] == "its words"), "{flow}");
 }
 
-/// The steps of one iteration: whole calls of every shape, and streams that are held open, the last of which nobody finishes.
+/// Returns a flow whose iteration has whole calls of every kind, and streams that are held open, the last of which is
+/// never finished.
 fn streams(server: &GrpcServer) -> String {
     let mut text = "users: 3\niterations: 30\nflow:\n".to_owned();
     let mut step = |method: &str, options: &str| {
@@ -189,7 +190,7 @@ fn streams_are_steps_of_a_flow_and_the_server_agrees_on_every_message() {
     let passed: Vec<u64> = checks.iter().filter_map(|check| check["passed"].as_u64()).collect();
     // Two steps with a client stream have the same rule, and are counted together.
     assert_eq!(passed, [30, 30, 30, 30, 30, 60], "{flow}");
-    // The first answer, which is in no figure, is that of the first step.
+    // The pre-flight request, which is in no figure, is that of the first step.
     let counts = server.counts();
     let shapes = ["bidi", "client_stream", "server_stream", "unary"].map(|shape| count(&counts, shape));
     assert_eq!(shapes, [60 + 1, 60, 30, 0], "{counts}");

@@ -1,11 +1,12 @@
-//! HTTP/1.1 as a client: what leaves is what was asked, byte for byte, and every shape of answer is read to its end.
+//! Tests of the HTTP/1.1 client: requests are sent as given, byte for byte, and every shape of response is read to its
+//! end.
 
 use e2e::report::report;
 use e2e::{Peer, Target, brunt};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// The last request a peer heard, after one run with these options.
+/// Returns the last request that a peer received, after one run with these options.
 #[track_caller]
 fn sent(options: &[&str]) -> String {
     let peer = Peer::answering(OK);
@@ -13,7 +14,7 @@ fn sent(options: &[&str]) -> String {
     String::from_utf8_lossy(&peer.heard().pop().expect("a request")).into_owned()
 }
 
-/// Answers that are whole however they end, with the size of their body.
+/// Complete responses with every kind of end, with the size of their body.
 const WHOLE: &[(&str, &str, u64)] = &[
     ("a length", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", 5),
     ("no body", "HTTP/1.1 204 No Content\r\n\r\n", 0),
@@ -178,7 +179,7 @@ fn without_keep_alive_every_request_has_its_connection() {
     assert_eq!(report.count("connections.reused"), 0, "{report}");
     assert!(report.notices().contains(&"no_keepalive".to_string()), "{report}");
     assert_eq!(report.count("phases.connect.count"), 40, "{report}");
-    // And the first answer before the run; the stats have a connection of their own.
+    // Plus the pre-flight request; the stats are read on a separate connection.
     assert_eq!(target.stats()["connections"]["accepted"].as_u64(), Some(40 + 1 + 1));
     let request = sent(&["--no-keepalive"]);
     assert!(request.to_lowercase().contains("\r\nconnection: close\r\n"), "{request}");
@@ -193,7 +194,7 @@ fn redirects_are_not_followed_unless_asked_and_a_run_of_them_says_so() {
     let before = target.heard();
     let followed = report(&["-n", "30", "-c", "2", "--redirects", "2", &target.url("redirect/2")]).with_code(0);
     assert!(!followed.notices().contains(&"only_redirects".to_string()), "{followed}");
-    // Each hop is a request of its own, in our count as in the server's.
+    // Each redirect is a request of its own, in our count and in the server's.
     let [due, finished, failed, censored] = followed.requests();
     assert_eq!((due, failed, censored), (finished, 0, 0), "{followed}");
     let probe = followed.count("requests.probe");
@@ -206,7 +207,7 @@ fn redirects_are_not_followed_unless_asked_and_a_run_of_them_says_so() {
 fn more_redirects_than_allowed_are_failures() {
     let target = Target::healthy();
     let report = report(&["-n", "6", "-c", "2", "--redirects", "1", &target.url("redirect/3")]);
-    // Of each chain the first hop is followed and the second is one too many.
+    // In each chain the first redirect is followed and the second is over the limit.
     assert_eq!(report.requests(), [12, 6, 6, 0], "{report}");
     assert_eq!(report.failures()["too_many_redirects"], 6, "{report}");
 }
@@ -254,7 +255,7 @@ fn bytes_on_the_wire_are_counted_as_the_server_counts_them() {
     let url = target.url("bytes/1234");
     let report = report(&["-n", "100", "-c", "4", &url]).with_code(0);
     let stats = target.stats();
-    // The first answer before the run is as long as the others; the question for the stats is left out of its count.
+    // The pre-flight request is as long as the others; the request for the stats is excluded from its count.
     let per = |name: &str| stats["bytes"][name].as_u64().unwrap();
     assert_eq!(report.count("bytes.payload"), 123_400, "{report}");
     assert_eq!(report.count("bytes.received") * 101 / 100, per("sent"), "{stats} {report}");
@@ -286,7 +287,7 @@ fn ipv6_is_spoken() {
 
 #[test]
 fn connections_go_elsewhere_and_over_a_range_of_ports() {
-    // Two neighbouring free ports.
+    // Two adjacent free ports.
     let (first, second) = (0..200)
         .find_map(|_| {
             let port = e2e::target::free_port();
@@ -350,7 +351,7 @@ fn debug_judges_the_exchange_as_a_run_would_and_decodes_its_body() {
     let status = brunt(["--debug", "--expect-status", "404", &url]).with_code(20);
     status.said("as failed: wrong_status (200)");
     brunt(["--debug", "--expect-json", "$.code = 200", &url]).with_code(64).said("write == to compare: $.code == 200");
-    // `plain text` by gzip, stored.
+    // `plain text` in gzip, stored.
     let coded = "1f8b08000000000000ff010a00f5ff706c61696e2074657874";
     let mut body: Vec<u8> =
         (0..coded.len()).step_by(2).filter_map(|at| u8::from_str_radix(&coded[at..at + 2], 16).ok()).collect();

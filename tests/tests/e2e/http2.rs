@@ -1,4 +1,4 @@
-//! HTTP/2 against servers that are not ours: nginx, nghttpd, Go and Node, whose own counts judge ours.
+//! Tests against third-party HTTP/2 servers, nginx, nghttpd, Go and Node, whose own counts verify ours.
 
 use e2e::certificates::Certificates;
 use e2e::http2::{Nghttpd, Server};
@@ -9,7 +9,7 @@ use e2e::{Report, brunt};
 
 const ONE_BYTE: &str = "location / { default_type text/plain; return 200 x; }";
 
-/// Every request finished, and the server counts them all and the first answer before the run.
+/// Checks that every request finished, and that the server counts them all and the pre-flight request.
 #[track_caller]
 fn agree(report: &Report, requests: u64, counted: u64) {
     assert_eq!((report.requests(), counted), ([requests, requests, 0, 0], requests + 1), "{report}");
@@ -33,7 +33,8 @@ fn nginx_counts_what_we_count_over_shared_connections() {
     }
 }
 
-/// nginx ends a connection after so many requests; what it did not take is said again elsewhere, and nothing is lost.
+/// Uses an nginx that ends connections after a number of requests; what it did not process is sent again on another
+/// one, and nothing is lost.
 #[test]
 fn nginx_goes_away_and_nothing_is_lost() {
     let server = format!("keepalive_requests 100; {ONE_BYTE}");
@@ -170,7 +171,7 @@ fn a_server_of_http1_is_said_to_be_one() {
     );
 }
 
-/// The head of a frame of HTTP/2 (RFC 9113 4.1).
+/// Encodes an HTTP/2 frame (RFC 9113 4.1).
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let size = payload.len() as u8;
     [&[0, 0, size, kind, flags][..], &stream.to_be_bytes(), payload].concat()
@@ -179,7 +180,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 #[test]
 fn a_server_that_refuses_streams_is_not_said_to_have_closed_a_connection() {
     const PREFACE: usize = 24;
-    // One request on each connection is answered, and each further one refused.
+    // On each connection one request is answered, and each further one refused.
     let peer = Peer::new(|mut connection| {
         let mut came = Vec::new();
         let mut at = PREFACE;

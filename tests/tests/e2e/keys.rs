@@ -1,4 +1,4 @@
-//! Keys on a terminal: more, less, a pause, the end; and the terminal is afterwards as it was.
+//! Tests of keys on a terminal: more, less, pause, end; afterwards the terminal is restored.
 
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use e2e::program::until;
 use e2e::{Report, Target, brunt};
 
-/// A shell on a terminal of its own.
+/// A shell on its own terminal.
 struct Terminal {
     child: Child,
     keys: ChildStdin,
@@ -16,7 +16,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    /// Runs a line of shell; None where there is no script(1), which makes terminals.
+    /// Runs a shell command. Returns `None` without script(1), which creates terminals.
     fn run(line: &str, home: &std::path::Path) -> Option<Terminal> {
         Command::new("script").arg("--version").output().ok()?;
         let mut command = Command::new("script");
@@ -47,7 +47,7 @@ impl Terminal {
         until(&format!("the terminal shows `{text}`"), || self.shown().contains(text));
     }
 
-    /// Its end: the exit code, and what was shown.
+    /// Waits for its end. Returns the exit code and what was shown.
     fn end(mut self) -> (Option<i32>, String) {
         drop(self.keys);
         let code = self.child.wait().expect("it ends").code();
@@ -56,7 +56,7 @@ impl Terminal {
     }
 }
 
-/// Nothing comes any more.
+/// Waits until no more requests arrive.
 fn rests(target: &Target) {
     until("nothing comes", || {
         let heard = target.heard();
@@ -95,7 +95,7 @@ fn keys_change_a_rate_pause_it_and_end_it_in_threads_and_processes() {
         terminal.shows("code ");
         let (_, shown) = terminal.end();
         assert!(shown.contains("code 21"), "{shown}");
-        // Said once more in the summary, and the terminal shows what is typed, a line at a time.
+        // It is repeated in the summary, and the terminal echoes what is typed and is line-buffered again.
         assert!(shown.contains("load changed: 220/s from "), "{shown}");
         assert!(shown.contains(" icanon") && shown.contains(" echo ") && !shown.contains("-icanon"), "{shown}");
         let report = Report::of(brunt(["report", &record, "--format", "json"]));
@@ -131,7 +131,8 @@ fn keys_change_users_too_and_speak_chinese() {
 
 #[test]
 fn a_signal_from_the_keyboard_leaves_the_terminal_as_it_was() {
-    // The shell ignores them, and lives on to tell. What is ignored a program inherits, also of whoever runs the tests.
+    // The shell ignores the signals, and survives to report. Programs inherit ignored signals, also from the tester's
+    // shell.
     for (signal, key, code) in [("INT", "\x03", "code 21"), ("QUIT", "\x1c", "code 131")] {
         let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
         let program = e2e::program::path().display();
@@ -155,7 +156,7 @@ fn where_nobody_sits_at_a_terminal_there_are_no_keys() {
     let ended = brunt(["-n", "20", "-c", "2", &target.address]).with_code(0);
     assert!(!ended.out.contains("Keys:"), "{}", ended.out);
     let directory = tempfile::tempdir().unwrap();
-    // The screen of a pipeline is somebody else's, who may have keys of its own.
+    // The screen of a pipeline belongs to another program, which may have its own keys.
     let line = format!("{} -n 20 -c 2 {} | cat", e2e::program::path().display(), target.address);
     let Some(terminal) = Terminal::run(&line, directory.path()) else {
         return e2e::skip("script(1), which makes a terminal, is not installed");

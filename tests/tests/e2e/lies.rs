@@ -1,4 +1,4 @@
-//! What other load generators get wrong, one small test each.
+//! Tests of what other load generators get wrong, one small test each.
 
 use e2e::report::report;
 use e2e::{Peer, Target};
@@ -7,18 +7,18 @@ const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 #[test]
 fn slow_answers_at_the_end_are_not_dropped_as_wrk_does() {
-    // The last answers come after the end of the duration; wrk forgets them.
+    // The last responses come after the end of the duration; wrk forgets them.
     let target = Target::with(&["--delay", "700ms"]);
     let report = report(&["-c", "6", "-d", "500ms", &target.address]).with_code(0);
     assert_eq!(report.requests(), [6, 6, 0, 0], "{report}");
     assert!(report.number("latency.service.min_us") >= 700_000.0, "{report}");
-    // They finished in the drain: none of them is throughput.
+    // They finished in the drain: none of them counts as throughput.
     assert!(report.number("throughput_per_s").abs() < 1e-9, "{report}");
 }
 
 #[test]
 fn the_histogram_goes_on_after_any_number_of_requests() {
-    // hey stops recording latencies after a million, and says nothing. Here the slow answers are the last ones.
+    // hey silently stops recording latencies after a million. Here the slow responses are the last ones.
     let peer = Peer::new(|mut connection| {
         for n in 0.. {
             if connection.request().is_none() {
@@ -71,8 +71,8 @@ fn a_stall_is_in_the_figures_of_a_rate_and_said_of_users() {
     let target = Target::with(&["--stall", "500ms+500ms/1s"]);
     let open = report(&["-r", "400/s", "--arrivals", "constant", "-d", "1500ms", &target.address]);
     assert_eq!(open.requests(), [600, 600, 0, 0], "{open}");
-    // A whole stall lies in any second and a half: a third of the arrivals came while everything stood still, and their
-    // median wait is half the stall.
+    // There is a whole stall in any second and a half: a third of the arrivals came during it, and their median wait is
+    // half the stall.
     assert!(open.number("latency.response.p95_us") > 300_000.0, "{open}");
     let users = e2e::brunt(["-c", "2", "-n", "500", &target.address]).with_code(0);
     users.said("a 1 s stall would hide about");
@@ -91,7 +91,7 @@ fn quantiles_without_enough_requests_are_withheld() {
 
 #[test]
 fn failures_sweeten_no_figure() {
-    // Half of the answers are errors and far faster than the good ones.
+    // Half of the responses are errors, and far faster than the good ones.
     let peer = Peer::new(|mut connection| {
         for n in 0.. {
             if connection.request().is_none() {

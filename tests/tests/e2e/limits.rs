@@ -1,4 +1,5 @@
-//! What limited a run: causes made real, with servers that are not ours, and twins that are well.
+//! Tests of the findings about what limited a run: real causes, with third-party servers, each with a healthy
+//! counterpart.
 
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
@@ -16,7 +17,7 @@ struct Queueing {
 }
 
 impl Queueing {
-    /// Under another program such as `prlimit`; None where there is no Python.
+    /// Starts it under another program such as `prlimit`. Returns `None` without Python.
     fn start(under: &[&str], kind: &str) -> Option<Queueing> {
         let python = daemon::find("python3")?;
         let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
@@ -38,13 +39,13 @@ impl Queueing {
 
 impl Drop for Queueing {
     fn drop(&mut self) {
-        // Nothing is lost if it is already gone.
+        // An error only means that it has exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The rules that found something, in their order, each with its proof.
+/// Returns the rules that found something, in their order, each with its proof.
 fn found(report: &Report) -> Vec<(String, String)> {
     let word = |value: &serde_json::Value| value.as_str().expect("a word").to_owned();
     let findings = report.at("diagnosis.findings").as_array().expect("a list").iter();
@@ -55,7 +56,7 @@ fn has(report: &Report, rule: &str, proof: &str) -> bool {
     found(report).contains(&(rule.to_owned(), proof.to_owned()))
 }
 
-/// The report of a run in which the generator was well: a machine may be too full for one, and then is asked again.
+/// Runs until the generator was healthy, and returns that report: a busy machine may need more than one attempt.
 fn undisturbed(line: &[&str]) -> Report {
     let mut last = report(line);
     for _ in 0..4 {
@@ -96,7 +97,7 @@ fn a_pool_shows_its_size_and_a_service_without_one_shows_none() {
         let pool = findings.iter().find(|found| found["rule"] == "S4").expect("it was found");
         let claim = pool["claim"].as_str().expect("a sentence");
         let size = claim.split("about ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<u32>().ok());
-        // A machine that is full makes the shortest response longer than it is.
+        // On a busy machine the shortest response takes longer.
         assert!(size.is_some_and(|size| (7..=12).contains(&size)), "{claim}");
     }
     let varied = Queueing::start(&[], "varied 20").expect("the same Python");
@@ -162,7 +163,8 @@ fn counters_take_no_descriptors_from_connections() {
     assert!(scheduled > 100 && succeeded == scheduled && failed == 0, "{report}");
 }
 
-/// A body that does not fit into the window of a connection, taken slowly; one that fits, taken at once and answered late.
+/// Compares a body that does not fit into the window of a connection, read slowly, with one that fits, read at once and
+/// answered late.
 #[test]
 fn a_service_that_reads_slowly_is_told_and_one_that_answers_late_is_not() {
     let directory = tempfile::tempdir().expect("a folder");
@@ -183,7 +185,8 @@ fn what_children_do_that_a_service_forks_is_its_doing() {
     for more in [&["-c", "2"][..], &["-c", "2", "--no-keepalive"]] {
         let report = report(&[more, &["-w", "1", "-d", "4s", &server.url()]].concat());
         let (succeeded, seconds) = (report.requests()[1], report.number("window_s"));
-        // Whatever the machine does, each response took 2 ms of CPU; what came before the first and after the last reading is not seen.
+        // Whatever the machine does, each response took 2 ms of CPU; what came before the first and after the last
+        // reading is not seen.
         let cpu = report.number("diagnosis.shared.service_cores") * seconds;
         assert!(cpu > 0.6 * 0.002 * succeeded as f64, "{cpu} s of CPU for {succeeded} responses: {report}");
     }

@@ -1,4 +1,4 @@
-//! Closed and open load: what was asked is what the server saw, and every request has an end.
+//! Tests of closed and open load: the server sees what was requested, and every request has an end.
 
 use e2e::report::{heard_exactly, report};
 use e2e::{Peer, Target};
@@ -107,7 +107,7 @@ fn stages_of_users_change_how_many_there_are() {
     let report = report(&["--stage", "300ms:2", "--stage", "300ms:6", "-w", "2", &peer.url()]).with_code(0);
     let [due, finished, failed, _] = report.requests();
     assert_eq!((due, failed), (finished, 0), "{report}");
-    // One of them is the first answer before the run.
+    // One of them is the pre-flight request.
     assert_eq!(peer.connections(), 6 + 1, "{report}");
     assert_eq!(peer.requests(), finished + 1, "{report}");
 }
@@ -116,7 +116,7 @@ fn stages_of_users_change_how_many_there_are() {
 fn users_who_think_send_less() {
     let target = Target::healthy();
     let report = report(&["-c", "5", "--think", "10s", "-d", "300ms", &target.address]).with_code(0);
-    // Each sends its first request and is still thinking at the end.
+    // Each sends its first request and is still in its think time at the end.
     assert_eq!(report.requests(), [5, 5, 0, 0], "{report}");
     heard_exactly(&target, &report);
     let often = e2e::report::report(&["-c", "2", "--think", "1ms..20ms", "-n", "50", &target.address]).with_code(0);
@@ -139,8 +139,8 @@ fn users_together_start_once_every_connection_stands() {
     report(&["-c", "12", "-n", "24", "-w", "2", "--together", &peer.url()]).with_code(0);
     let standing = standing.lock().unwrap();
     assert_eq!(standing.len(), 25);
-    // The first answer before the run had its own connection; the barrier waits for the sockets, not for our threads to
-    // have noticed them, so the last few may not have been counted yet when the first request arrives.
+    // The pre-flight request had its own connection; the barrier waits for the sockets, not for our threads to have
+    // noticed them, so the last few may not have been counted yet when the first request arrives.
     assert!(standing[1] > 2, "requests began while {} connections stood", standing[1]);
 }
 
@@ -179,7 +179,8 @@ fn an_arrival_that_finds_no_connection_waits_and_its_wait_is_measured() {
     let line = ["-r", "100/s", "--arrivals", "constant", "-d", "500ms", "--max-connections", "1", &target.address];
     let report = report(&line);
     assert_eq!(report.requests()[0], 50, "{report}");
-    // One connection answers 20 a second: the others wait, and the response knows it where the service does not.
+    // One connection serves 20 a second: the others wait, which the response time includes and the service time does
+    // not.
     let (response, service) = (report.number("latency.response.mean_us"), report.number("latency.service.mean_us"));
     assert!(response > 2.0 * service, "{response} {service} {report}");
     assert!(report.number("latency.wait_conn.mean_us") > service, "{report}");

@@ -1,4 +1,4 @@
-//! A run of hours: its report takes no more memory than that of a few seconds.
+//! Test of a run of hours: its report takes no more memory than that of a few seconds.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -8,13 +8,13 @@ use std::time::Instant;
 use e2e::{Target, brunt};
 use serde_json::{Value, json};
 
-/// What a report of two hours may take.
+/// Maximum memory of a report of two hours.
 const BOUND: u64 = 50 << 20;
 const SECONDS: usize = 7_200;
 const NAMES: usize = 3;
 const S: u64 = 1_000_000_000;
 
-/// The record of a run that went on like this one for so many seconds, as plain lines; None where zstdcat is missing.
+/// Extends the record of a run to this many seconds, as plain lines. Returns `None` if zstdcat is missing.
 fn lengthened(short: &str, long: &str, seconds: usize) -> Option<()> {
     let output = Command::new("zstdcat").arg(short).output().ok()?;
     let text = String::from_utf8(output.stdout).unwrap();
@@ -27,7 +27,7 @@ fn lengthened(short: &str, long: &str, seconds: usize) -> Option<()> {
         let mut second = second.clone();
         (second["from_ns"], second["to_ns"]) = (json!(n as u64 * S), json!((n as u64 + 1) * S));
         second["part"] = "window".into();
-        // What began in one second and ended in the next is counted where it ended.
+        // Requests that began in one second and ended in the next are counted in the latter.
         let count = |name: &str| second[name].as_u64().unwrap();
         second["scheduled"] = (count("succeeded") + count("failed") + count("unfinished")).into();
         write(&second);
@@ -56,7 +56,7 @@ fn reports_of_two_hours_with_names_and_failures_are_written_within_50_megabytes(
         println!("{format}: {} MB held, {} MB written in {:?}", ended.peak >> 20, text.len() >> 20, began.elapsed());
         assert!(ended.peak > 0 && ended.peak <= BOUND, "{format}: {} MB", ended.peak >> 20);
         let rows = text.lines().filter(|line| line.starts_with(row)).count();
-        // CSV has a heading, and below each second a row for each of the names in it.
+        // CSV has a heading, and below it for each second a row per name.
         let wanted = if format == "csv" { 1 + (1 + NAMES) * SECONDS } else { SECONDS };
         assert_eq!(rows, wanted, "{format}");
         assert!(text.contains("status/503") && text.contains("wrong_status"), "{format}");

@@ -1,5 +1,5 @@
-//! The real program against servers, as its users run it. One test program, so that it is linked once and its tests, which
-//! mostly wait, run beside each other.
+//! End-to-end tests: the real program against servers, run as its users do. One test program, so that it is linked once
+//! and its tests, which mostly wait, run in parallel.
 
 mod applications;
 mod beside;

@@ -1,4 +1,4 @@
-//! Memory holds against any peer and any file: the real process, by the most it ever held.
+//! Tests that memory is bounded for any peer and any file, by the peak of the real process.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,10 +8,10 @@ use std::time::Duration;
 use e2e::program::{Ended, Running, prepare_under, until};
 use e2e::{Peer, Target, brunt, prepare};
 
-/// What the process may hold in any of these cases.
+/// Maximum memory of the process in all of these cases.
 const BOUND: u64 = 100 << 20;
 
-/// The same, where it held no more than the bound.
+/// Checks that the program's peak is within the bound.
 #[track_caller]
 fn bounded(ended: Ended) -> Ended {
     println!("{} MB", ended.peak >> 20);
@@ -20,7 +20,7 @@ fn bounded(ended: Ended) -> Ended {
     ended
 }
 
-/// Talks until the other side goes, at most so many bytes.
+/// Sends until the other side closes, at most this many bytes.
 fn pour(mut connection: e2e::peer::Connection, head: &[u8], piece: &[u8], most: usize) {
     connection.send(head);
     for _ in 0..most / piece.len() {
@@ -48,13 +48,13 @@ fn an_endless_answer_to_a_request_before_the_run_is_not_kept() {
         pour(connection, b"$900000000\r\n", &piece, 500 << 20);
     });
     let url = format!("redis://{}", peer.host());
-    // The peer stops short of what it announced, and the answer never ends.
+    // The peer stops before the announced length, so the response never ends.
     let running = prepare(["--before", "GET x", "-n", "1", "-t", "20s", "--command", "PING", &url]).start();
     let ended = stopped_after(running, 3);
     bounded(ended);
 }
 
-/// Ends a program that would go on, after some seconds.
+/// Ends a program that would not end by itself, after some seconds.
 fn stopped_after(running: Running, seconds: u64) -> Ended {
     std::thread::sleep(std::time::Duration::from_secs(seconds));
     running.signal(rustix::process::Signal::INT);
@@ -115,18 +115,18 @@ fn a_million_urls_are_kept_once() {
     let urls: String = (0..1_000_000).map(|n| format!("{}?n={n}\n", target.address)).collect();
     std::fs::write(&file, urls).unwrap();
     let record = e2e::target::text(directory.path(), "run.zst");
-    // With many workers, too: none has a list of its own.
+    // The same with many workers: none has its own list.
     let ended = brunt(["-n", "10", "-w", "8", "--urls", &file, "--record", &record]).with_code(0);
     assert!(ended.peak > 0 && ended.peak <= 300 << 20, "{} MB", ended.peak >> 20);
-    // In HTTP/2 as well: heads that differ in nothing but the path are prepared once. Some 20 MB are pages of the program itself, more where
-    // less of it is optimised; the texts of one list more are 30 MB.
+    // The same in HTTP/2: heads that differ only in their path are prepared once. Some 20 MB are pages of the program
+    // itself, more in less optimized builds; the texts of one more list are 30 MB.
     let two = brunt(["-n", "10", "-w", "8", "--http2", "--urls", &file]).with_code(0);
     assert!(two.peak > 0 && two.peak <= 260 << 20, "{} MB", two.peak >> 20);
     let again = bounded(brunt(["report", &record]).with_code(0));
     assert!(again.out.contains("999,999 more"), "{again:?}");
 }
 
-/// The answer to the request of an upgrade, which the target knows how to make.
+/// Returns the response to an upgrade request, made by the target.
 fn consent(request: &[u8], target: &str) -> Vec<u8> {
     let mut head = vec![0; 4096];
     let asked = TcpStream::connect(target).and_then(|mut other| {
@@ -168,7 +168,7 @@ fn a_hundred_answers_that_are_bombs_share_one_bound() {
     let feeder = std::thread::spawn(move || (0..64).try_for_each(|_| zeros.write_all(&[0; 1 << 20])));
     let packed = gzip.wait_with_output().unwrap().stdout;
     feeder.join().unwrap().unwrap();
-    // Several members one after the other are one body of gzip.
+    // Several members in sequence are one gzip body.
     let bomb = packed.repeat((1 << 20) / packed.len());
     let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n", bomb.len());
     let peer = Peer::answering([head.as_bytes(), &bomb].concat());
@@ -192,17 +192,17 @@ fn more_connections_than_descriptors_allow_are_refused_in_a_sentence() {
     assert!(bounded(held.end()).out.contains("60 worker threads"));
 }
 
-/// A connection to the target on which only writing is done, as far as the target goes along.
+/// Returns a connection to the target on which data is only written, as far as the target accepts it.
 fn talk(target: &Target, first: &[u8], again: &[u8], most: usize) -> TcpStream {
     let mut stream = TcpStream::connect(target.host()).unwrap();
     stream.set_write_timeout(Some(Duration::from_secs(10))).unwrap();
     stream.write_all(first).unwrap();
-    // An error means that the target let go of this client.
+    // An error means that the target dropped this client.
     let _ = (0..most / again.len().max(1)).try_for_each(|_| stream.write_all(again));
     stream
 }
 
-/// The target, where it held no more than the bound and still answers others.
+/// Checks that the target's peak is within the bound and that it still answers others.
 #[track_caller]
 fn unmoved(target: &Target) {
     let (head, _) = e2e::target::get(target.host(), "/");
@@ -215,7 +215,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&(payload.len() as u32).to_be_bytes()[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// A GET in HTTP/2: method and scheme from the static table, path and authority as literals (RFC 7541 6).
+/// Encodes an HTTP/2 GET: method and scheme from the static table, path and authority as literals (RFC 7541 6).
 fn get(stream: u32, path: &str) -> Vec<u8> {
     let block = [&[0x82, 0x86, 0x04, path.len() as u8][..], path.as_bytes(), &[0x01, 1, b'a']].concat();
     frame(1, 5, stream, &block)
@@ -223,7 +223,7 @@ fn get(stream: u32, path: &str) -> Vec<u8> {
 
 #[test]
 fn a_target_holds_nothing_for_a_client_whose_windows_are_closed_or_who_does_not_read() {
-    // SETTINGS_INITIAL_WINDOW_SIZE: nothing, and as much as there may be, with as much for the connection.
+    // SETTINGS_INITIAL_WINDOW_SIZE: zero, and the maximum, with the same for the connection.
     for window in [0_u32, 0x7fff_ffff] {
         let target = Target::with(&["-w", "2"]);
         let widened = if window > 0 { frame(8, 0, 0, &0x7fff_0000_u32.to_be_bytes()) } else { Vec::new() };
@@ -242,7 +242,7 @@ fn a_target_holds_nothing_for_a_client_whose_windows_are_closed_or_who_does_not_
 fn a_target_lets_go_of_a_client_who_goes_on_asking_and_does_not_read() {
     let upgrade = "GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
                    Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
-    // Masked with nothing: a ping, and a message of 64 KiB that is echoed.
+    // With a mask of zeros: a ping, and a message of 64 KiB that is echoed.
     let ping = [&[0x89, 0x80 | 125, 0, 0, 0, 0][..], &[b'p'; 125]].concat().repeat(500);
     let message = [&[0x81, 0x80 | 127, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0][..], &[b'm'; 1 << 16]].concat();
     let large = b"GET /bytes/60000 HTTP/1.1\r\nHost: a\r\n\r\n".repeat(1000);
@@ -279,7 +279,7 @@ fn a_target_has_so_many_stations() {
     drop(client);
 }
 
-/// The most that each client of a crowd writes, all of them at the same time.
+/// Connects clients that each write as much as possible, all at the same time.
 fn crowd(target: &Target, clients: usize, first: &[u8], again: &[u8], most: usize) -> Vec<TcpStream> {
     std::thread::scope(|scope| {
         let all: Vec<_> = (0..clients).map(|_| scope.spawn(|| talk(target, first, again, most))).collect();
@@ -293,7 +293,7 @@ fn a_target_holds_no_more_for_a_crowd_of_large_messages() {
                    Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
     let head = |first: u8, size: u64| [&[first, 0x80 | 127][..], &size.to_be_bytes(), &[0; 4]].concat();
     let large = [head(0x82, 3 << 20), vec![b'm'; 3 << 20]].concat();
-    // Never whole: one frame that is announced and goes on, and one fragment after the other.
+    // Never complete: one announced frame that goes on, and one fragment after the other.
     let endless = [upgrade.as_bytes(), &head(0x82, 1 << 40)].concat();
     let begun = [upgrade.as_bytes(), &head(0x02, 0)].concat();
     let fragment = [head(0x00, 1 << 16), vec![b'f'; 1 << 16]].concat();
@@ -306,7 +306,7 @@ fn a_target_holds_no_more_for_a_crowd_of_large_messages() {
     until("it is given back", || now_resident(&target) <= 40 << 20);
 }
 
-/// What the target holds now.
+/// Returns the target's current memory.
 fn now_resident(target: &Target) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", target.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();

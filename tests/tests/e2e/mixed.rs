@@ -1,4 +1,4 @@
-//! Flows that speak several protocols: each server's own count agrees with ours, step by step.
+//! Tests of flows with several protocols: each server's own count agrees with ours, step by step.
 
 use e2e::grpc::GrpcServer;
 use e2e::mariadb::Mariadb;
@@ -9,13 +9,13 @@ use e2e::report::report;
 use e2e::websocket::WebSocketServer;
 use e2e::{Report, brunt};
 
-/// A token for each login; pages want one.
+/// A site with a token per login; pages require one.
 const SITE: &str = r#"
 location = /login { default_type application/json; return 200 '{"data": {"token": "$request_id"}}'; }
 location = /page { if ($http_authorization = "") { return 401; } return 202 'page $http_authorization'; }
 "#;
 
-/// A plan file in a folder that goes with it.
+/// Writes a plan file. Returns it and its folder.
 fn plan(text: &str) -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("flow.yaml");
@@ -24,13 +24,13 @@ fn plan(text: &str) -> (tempfile::TempDir, String) {
     (folder, path)
 }
 
-/// Started, succeeded, failed and cut iterations.
+/// Returns started, succeeded, failed and cut iterations.
 fn iterations(report: &Report) -> [u64; 4] {
     let row = &report.json["iterations"][0];
     ["started", "succeeded", "failed", "cut"].map(|key| row[key].as_u64().unwrap_or_else(|| panic!("{report}")))
 }
 
-/// Scheduled and succeeded of a name.
+/// Returns scheduled and succeeded of a name.
 fn named(report: &Report, name: &str) -> [u64; 2] {
     let rows = report.json["by_name"].as_array().expect("names");
     let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {report}"));
@@ -71,7 +71,8 @@ fn a_token_of_http_goes_through_redis_and_back_and_all_three_count_the_same() {
     }
 }
 
-/// Each user opens a WebSocket with its token, says something, and awaits what it said, among other news.
+/// Returns a flow in which each user opens a WebSocket with its token, sends a message, and awaits its echo among other
+/// messages.
 fn chat(nginx: &Nginx, server: &WebSocketServer, load: &str) -> String {
     let url = server.url("push");
     format!(
@@ -95,7 +96,7 @@ fn users_open_a_websocket_with_their_token_and_await_what_they_said_among_pushes
         assert_eq!(report.requests(), [160, 160, 0, 0], "{load}: {report}");
         assert_eq!(report.count("unsolicited"), 3 * 40, "three news on each connection: {load}: {report}");
         let counts = server.counts();
-        // A connection for each iteration, which is closed in order with it.
+        // One connection per iteration, closed in an orderly way at its end.
         assert_eq!(
             (&counts["connections"], &counts["normal"], &counts["messages"]),
             (&40.into(), &40.into(), &80.into())
@@ -116,11 +117,11 @@ fn what_is_awaited_in_vain_times_out_and_what_is_lost_with_a_connection_is_told(
     let vain = report(&[&path]);
     assert_eq!((iterations(&vain), vain.failures().get("timeout")), ([4, 0, 4, 0], Some(&4)), "{vain}");
     assert!(vain.json.to_string().contains("no message like json $.tokn == "), "{vain}");
-    // --debug waits no longer than a run, and says what for.
+    // `--debug` waits no longer than a run does, and reports what it waits for.
     let shown = e2e::brunt(["--debug", &path]).with_code(20);
     let failed = "as failed: timeout: no message like json $.tokn == \"{token}\" came within 300 ms";
     assert!(shown.out.contains(failed), "{}", shown.out);
-    // The server ends the connection between two steps: what stood on it is gone.
+    // The server ends the connection between two steps: its session is lost.
     let text = format!(
         "users: 1\niterations: 3\nflow:\n  - url: {url}\n    command: SET a 1\n  - url: {url}\n    command: QUIT\n  - pause: 20ms\n  \
          - url: {url}\n    name: after\n    command: GET a\n",
@@ -205,11 +206,11 @@ fn grpc_and_two_databases_give_values_to_each_other_within_transactions() {
     assert_eq!(report.requests(), [8 * 40, 8 * 40, 0, 0], "{report}");
     assert_eq!(maria.sql("SELECT COUNT(DISTINCT name) FROM test.accounts").trim(), "40", "{report}");
     assert_eq!(postgres.ask("SELECT count(*) FROM paid"), "80", "{report}");
-    // What is not there is told.
+    // A missing column is reported.
     let (_folder, path) = plan(&text.replace("column id", "column idd"));
     let said = brunt(["--debug", &path]);
     let why = "there is no such column; the response has 1 row of id, name, nothing";
     assert!(said.out.contains(why) || said.err.contains(why), "{}", said.out);
-    // One call came before the run, and one with what is shown.
+    // One call before the run, and one by `--debug`.
     assert_eq!(grpc.counts()["unary"], 82, "{report}");
 }

@@ -1,5 +1,5 @@
-//! Against MariaDB: its own counters judge ours; errors, deadlocks, waits for locks and crashes as outcomes; TLS and the
-//! Unix socket.
+//! Tests against MariaDB: its own counters verify ours; errors, deadlocks, lock waits and crashes as outcomes; TLS and
+//! the Unix socket.
 
 use e2e::certificates::Certificates;
 use e2e::mariadb::Mariadb;
@@ -8,7 +8,7 @@ use e2e::program::until;
 use e2e::report::report;
 use e2e::{Report, brunt, prepare};
 
-/// How much each of these counters grew.
+/// Returns how much each of these counters grew.
 fn grown<const N: usize>(server: &Mariadb, names: [&str; N], during: impl FnOnce()) -> [u64; N] {
     let before = server.counters();
     during();
@@ -25,7 +25,7 @@ fn prepared_and_text_statements_are_counted_by_both_sides() {
     let Some(server) = Mariadb::start(&[]) else { return };
     server.sql("CREATE TABLE test.p AS SELECT seq AS id, REPEAT('x', 50) AS name FROM test.seq_1_to_1000");
     let url = server.url();
-    // One request stands before the run, and each connection prepares its statement, the one before the run too.
+    // One request comes before the run, and each connection prepares its statement, including the one before the run.
     let select = "SELECT name FROM p WHERE id = {random 1..1000} LIMIT 1";
     let names = ["Com_stmt_execute", "Com_stmt_prepare", "Com_select", "Rows_sent"];
     let [executed, prepared, selected, rows] = grown(&server, names, || {
@@ -76,13 +76,13 @@ fn errors_are_outcomes_by_their_number() {
     let doubled = report(&line);
     let kept: u64 = server.sql("SELECT COUNT(*) FROM test.d").trim().parse().unwrap();
     let [due, finished, failed, censored] = doubled.requests();
-    // The first insert, before the run, made one of the rows.
+    // The first insert, before the run, created one of the rows.
     assert_eq!((due, finished + 1, failed, censored), (500, kept, 500 + 1 - kept, 0), "{doubled}");
     assert_eq!(status(&doubled, "1062 duplicate entry"), failed, "{doubled}");
     assert_eq!(doubled.failures()["wrong_status"], failed, "{doubled}");
     assert!(doubled.to_string().contains("Duplicate entry"), "{doubled}");
 
-    // Two orders of locking two rows: some transactions are chosen as victims, and none of those left a trace.
+    // Two rows locked in both orders: some transactions are chosen as deadlock victims, and none of those left a trace.
     server.sql("CREATE TABLE test.a (id INT PRIMARY KEY, n INT); INSERT INTO test.a VALUES (1, 0), (2, 0)");
     let one = "UPDATE a SET n = n + 1 WHERE id = 1; UPDATE a SET n = n + 1 WHERE id = 2";
     let other = "UPDATE a SET n = n + 1 WHERE id = 2; UPDATE a SET n = n + 1 WHERE id = 1";
@@ -104,7 +104,7 @@ fn errors_are_outcomes_by_their_number() {
 
     let mut holder = server.sql_beside("BEGIN; UPDATE test.a SET n = n WHERE id = 1; DO SLEEP(60)");
     until("the row is locked", || {
-        // InnoDB shows what it showed last where it was asked less than a tenth of a second ago.
+        // InnoDB repeats its last status if asked less than a tenth of a second ago.
         std::thread::sleep(std::time::Duration::from_millis(150));
         !server.sql("SELECT 1 FROM information_schema.innodb_trx").is_empty()
     });
@@ -130,7 +130,7 @@ fn a_server_that_crashes_and_comes_back_costs_exactly_what_was_lost() {
     let report = Report::of(running.end());
     let kept = rows(&server);
     let [due, finished, failed, censored] = report.requests();
-    // The insert before the run made one more row.
+    // The insert before the run created one more row.
     assert!(finished < kept && kept <= finished + failed + censored + 1, "{kept} rows: {report}");
     assert_eq!(due, finished + failed + censored, "{report}");
     assert!(failed > 0, "{report}");
@@ -183,7 +183,7 @@ fn too_many_connections_are_named() {
         assert!(findings.iter().any(|found| found["rule"] == "D1" && found["proof"] == "proved"), "{report}");
     };
     turned_away(&["-c", "40"]);
-    // Under a rate arrivals wait for a connection, and none of them fails of it.
+    // With a rate, arrivals wait for a connection, and none of them fails because of it.
     turned_away(&["-r", "2000/s", "--max-connections", "40"]);
 }
 
@@ -200,7 +200,7 @@ fn caching_sha2_tells_the_password_once_and_proves_it_then() {
         assert_eq!(text.requests(), [50, 50, 0, 0], "{text}");
         let doubled = report(&["-c", "1", "-n", "20", "--sql", "DUPLICATE", &url]);
         assert_eq!((doubled.requests()[2], status(&doubled, "1062 duplicate entry")), (20, 20), "{doubled}");
-        // The connection before each run told the password in full only where the server had not seen it.
+        // The connection before each run sent the password in full only if the server had not cached it.
         assert_eq!(server.counts(), [5 + 3 + 2, 1, 51 + 21, 201]);
     }
 }

@@ -1,9 +1,9 @@
-//! Figures by name, with the real program: what requests are called, that names add up to the run, objectives of names.
+//! Tests of figures by name: the names of requests, totals over names, and objectives of names.
 
 use e2e::report::report;
 use e2e::{Report, Target, brunt};
 
-/// Name, due, finished, failed of each row.
+/// Returns name, due, finished and failed of each row.
 fn rows(report: &Report) -> Vec<(String, [u64; 4])> {
     let rows = report.at("by_name").as_array().expect("a list");
     let count = |row: &serde_json::Value, key: &str| row[key].as_u64().expect("a count");

@@ -1,5 +1,5 @@
-//! Against nginx: its access log judges our counts, also where it cuts connections, restarts, or we are interrupted; and
-//! TLS with certificates of our own.
+//! Tests against nginx: its access log verifies our counts, also when it cuts connections or restarts, or when we are
+//! interrupted; and TLS with our own certificates.
 
 use e2e::certificates::Certificates;
 use e2e::nginx::Nginx;
@@ -10,13 +10,13 @@ use rustix::process::Signal;
 
 const ONE_BYTE: &str = "location / { default_type text/plain; return 200 x; }";
 
-/// The log's lines by status: answered and cut, the first answer before the run left out.
+/// Returns the log's lines by status, answered and cut, without the pre-flight request.
 fn counts(log: &[String]) -> (u64, u64) {
     let of = |status: &str| log.iter().skip(1).filter(|line| line.starts_with(status)).count() as u64;
     (of("200"), of("444"))
 }
 
-/// finished ≤ the server's count ≤ finished + failed + censored.
+/// Checks: finished ≤ the server's count ≤ finished + failed + censored.
 #[track_caller]
 fn between(report: &Report, count: u64) {
     let [_, finished, failed, censored] = report.requests();
@@ -33,7 +33,7 @@ fn nginx_counts_what_we_count_for_users_and_for_a_rate() {
         let (answered, _) = counts(&nginx.stop_and_read_log());
         assert_eq!(report.requests(), [answered, answered, 0, 0], "{report}");
     }
-    // Checks of a run without a flow: each passes or fails for as many responses as were sent.
+    // Checks of a run without a flow: each passes or fails for as many responses as there were requests.
     let Some(nginx) = Nginx::start("", "", ONE_BYTE) else { return };
     let checks = ["--expect-status", "200", "--expect-body", "no such text"];
     let report = report(&[&["-c", "5", "-n", "500", "-w", "2"][..], &checks, &[&nginx.url()]].concat());
@@ -56,7 +56,7 @@ fn nginx_cuts_connections_in_the_middle_and_each_is_one_failure() {
     let [due, finished, failed, censored] = report.requests();
     assert_eq!((due, finished, failed, censored), (3000, answered, cut, 0), "{report}");
     assert!(cut > 100, "{report}");
-    // A connection is opened for each user and again after each cut, unless the user had no request left.
+    // A connection is opened for each user and after each cut, unless the user had no request left.
     let opened = report.count("connections.opened");
     assert!((cut..=cut + 10).contains(&opened), "{report}");
     assert_eq!(opened + report.count("connections.reused"), due, "{report}");
@@ -98,7 +98,7 @@ fn nginx_counts_what_an_interrupted_run_counts() {
 fn nginx_serves_large_files_chunked_and_sized() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("large.bin"), vec![7_u8; 3_000_000]).unwrap();
-    // Root's nginx reads files as another user where it has one worker process; here it is one process.
+    // As root, nginx reads files as another user if it has worker processes; here it is a single process.
     let server = format!("location / {{ root {}; }}", directory.path().display());
     let Some(nginx) = Nginx::start("", "", &server) else { return };
     let report = report(&["-n", "12", "-c", "3", &format!("{}large.bin", nginx.url())]).with_code(0);
@@ -106,7 +106,7 @@ fn nginx_serves_large_files_chunked_and_sized() {
     assert!(report.number("phases.transfer.max_us") > 0.0, "{report}");
 }
 
-/// nginx with TLS, and the certificates.
+/// Starts nginx with TLS. Returns it and its certificates.
 fn secure(more: &str) -> Option<(Nginx, Certificates)> {
     let Some(certificates) = Certificates::make() else {
         e2e::skip("openssl is not installed");
@@ -157,7 +157,7 @@ fn nginx_tells_which_handshakes_were_resumed() {
     let seen = |lines: &[String]| lines.iter().filter(|line| line.ends_with(" r")).count() as u64;
     assert_eq!(seen(&log[with..]), 0);
     assert!(resumed.count("connections.resumed") > 30, "{resumed}");
-    // The first answer before the run may have been a resumption neither of us counts the same way.
+    // The pre-flight request may have been a resumption that the two of us count differently.
     assert!(seen(&log[..with]).abs_diff(resumed.count("connections.resumed")) <= 1, "{} {resumed}", seen(&log[..with]));
 }
 
@@ -182,10 +182,10 @@ fn nginx_under_another_name_is_refused() {
     brunt(line).with_code(30).said("other.example");
 }
 
-/// A page of a file, and what it names.
+/// A page from a file, and the resources it names.
 const KEPT: &str = "<link rel=stylesheet href=a.css><script src=b.js></script><img src=c.png>";
 
-/// Users who keep what browsers keep load a page of files.
+/// Runs users with browser caches that load a page with files.
 fn loaded_with_caches(nginx: &Nginx, plan: &std::path::Path) -> Report {
     std::fs::create_dir(nginx.file("kept")).unwrap();
     for (name, text) in [("page.html", KEPT), ("a.css", "a.css"), ("b.js", "/*b*/ ;"), ("c.png", "png")] {
@@ -196,7 +196,7 @@ fn loaded_with_caches(nginx: &Nginx, plan: &std::path::Path) -> Report {
     report(&[&plan.display().to_string()])
 }
 
-/// What `--debug` shows of a page that is loaded twice, the second time with what is kept of the first; each resource in a line.
+/// Returns what `--debug` shows of a page loaded twice, the second time from the cache; one line per resource.
 fn shown_with_caches(nginx: &Nginx, plan: &std::path::Path) -> Vec<String> {
     let page = format!("{{url: {}kept/page.html?debug, name: kept}}", nginx.url());
     let missing = format!("{{url: {}page, name: home}}", nginx.url());
@@ -234,7 +234,8 @@ fn nginx_is_asked_for_what_its_pages_name_as_often_as_pages_are_loaded_and_their
     let shown = shown_with_caches(&nginx, &plan);
     let log = nginx.stop_and_read_log();
     let served = |line: &str| log.iter().skip(1).filter(|served| *served == line).count();
-    // Files, by what they say of themselves, and the probe of the second run: of those that must be asked about nginx says 304, of what is fresh it hears once of each user.
+    // Files with their caching headers, and the probe of the second run: nginx answers 304 for those that must be
+    // revalidated, and sees one request per user for those that are fresh.
     let of_kept = [
         "200 /kept/page.html",
         "304 /kept/page.html",
@@ -257,7 +258,7 @@ fn nginx_is_asked_for_what_its_pages_name_as_often_as_pages_are_loaded_and_their
     let (report, log) = (first, log.into_iter().filter(|line| !line.contains("/kept/")).collect::<Vec<_>>());
     let served = |line: &str| log.iter().skip(1).filter(|served| *served == line).count();
     let paths = ["200 /page", "200 /a.css", "200 /b.js", "200 /c.png", "404 /missing.png"];
-    // Beside the run, what was shown: the page is in a batch, too, where it fetches nothing.
+    // In addition to the run, what `--debug` sent: the page is also in a batch, where it fetches nothing.
     assert_eq!((paths.map(served), log.len() - 1), ([102, 101, 101, 101, 101], 506), "{report}");
     let expected = [
         "kept: /kept/a.css  200, 5 bytes",

@@ -1,4 +1,4 @@
-//! Objectives about stretches of a run, against nginx: judged while it goes on, and again from its record.
+//! Tests of objectives for intervals of a run, against nginx: evaluated during the run, and again from its record.
 
 use e2e::Report;
 use e2e::nginx::Nginx;
@@ -49,7 +49,7 @@ fn an_objective_that_asks_for_it_stops_the_run_in_its_first_bad_stretch() {
     assert_eq!(objective(&again), (met, measured), "{again}");
     let [due, finished, failed, open] = live.requests();
     assert_eq!(due, finished + failed + open, "{live}");
-    // What was in flight at the stop may have reached the server, or not.
+    // Requests in flight at the stop may have reached the server, or not.
     let logged = nginx.stop_and_read_log().len() as u64;
     assert!((due - open + 1..=due + 1).contains(&logged), "{logged} logged: {live}");
 }

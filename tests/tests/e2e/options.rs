@@ -1,8 +1,8 @@
-//! Command lines that cannot be right: one sentence that names the option, what was wrong and what would be right.
+//! Tests of invalid command lines: one sentence that names the option, what is wrong and what would be right.
 
 use e2e::{Target, brunt};
 
-/// A command line and the whole of what is answered.
+/// Command lines and the complete expected output.
 const WRONG: &[(&str, &str)] = &[
     ("-t 8 http://a/", "-t: 8 is missing its unit; write `-w 8` for workers or `-t 8s`"),
     ("-d 30 http://a/", "-d: `30` is missing its unit; write 30s, 30ms or 30m"),
@@ -137,7 +137,7 @@ fn a_slot_of_a_file_says_what_is_missing_or_misspelt() {
     }
 }
 
-/// Workers that were asked for are not made more in silence.
+/// Checks that the number of workers given is not silently increased.
 #[test]
 fn too_few_workers_for_the_connections_are_refused() {
     let target = Target::healthy();
@@ -150,10 +150,10 @@ fn too_few_workers_for_the_connections_are_refused() {
     let needed =
         ended.err.split("write -w ").nth(1).and_then(|rest| rest.split(',').next()).expect("a number").to_owned();
     assert!(ended.err.contains("fewer connections (-c), or leave -w out"), "{ended:?}");
-    // Where nobody says how many connections there may be, there are as many as the workers hold.
+    // Without a limit on connections, there are as many as the workers can hold.
     let open = ["-r", "100/s", "-n", "20", "-w", "1", &target.address];
     e2e::program::prepare_under(&["prlimit", "--nofile=40", "--"], open).run().with_code(0).said("1 worker thread,");
-    // What each process inherits open may differ by one from run to run, and so what its tables hold.
+    // The number of inherited descriptors may differ by one between runs, and so does what the tables hold.
     let enough = (2 * needed.parse::<u32>().expect("a number")).to_string();
     run(&["-w", &enough]).with_code(0).said(&format!("{enough} worker threads"));
     let ended = run(&[]).with_code(0);
@@ -193,7 +193,7 @@ fn help_and_version_are_answers() {
 
 #[test]
 fn a_public_address_above_the_bound_is_asked_about_before_anything_is_sent() {
-    // In a network of its own without any way out: whatever brunt does, nothing reaches the address.
+    // In a network namespace without a route: whatever brunt does, nothing reaches the address.
     let possible = e2e::is_root()
         && std::process::Command::new("unshare").args(["--net", "true"]).status().is_ok_and(|status| status.success());
     if !possible {

@@ -1,4 +1,5 @@
-//! What cannot be written is said and is no success; a reader that has gone is neither.
+//! Tests of output errors: output that cannot be written is reported and is no success; a reader that has gone is
+//! neither.
 
 use std::fs::OpenOptions;
 use std::io::{Read as _, Write as _};
@@ -33,14 +34,14 @@ fn a_full_standard_output_is_said_and_is_no_success() {
         (&["report", "--format", "json", &record], 21),
         (&["--debug", &target.address], 21),
         (&["-n", "20", "-c", "1", &target.address], 21),
-        // What went wrong before is graver.
+        // An earlier error takes precedence.
         (&["--debug", nobody], 30),
     ];
     for (line, code) in lines {
         let ended = prepare(line).out(full()).run();
         assert!(ended.err.lines().any(|said| said == SAID), "{line:?}: {ended:?}");
         assert_eq!(ended.err.matches("could not be written").count(), 1, "{line:?}: {ended:?}");
-        // A busy machine is doubted first.
+        // Doubts of a busy machine take precedence.
         let doubted = line[0] == "-n" && ended.code == Some(20);
         assert!(doubted || ended.code == Some(code), "{line:?}: {ended:?}");
     }
@@ -76,7 +77,7 @@ fn the_time_of_a_run_ends_it_though_nobody_reads_what_it_writes() {
     let line = ["-c", "1", "-d", "1h", "--run-timeout", "1s", &target.address];
     let (_reader, writer) = filled();
     prepare(line).out(writer).run().with_code(21).said("stopped after 1 s by --run-timeout");
-    // Room for the first line and no more.
+    // Room for the first line only.
     let (_reader, writer) = std::io::pipe().expect("a pipe");
     rustix::pipe::fcntl_setpipe_size(&writer, 4096).expect("a small one");
     let ended = prepare(line).out(writer).run().with_code(21);
@@ -106,7 +107,7 @@ fn pipes_are_files_to_read_and_none_is_waited_for_without_an_end() {
         .with_code(64)
         .said("-o: ")
         .said("cannot be written (nothing reads from this pipe); write a path that can be written");
-    // Somebody writes, later; and what stands for a file in a shell.
+    // A writer that comes later; and process substitution in a shell.
     let writer = std::thread::spawn({
         let (pipe, url) = (pipe.clone(), format!("{}?named\n", target.address));
         move || std::fs::write(pipe, url)

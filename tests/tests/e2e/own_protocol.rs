@@ -1,4 +1,4 @@
-//! The example of a protocol of one's own, run as its readers will run it.
+//! Tests of the custom protocol example, run as its readers will run it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -11,7 +11,7 @@ use e2e::Ended;
 use e2e::target::Target;
 use serde_json::Value;
 
-/// The example, built beside brunt where a test run has built it already; otherwise it is built here.
+/// Returns the example's program, built next to brunt by the test run, or else here.
 fn built() -> PathBuf {
     let program = e2e::program::path().with_file_name("own-protocol");
     if std::env::var_os("BRUNT").is_none() {
@@ -23,7 +23,7 @@ fn built() -> PathBuf {
     program
 }
 
-/// A server that answers each line in capitals; its port, and how many it answered.
+/// Starts a server that answers each line in capitals. Returns its port and its count of answers.
 fn server() -> (u16, Arc<AtomicU64>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -46,7 +46,7 @@ fn server() -> (u16, Arc<AtomicU64>) {
     (port, answered)
 }
 
-/// The example's answer to a command line; what it keeps is in a folder of its own.
+/// Runs the example with these arguments; its files go to its own folder.
 fn ended(home: &Path, arguments: &[&str]) -> Ended {
     let Output { status, stdout, stderr } = Command::new(built())
         .args(arguments)
@@ -77,7 +77,7 @@ fn a_protocol_from_outside_stands_in_a_flow_beside_http_and_both_servers_count_t
         let row = rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {said}"));
         assert_eq!((&row["scheduled"], &row["succeeded"]), (&30.into(), &30.into()), "{name}: {said}");
     }
-    // The pre-flight request is the first step's.
+    // The pre-flight request is that of the first step.
     assert_eq!((target.heard(), answered.load(Ordering::SeqCst)), (31, 60));
 }
 
@@ -92,7 +92,7 @@ fn the_example_speaks_its_own_protocol_with_its_flags_keys_and_help() {
     let url = format!("lines://127.0.0.1:{}", server().0);
     ended(&["-n", "1000", "-c", "4", "--line", "abc", "--expect-line", "ABC", &url]).with_code(0);
     let (code, said) = run(&["-n", "20", "-c", "2", "--expect-line", "hello", "--format", "json", &url]);
-    // Not one answer is the expected one: nothing finished, so nothing is trusted.
+    // No answer is the expected one: nothing finished, so the results are not trusted.
     assert_eq!(code, Some(20), "{said}");
     assert!(said.contains("\"wrong_body\""), "{said}");
     let (_, help) = run(&["--help"]);

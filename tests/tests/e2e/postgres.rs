@@ -1,5 +1,5 @@
-//! Against PostgreSQL: its own tables and statistics judge our counts, for every way to log in, simple and prepared
-//! statements, transactions, errors, TLS, and a server that goes away.
+//! Tests against PostgreSQL: its own tables and statistics verify our counts, for every way to log in, simple and
+//! prepared statements, transactions, errors, TLS, and a server that goes away.
 
 use e2e::certificates::Certificates;
 use e2e::postgres::Postgres;
@@ -7,7 +7,7 @@ use e2e::program::until;
 use e2e::report::report;
 use e2e::{Report, brunt, prepare};
 
-/// How often a status was counted.
+/// Returns how often a status was counted.
 fn status(report: &Report, word: &str) -> u64 {
     report.json["status"][word].as_u64().unwrap_or(0)
 }
@@ -21,7 +21,7 @@ fn every_insert_is_a_row_and_every_failure_is_none() {
         let insert = format!("INSERT INTO t{n} VALUES ({{counter}}, 'it''s {{random 8}}')");
         let line = ["--before", &table, "--sql", &insert, "-n", "400", "-c", "4", "-w", "2", &url];
         let report = report(&[way, &line].concat()).with_code(0);
-        // The row of the first answer before the run may be one of the run again, which then is a failure.
+        // The row of the pre-flight request may occur again in the run, where it then fails.
         let [due, finished, failed, censored] = report.requests();
         assert_eq!((due, censored, failed <= 1), (400, 0, true), "{report}");
         assert_eq!(status(&report, "23505 unique violation"), failed, "{report}");
@@ -62,7 +62,7 @@ fn rows_are_counted_and_passed_over() {
     let url = postgres.url("postgres");
     let sql = ["--sql", "SELECT repeat('x', 1000) FROM generate_series(1, 500)", "--expect-rows", "500"];
     let report = report(&[&sql[..], &["-n", "40", "-c", "2", &url]].concat()).with_code(0);
-    // Each row: the number of columns, the length of the only one, and it.
+    // Each row: the number of columns, the length of the only one, and its text.
     assert_eq!((report.requests(), report.count("bytes.payload")), ([40, 40, 0, 0], 40 * 500 * 1006), "{report}");
     let few = e2e::report::report(&["--sql", "SELECT 1", "--expect-rows", "2..", "-n", "10", "-c", "1", &url]);
     assert_eq!((few.requests(), few.failures()["wrong_body"]), ([10, 0, 10, 0], 10), "{few}");

@@ -1,4 +1,4 @@
-//! Counters of the host under test, told by `brunt probe` and joined to a run with `--probe`.
+//! Tests of the counters of the host under test, from `brunt probe`, joined to a run with `--probe`.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::counters::{samples, tell};
 
-/// A probe that runs; ended with the value.
+/// A running probe; killed on drop.
 struct Probe {
     child: Child,
     address: String,
@@ -35,7 +35,7 @@ impl Probe {
         Probe { child, address }
     }
 
-    /// Ends it as an operator would; its exit code.
+    /// Ends it as an operator would. Returns its exit code.
     fn stop(&mut self) -> Option<i32> {
         let id = rustix::process::Pid::from_child(&self.child);
         let _ = rustix::process::kill_process(id, rustix::process::Signal::INT);
@@ -45,13 +45,13 @@ impl Probe {
 
 impl Drop for Probe {
     fn drop(&mut self) {
-        // Both fail only where it has ended already.
+        // Both fail only if it has exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// What was found of the service or on the way to it: of the generator, a busy machine says enough.
+/// Returns the findings about the service or the path to it; those about the generator may come from a busy machine.
 fn findings(report: &Report) -> Vec<&Value> {
     let all = report.at("diagnosis.findings").as_array().expect("a list").iter();
     all.filter(|found| found["stage"] != "generator").collect()
@@ -73,7 +73,7 @@ fn counters_of_a_probe_are_in_the_record_on_our_clock_and_a_healthy_run_has_no_f
         (&Value::Bool(true), &Value::Bool(true)),
         "{report}"
     );
-    // Both clocks are one, and so the true difference is zero.
+    // Both clocks are the same, so the true difference is zero.
     for (ahead, within) in [("clock_ahead_s", "clock_within_s"), ("clock_ahead_at_end_s", "clock_within_at_end_s")] {
         let (ahead, within) = (joined[ahead].as_f64().expect("a time"), joined[within].as_f64().expect("a time"));
         assert!(ahead.abs() <= within && within > 0.0, "{ahead} within {within}");
@@ -93,13 +93,13 @@ fn counters_of_a_probe_are_in_the_record_on_our_clock_and_a_healthy_run_has_no_f
     ] {
         assert!(tell(told, name), "{name}");
     }
-    // The last sample is of the end of the window or later, whatever the other clock says.
+    // The last sample is from the end of the window or later, whatever the other clock shows.
     let last = told.last().expect("samples")["at_ns"].as_i64().expect("a moment");
     let window = (report.number("window_s") * 1e9) as i64;
     assert!(last >= window - (joined["clock_within_s"].as_f64().expect("a time") * 2e9) as i64, "{last} of {window}");
 }
 
-/// A service with room for some fifty descriptors, and one with room enough.
+/// Two services: one with room for some fifty descriptors, and one with enough.
 #[test]
 fn before_a_run_a_doctor_asks_the_probe_what_the_run_would_fill_there() {
     let (target, probe) = (Target::limited(64, &["-w", "1"]), Probe::with(&[], None));
@@ -155,7 +155,7 @@ fn what_cannot_be_joined_is_refused_before_anything_is_sent() {
     }
     let joined = prepare(["-n", "5", "--probe", &guarded.address, &url]).env("BRUNT_PROBE_TOKEN", "right");
     joined.run().with_code(0);
-    // Five, the first answer, and what asked for this count.
+    // Five, the pre-flight request, and the request for this count.
     assert!(target.heard() <= 7, "{}", target.heard());
 }
 
@@ -202,8 +202,8 @@ fn a_probe_speaks_tls_to_those_who_trust_its_certificate() {
     run(&["--probe-cacert", "/nowhere"]).with_code(64).said("--probe-cacert: /nowhere cannot be read");
 }
 
-/// Runs brunt in a network of its own against a target and a probe in another one, over a pair of virtual interfaces. None where there
-/// are no namespaces.
+/// Runs brunt in its own network namespace against a target and a probe in another one, over a pair of virtual
+/// interfaces. Returns `None` without namespaces.
 fn across_networks(target: &str) -> Option<Report> {
     if !e2e::is_root() {
         e2e::skip("only root can make two networks");
@@ -251,7 +251,8 @@ fn across_networks(target: &str) -> Option<Report> {
 
 #[test]
 fn what_only_the_other_host_counts_proves_its_limit_and_a_healthy_one_is_not_blamed() {
-    // Five may wait, and for the most of each second nobody is taken in: the kernel over there counts those it turned away.
+    // Five may wait, and for most of each second nothing is accepted: the kernel of the other side counts what it
+    // rejected.
     let Some(report) = across_networks("--backlog 5 --stall 300ms+700ms/1s") else { return };
     let found = findings(&report);
     let proof = found.iter().find(|found| found["rule"] == "N2").unwrap_or_else(|| panic!("no N2 in {report}"));

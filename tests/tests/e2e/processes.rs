@@ -1,4 +1,5 @@
-//! A run in several processes is the run in threads: the same requests, merged as one, judged by the server's count.
+//! Tests of a run in several processes: the same requests as in threads, merged as one run, verified by the server's
+//! count.
 
 use e2e::program::until;
 use e2e::report::{heard_exactly, report};
@@ -40,13 +41,13 @@ fn users_of_several_processes_start_together() {
     heard_exactly(&target, &report);
 }
 
-/// The processes that another one started, by the parent that `/proc` names.
+/// Returns the processes started by another one, by the parent that `/proc` names.
 fn children(of: u32) -> Vec<i32> {
     let processes = std::fs::read_dir("/proc").expect("there is /proc").flatten();
     let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let parent = |id: &i32| -> Option<u32> {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        // Behind the name, which may hold anything: state and parent.
+        // State and parent come after the name, which may contain anything.
         stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
     };
     ids.filter(|id| parent(id) == Some(of)).collect()
@@ -68,7 +69,7 @@ fn a_process_that_is_killed_costs_only_what_it_had_not_told() {
     assert_eq!((told.at("ended"), told.notices()), (&"partial".into(), vec!["process_lost".into()]), "{told}");
     assert_eq!(told.at("notices.0.facts.how"), "killed by SIGKILL", "{told}");
     let [due, finished, failed, censored] = told.requests();
-    // A hundred a second of one for five seconds, of the other for two at least.
+    // A hundred a second from one for five seconds, from the other for at least two.
     assert!((695..1000).contains(&due) && finished >= 690 && failed == 0 && censored < 50, "{told}");
     let heard = target.heard() - told.count("requests.probe");
     assert!(finished <= heard, "the target's count: {heard} {told}");

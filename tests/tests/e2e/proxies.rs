@@ -1,11 +1,11 @@
-//! Through proxies: every protocol, counted on both sides, and whose fault it is where they refuse.
+//! Tests through proxies: every protocol, counted on both sides, and the attribution of failures.
 
 use e2e::certificates::Certificates;
 use e2e::redis::Redis;
 use e2e::report::report;
 use e2e::{Peer, Proxy, Target, brunt, prepare, skip};
 
-/// The port of a target.
+/// Returns the port of a target.
 fn port(target: &Target) -> String {
     target.host().rsplit_once(':').expect("a port").1.to_owned()
 }
@@ -13,7 +13,7 @@ fn port(target: &Target) -> String {
 #[test]
 fn http_in_clear_is_sent_on_by_an_http_proxy() {
     let (target, proxy) = (Target::healthy(), Proxy::locked("ann:p w"));
-    // A name that only the proxy knows.
+    // A name that only the proxy resolves.
     let url = format!("http://inside.test:{}/echo?a=b", port(&target));
     let through = format!("http://ann:p%20w@127.0.0.1:{}", proxy.port());
     let report = report(&["-x", &through, "-n", "40", "-c", "2", "--data", "c={counter}", &url]).with_code(0);
@@ -44,9 +44,9 @@ fn everything_else_goes_through_a_tunnel() {
         let done = proxy.done();
         assert_eq!(done.refused, 0, "{done:?}");
         match scheme {
-            // Two users and the first response over HTTP/2, and the same of WebSocket.
+            // Two users and the pre-flight request over HTTP/2, and the same over WebSocket.
             "http" => assert_eq!(done.connects - before.connects, 6, "{done:?}"),
-            // A connection each without keep-alive.
+            // One connection each without keep-alive.
             _ => assert_eq!(done.socks - before.socks, 6 + 21, "{done:?}"),
         }
     }
@@ -80,7 +80,7 @@ fn redis_and_private_protocols_go_through_socks() {
     let raw = report(&words).with_code(0);
     assert_eq!(raw.requests(), [10, 10, 0, 0], "{raw}");
     assert_eq!(proxy.done().socks, 3);
-    // A server that speaks first: its greeting may come in one piece with the proxy's answer.
+    // A server that speaks first: its greeting may arrive in one piece with the proxy's reply.
     let greeting = Peer::new(|mut connection| {
         connection.send(b"hello\n");
         while let Some(bytes) = connection.bytes() {
@@ -119,7 +119,7 @@ fn what_a_proxy_refuses_is_its_own_fault() {
             .said(said);
     }
     brunt(["--http2", "-x", &locked.url("http"), "-n", "4", &url]).said("407 Proxy Authentication Required");
-    // In clear the proxy answers in the place of the target.
+    // Without TLS the proxy answers in place of the target.
     let report = report(&["-x", &locked.url("http"), "-n", "4", "-c", "1", &url]).with_code(20);
     assert_eq!(report.failures().into_keys().collect::<Vec<_>>(), ["proxy"], "{report}");
     assert_eq!(target.heard(), 0);
@@ -135,7 +135,7 @@ fn what_a_proxy_refuses_is_its_own_fault() {
     brunt(["-x", "p", "--send", "x", "udp://127.0.0.1:9"]).with_code(64).said("-x: is for connections");
 }
 
-/// A proxy that takes the first response's tunnel and no more.
+/// Uses a proxy that accepts the tunnel of the pre-flight request only.
 #[test]
 fn tunnels_refused_in_a_run_are_counted_as_the_proxys() {
     let proxy = Peer::new(|mut connection| {

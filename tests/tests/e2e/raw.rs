@@ -1,5 +1,5 @@
-//! Declared framing against servers that are not ours: the four worked examples of the guide, and what each server counts
-//! itself.
+//! Tests of declared framing against third-party servers: the four worked examples of the guide, and each server's own
+//! counts.
 
 use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
@@ -16,7 +16,7 @@ fn run(arguments: &[String]) -> Report {
     report(&arguments.iter().map(String::as_str).collect::<Vec<_>>()).with_code(0)
 }
 
-/// The run sent one request more: the first answer, before the run.
+/// The run sent one request more: the pre-flight request.
 const PROBE: u64 = 1;
 
 #[track_caller]
@@ -31,7 +31,7 @@ fn memcached() -> Option<(Daemon, u16)> {
     Some((server.up(|_| TcpStream::connect(("127.0.0.1", port)).is_ok()), port))
 }
 
-/// What memcached answers to a line.
+/// Returns memcached's reply to a line.
 fn asked(port: u16, line: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
     stream.write_all(format!("{line}\r\nquit\r\n").as_bytes()).expect("sent");
@@ -78,7 +78,7 @@ fn a_miss_is_a_failure_where_a_value_is_expected() {
     assert_eq!(stat(port, "get_misses"), 50 + PROBE);
 }
 
-/// Frames of 4 bytes of sequence, kind, status, and 2 of length; answers come in another order.
+/// Uses frames of 4 bytes of sequence number, kind, status, and 2 of length; replies come in another order.
 #[test]
 fn a_length_prefixed_protocol_whose_answers_overtake_each_other() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/servers/frames.py");
@@ -122,7 +122,8 @@ fn dns_over_udp_answered_by_dnsmasq() {
 
 const RADIUS: &str = include_str!("../../servers/radiusd.conf");
 
-/// An Access-Request with the password hidden (RFC 2865 5.2) and signed (RFC 3579 3.2); unsigned ones the server drops.
+/// Sends an Access-Request with the password hidden (RFC 2865 5.2) and signed (RFC 3579 3.2); unsigned ones the server
+/// drops.
 #[test]
 fn radius_answered_by_freeradius() {
     let port = free_datagram_port();
@@ -133,7 +134,7 @@ fn radius_answered_by_freeradius() {
     let server = server.up(|server| server.text("log").contains("Ready to process requests"));
     let arguments = &from_guide("udp://127.0.0.1:1812", port)[0];
     all_answered(&run(arguments), 500);
-    // The server writes its log a little after its answer.
+    // The server writes its log shortly after its reply.
     let logged = |what: &str| server.text("log").matches(what).count() as u64;
     e2e::program::until("freeradius has logged the logins", || logged("Login OK") >= 500 + PROBE);
     assert_eq!(logged("Login OK"), 500 + PROBE);
@@ -145,7 +146,7 @@ fn radius_answered_by_freeradius() {
     assert_eq!(logged("Login incorrect"), 40 + PROBE);
 }
 
-/// A server that leaves out every fifth datagram, answers another twice, and sends one nobody asked for.
+/// Uses a server that leaves out every fifth datagram, answers another twice, and sends an unsolicited one.
 #[test]
 fn losses_and_strays_are_counted() {
     let server = UdpSocket::bind("127.0.0.1:0").expect("a port");
@@ -178,7 +179,7 @@ fn a_port_nobody_listens_at_is_refused_at_once() {
     brunt(["-n", "10", &url, "--send", "x"]).with_code(20).said("refused");
 }
 
-/// Nobody waits for an answer, so that the refusal is all that tells: few sent or many, at a rate or not.
+/// Sends without waiting for replies, so the refusal is the only sign: few sent or many, with or without a rate.
 #[test]
 fn one_way_datagrams_to_a_port_nobody_listens_at_are_not_trusted() {
     let url = format!("udp://127.0.0.1:{}", free_datagram_port());
@@ -199,12 +200,12 @@ fn one_way_datagrams_that_somebody_hears_are_trusted() {
     assert_eq!((report.requests(), report.count("connections.refused")), ([50, 50, 0, 0], 0), "{report}");
 }
 
-/// The bytes before the checksum's field, added up modulo 256.
+/// Returns the sum of the bytes before the checksum field, modulo 256.
 fn fix_sum(bytes: &[u8]) -> String {
     format!("{:03}", bytes.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte)))
 }
 
-/// One FIX message whose length and checksum are right, as its MsgType; the rest of the bytes.
+/// Parses one FIX message with a valid length and checksum. Returns its MsgType and the remaining bytes.
 fn fix_message(bytes: &[u8]) -> Option<(u8, &[u8])> {
     let body = bytes.windows(4).position(|w| w == b"\x0135=")? + 1;
     let sum = bytes.windows(4).position(|w| w == b"\x0110=")? + 1;
@@ -214,7 +215,7 @@ fn fix_message(bytes: &[u8]) -> Option<(u8, &[u8])> {
     right.then(|| (whole[body + 3], &bytes[sum + 7..]))
 }
 
-/// Answers each TestRequest by a Heartbeat, and hangs up on a message whose length or checksum is wrong.
+/// Answers each TestRequest with a Heartbeat, and closes on a message with a wrong length or checksum.
 fn fix_acceptor(mut stream: TcpStream) -> u64 {
     let (mut kept, mut answered) = (Vec::new(), 0);
     let mut piece = [0; 4096];
@@ -240,7 +241,7 @@ fn an_acceptor_of_fix_finds_lengths_and_checksums_right() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let acceptor = std::thread::spawn(move || {
-        // The first answer, and the two users.
+        // The pre-flight request, and the two users.
         let served: Vec<_> = listener
             .incoming()
             .take(3)

@@ -1,4 +1,4 @@
-//! The record: written as the run goes on, readable with standard tools, and rendered again later.
+//! Tests of the record: written while the run goes on, readable with standard tools, and rendered again later.
 
 use std::io::Read as _;
 use std::process::Command;
@@ -10,11 +10,11 @@ use e2e::{Peer, Report, Target, brunt, prepare, start};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// The lines of a record, read with the standard tool.
+/// Returns the lines of a record, read with the standard tool.
 fn lines(path: &str) -> Option<Vec<Value>> {
     let output = Command::new("zstdcat").arg(path).output().ok()?;
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    // A cut-off end is a line that does not end.
+    // A truncated end is a line without a line feed.
     let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     Some(whole.map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect())
 }
@@ -59,7 +59,7 @@ fn a_record_prints_the_same_report_again_in_every_format() {
     }
 }
 
-/// The lines that a page draws, unpacked as a browser does.
+/// Returns the lines that a page draws, unpacked as a browser does.
 fn drawn(page: &str) -> Vec<Value> {
     let text = page.split_once("id=\"lines\">").and_then(|(_, rest)| rest.split_once("</script>")).expect("its data").0;
     let packed = base64::engine::general_purpose::STANDARD.decode(text).expect("base64");
@@ -92,7 +92,7 @@ fn records_are_laid_over_each_other_on_a_page() {
         .map(|lines| lines.iter().filter_map(|line| line["s"][5].as_u64()).sum())
         .collect();
     assert_eq!(succeeded, [50, 50], "seconds of each run");
-    // Text, JSON and the page say the same of the same pair.
+    // Text, JSON and the page agree about the same pair.
     let records = [file("a.zst"), file("b.zst")];
     let compared = |more: &[&str]| {
         let line = ["report", &records[0], &records[1]].into_iter().chain(more.iter().copied());
@@ -164,7 +164,7 @@ fn a_full_disk_costs_the_record_and_not_the_run() {
     let report = report(&["-n", "200", "-c", "2", "--record", "/dev/full", &target.address]);
     assert_eq!(report.requests(), [200, 200, 0, 0], "{report}");
     assert!(report.notices().contains(&"disk_full".to_string()), "{report}");
-    // Also where nobody looks at the screen.
+    // Also when nobody looks at the screen.
     assert!(report.err.contains("--record /dev/full is not complete"), "{report}");
     report.with_code(21);
 }
@@ -204,7 +204,7 @@ fn objectives_are_judged_and_named_in_junit() {
     let rules = ["--objective", "p99<10s", "--objective", "p50<1ms", "--objective", "failed<0.1%"];
     let line = ["-n", "100", "-c", "10", "--format", "junit", "-o", &file, "--quiet", &target.address];
     let ended = brunt(rules.iter().chain(&line));
-    // A machine that disturbs the run makes it one that is not trusted, which outranks an objective.
+    // A machine that disturbs the run makes it untrusted, which takes precedence over an objective.
     assert!(matches!(ended.code, Some(10 | 20)), "{ended:?}");
     let xml = std::fs::read_to_string(&file).unwrap();
     // One for each objective, and one for the trust in all of them.
@@ -239,7 +239,7 @@ fn secrets_are_in_no_output_unless_asked() {
         let record = ["--record", file.to_str().unwrap(), &url];
         let ended = brunt(secrets.iter().chain(keep).chain(&line).chain(&record));
         let events = lines(file.to_str().unwrap()).map(|lines| Value::Array(lines).to_string()).unwrap_or_default();
-        // nothing of it may have been lost on the way
+        // None of it may have been lost on the way.
         let heard = String::from_utf8_lossy(&peer.heard()[0]).into_owned();
         assert!(heard.contains("hush-cookie") && heard.contains("hush-query") && heard.contains("hush-key"), "{heard}");
         [ended.out, ended.err, std::fs::read_to_string(&document).unwrap(), events]

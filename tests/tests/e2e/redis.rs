@@ -1,5 +1,5 @@
-//! Against Redis: its own counts of commands judge ours, for every way to log in, both versions of the protocol, pipelines,
-//! transactions, errors, a cluster, TLS, and a server that goes away.
+//! Tests against Redis: its own counts of commands verify ours, for every way to log in, both versions of the protocol,
+//! pipelines, transactions, errors, a cluster, TLS, and a server that goes away.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -11,12 +11,12 @@ use e2e::report::report;
 use e2e::target::free_port;
 use e2e::{Peer, Report, brunt, prepare};
 
-/// Requests sent before the run, which the server counts too.
+/// Returns the number of requests sent before the run, which the server counts too.
 fn probes(report: &Report) -> u64 {
     report.count("requests.probe")
 }
 
-/// How often a status was counted.
+/// Returns how often a status was counted.
 fn status(report: &Report, word: &str) -> u64 {
     report.json["status"][word].as_u64().unwrap_or(0)
 }
@@ -47,7 +47,7 @@ fn redis_counts_weighted_commands_with_slots_apart() {
     assert_eq!(sets + gets, 4000 + probes(&report), "{report}");
     assert_eq!(status(&report, "nil"), gets, "{report}");
     assert!((2700..3300).contains(&sets), "three of four: {sets}");
-    // No two keys are the same, so that each SET made one; the one before the run may have had a number of the run.
+    // All keys differ, so each SET created one; the one before the run may have used a number of the run.
     let keys: u64 = redis.ask("SELECT 1\r\nDBSIZE").split(':').nth(1).unwrap().lines().next().unwrap().parse().unwrap();
     assert!((sets - probes(&report)..=sets).contains(&keys), "{keys} of {sets}");
 }
@@ -86,7 +86,7 @@ fn what_is_said_once_before_and_after_is_in_no_figure() {
     assert_eq!((report.requests(), status(&report, "ok")), ([50, 50, 0, 0], 50), "{report}");
     assert_eq!((redis.calls("", "set"), redis.calls("", "hset"), redis.calls("", "rename")), (1, 2, 1), "{report}");
     assert!(redis.ask("HGET g b").contains("\r\n2\r\n"));
-    // One that fails before the run ends it before it began.
+    // A failure before the run ends it before it begins.
     let refused = brunt(["--before", "HSET s a 1", "--command", "HLEN g", "-n", "50", &redis.url(0)]);
     assert_ne!(refused.code, Some(0), "{refused:?}");
     refused.said("WRONGTYPE");
@@ -120,7 +120,7 @@ fn redis_asks_who_we_are_and_is_told() {
     let denied = format!("redis://reader:pw@{address}");
     let denied = report(&["--command", "SET k 1", "-n", "20", "-c", "2", &denied]);
     assert_eq!((denied.requests(), status(&denied, "NOPERM")), ([20, 0, 20, 0], 20), "{denied}");
-    // A greeting that is refused is a failure of every request, with the reason in words.
+    // A rejected login is a failure of every request, with the reason as text.
     let wrong = format!("redis://reader:nonsense@{address}");
     let wrong = brunt(["-n", "4", "-c", "2", &wrong]);
     assert_ne!(wrong.code, Some(0), "{wrong:?}");
@@ -185,7 +185,7 @@ fn a_server_that_goes_away_leaves_every_request_accounted_for() {
     assert!(finished >= 490 && failed > 500 && due > 3000, "{report}");
 }
 
-/// What a server that does not answer all it hears has done.
+/// Counts of a server that does not answer everything it receives.
 #[derive(Default)]
 struct Counts {
     heard: AtomicU64,
@@ -194,8 +194,8 @@ struct Counts {
 
 const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
 
-/// A server that answers the connection before the run, and of each of the others the first `most` PINGs; then it closes the
-/// connection or listens on in silence.
+/// Starts a server that answers the connection before the run, and on each other connection the first `most` PINGs;
+/// then it closes the connection or stays silent.
 fn sparing(most: u64, closes: bool) -> (Peer, Arc<Counts>) {
     let counts = Arc::<Counts>::default();
     let mine = Arc::clone(&counts);
@@ -223,7 +223,7 @@ fn sparing(most: u64, closes: bool) -> (Peer, Arc<Counts>) {
 #[test]
 fn a_server_that_hears_and_does_not_answer_leaves_every_request_accounted_for() {
     for (most, closes, load, timeout) in [
-        // Never a word, in closed and in open load, to the end and cut off by it.
+        // Never an answer, in closed and in open load, completed and cut off.
         (0, false, &["-c", "2", "-n", "64"][..], "200ms"),
         (0, false, &["-c", "2", "-d", "500ms", "--drain", "100ms"], "5s"),
         (0, false, &["-r", "400/s", "-d", "500ms", "--max-connections", "2"], "200ms"),
@@ -239,7 +239,7 @@ fn a_server_that_hears_and_does_not_answer_leaves_every_request_accounted_for() 
         let [due, finished, failed, censored] = report.requests();
         let (heard, answered) = (counts.heard.load(SeqCst), counts.answered.load(SeqCst));
         assert_eq!((due, finished), (finished + failed + censored, answered), "{load:?}: {report}");
-        // Of those that never came to be sent, the server cannot know.
+        // The server cannot know of requests that were never sent.
         assert!(answered <= heard && heard <= due, "{heard} of {due}, {load:?}: {report}");
         if load.contains(&"-n") && !closes {
             assert_eq!((heard, censored), (due, 0), "{load:?}: {report}");

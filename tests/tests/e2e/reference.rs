@@ -1,4 +1,4 @@
-//! The reference client: its requests are counted apart, and nginx's log holds both.
+//! Tests of the reference client: its requests are counted separately, and nginx's log has both.
 
 use e2e::nginx::Nginx;
 use e2e::program::until;
@@ -6,7 +6,7 @@ use e2e::report::report;
 use e2e::{Report, prepare};
 use rustix::process::Signal;
 
-/// Scheduled, succeeded, failed, unfinished of the client.
+/// Returns scheduled, succeeded, failed and unfinished of the client.
 fn client(report: &Report) -> [u64; 4] {
     let client = &report.json["reference"];
     ["scheduled", "succeeded", "failed", "unfinished"]
@@ -42,7 +42,7 @@ fn a_stop_ends_the_client_with_the_run_and_the_record_tells_of_it() {
     let line =
         ["-r", "500/s", "-d", "60s", "--reference", "100/s", "--record", &record, "--quiet", "--format", "json", &url];
     let running = prepare(line).start();
-    // The client has asked a hundred times by then.
+    // The client has sent a hundred requests by then.
     until("the run has begun", || nginx.logged() > 600);
     running.signal(Signal::INT);
     let live = Report::of(running.end()).with_code(21);
@@ -70,7 +70,7 @@ fn a_client_that_could_time_nothing_or_is_a_load_is_refused() {
 #[test]
 fn of_one_second_in_four_it_is_told_how_late_nginx_is_read() {
     let Some(nginx) = Nginx::start("", "", "location / { return 200 'page'; }") else { return };
-    // Five seconds hold one of them whole.
+    // Five seconds contain at least one of the sampled seconds in full.
     let report = report(&["-c", "1", "--think", "50ms", "-d", "5s", "--reference", "100/s", &nginx.url()]);
     let (stamped, [_, succeeded, ..]) = (report.count("reference.read_late.count"), client(&report));
     assert!(stamped > 0 && stamped < succeeded * 3 / 4, "{stamped} of {succeeded}: {report}");

@@ -1,4 +1,4 @@
-//! Scenarios side by side: what each server logs agrees with what is counted of each.
+//! Tests of scenarios in parallel: each server's log agrees with the counts of each.
 
 use e2e::grpc::GrpcServer;
 use e2e::mariadb::Mariadb;
@@ -9,14 +9,14 @@ use e2e::report::report;
 use e2e::websocket::WebSocketServer;
 use e2e::{Report, brunt};
 
-/// What each asks for is told apart in the log by its status.
+/// A site whose log distinguishes the scenarios by status.
 const SITE: &str = "
 location = /shop { return 200 'shop'; }
 location = /admin { return 201 'admin'; }
 location = /page { return 202 'page'; }
 ";
 
-/// Visitors who come at a rate, one who works in the background, and plain pages.
+/// Returns a plan with visitors who arrive at a rate, one who works in the background, and plain pages.
 fn plan(url: &str, rest: &str) -> (tempfile::TempDir, String) {
     let text = format!(
         r#"{rest}
@@ -52,7 +52,7 @@ scenarios:
     (folder, path)
 }
 
-/// Started, succeeded, failed, cut and dropped of a scenario's iterations, or of a group of it.
+/// Returns started, succeeded, failed, cut and dropped of a scenario's iterations, or of one of its groups.
 fn iterations(report: &Report, scenario: &str, name: &str) -> [u64; 5] {
     let rows = report.json["iterations"].as_array().unwrap_or_else(|| panic!("no iterations: {report}"));
     let row = rows.iter().find(|row| row["scenario"] == scenario && row["name"] == name);
@@ -60,7 +60,7 @@ fn iterations(report: &Report, scenario: &str, name: &str) -> [u64; 5] {
     ["started", "succeeded", "failed", "cut", "dropped"].map(|key| row[key].as_u64().expect("a count"))
 }
 
-/// Scheduled, succeeded, failed and unfinished of a scenario's requests.
+/// Returns scheduled, succeeded, failed and unfinished of a scenario's requests.
 fn requests(report: &Report, scenario: &str) -> [u64; 4] {
     let rows = report.json["scenarios"].as_array().unwrap_or_else(|| panic!("no scenarios: {report}"));
     let row = rows.iter().find(|row| row["name"] == scenario).unwrap_or_else(|| panic!("no {scenario}: {report}"));
@@ -100,7 +100,7 @@ fn one_of_them_runs_alone_and_objectives_name_it() {
         "{judged}"
     );
     assert_eq!(checks[1]["passed"], 50, "the pages: {judged}");
-    // Each response is looked at, and a check that fails too often is missed.
+    // Each response is checked, and a check that fails too often misses its objective.
     let (_folder, path) = plan(&nginx.url(), "objectives: ['failed{check is admin}<1%']\nworkers: 2\nprocesses: 2");
     let wrong = std::fs::read_to_string(&path).expect("a plan").replace("is admin: 201", "is admin: 200");
     std::fs::write(&path, wrong).expect("written");
@@ -121,7 +121,8 @@ fn one_of_them_runs_alone_and_objectives_name_it() {
     assert!(which.code == Some(64) && which.err.contains("--scenario"), "{}", which.err);
 }
 
-/// A scenario for each protocol, two of which begin and end with something of their own; what `setup` captured all of them say.
+/// Returns a plan with a scenario for each protocol, two of which have their own start and end; all of them use what
+/// `setup` captured.
 fn every_protocol(at: [&str; 6]) -> String {
     let [web, redis, maria, postgres, call, socket] = at;
     format!(
@@ -207,7 +208,7 @@ location = /teardown { return 204; }
     assert_eq!(report.requests(), [230, 230, 0, 0], "{report}");
     let log = nginx.stop_and_read_log();
     let answered = |status: &str| log.iter().filter(|line| line.starts_with(status)).count();
-    // `setup` and `teardown` once; the first request of all came once more, before the run.
+    // `setup` and `teardown` once; the very first request was also the pre-flight request.
     assert_eq!(["200", "201", "202", "203", "204"].map(answered), [1, 3 + 1, 22, 3, 1], "{log:?}");
     assert_eq!(["incr", "get"].map(|command| redis.calls("", command)), [50; 2], "{report}");
     let many = |table: &str| maria.sql(&format!("SELECT COUNT(*) FROM test.{table} WHERE k = 'abc'")).trim().to_owned();

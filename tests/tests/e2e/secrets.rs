@@ -1,4 +1,4 @@
-//! Nothing of a password, token or key in anything that leaves the program, whatever the server repeats of it.
+//! Tests that no password, token or key appears in any output of the program, whatever the server repeats of it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use e2e::program::until;
 use e2e::{Peer, brunt, prepare, start};
 use tempfile::TempDir;
 
-/// Unlike any other word, and too short to be masked within one.
+/// A secret unlike any other word, and too short to be masked inside a longer one.
 const SECRET: &str = "hUnter2";
-/// Longer, with what URLs and JSON escape.
+/// A longer secret, with characters that URLs and JSON escape.
 const LONG: &str = "s3cr3t-t0ken/9+Zq";
 
 const FORMATS: [&str; 5] = ["text", "json", "csv", "markdown", "junit"];
 
-/// Everything that a way of asking for a run leads to: screens, documents, records, kept runs, plans.
+/// All outputs of one way to start a run: screens, documents, records, kept runs, plans.
 struct Outputs {
     directory: TempDir,
     all: Vec<(String, String)>,
@@ -32,7 +32,7 @@ impl Outputs {
         outputs.run(&[&["--debug", "--lang", "zh", "-t", "2s"], line].concat());
         outputs.run(&[&["plan"], line].concat());
         outputs.run(&[&["plan", "--check"], line].concat());
-        // What is wrong with a line is said before anything else is known of it.
+        // An invalid option is reported before anything else is known of the command line.
         outputs.run(&[&["-c", "0"], line].concat());
         outputs.run(&[&["--nosuch"], line].concat());
         for format in FORMATS {
@@ -52,7 +52,7 @@ impl Outputs {
         self.all.push((format!("the screen of {line:?}"), ended.out + &ended.err));
     }
 
-    /// Every file that was written, records as what they hold.
+    /// Collects every file that was written, with records decompressed.
     fn files(&mut self) {
         for path in files(self.directory.path()) {
             let packed = path.extension().is_some_and(|ending| ending == "zst");
@@ -65,7 +65,7 @@ impl Outputs {
         }
     }
 
-    /// Nowhere is one of the secrets, but somewhere each of these.
+    /// Checks that none of the secrets occurs anywhere, but each text in `hold` somewhere.
     #[track_caller]
     fn hide(&self, secrets: &[&str], hold: &[&str]) {
         for (place, text) in &self.all {
@@ -84,7 +84,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// A server of HTTP that refuses and repeats everything it was told, as debugging servers do.
+/// Starts an HTTP server that rejects requests and repeats everything it received, as debugging servers do.
 fn repeating() -> Peer {
     Peer::new(|mut connection| {
         while let Some(request) = connection.request() {
@@ -100,7 +100,7 @@ fn repeating() -> Peer {
     })
 }
 
-/// A server that answers whatever comes with these bytes.
+/// Starts a server that answers anything with these bytes.
 fn saying(answer: impl Into<Vec<u8>>) -> Peer {
     let answer = answer.into();
     Peer::new(move |mut connection| while connection.bytes().is_some() && connection.send(&answer) {})

@@ -1,4 +1,4 @@
-//! Interrupted runs: what was measured is said and saved, and a second signal ends at once.
+//! Tests of interrupted runs: what was measured is reported and saved, and a second signal ends the program at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +13,7 @@ fn an_interrupted_run_writes_its_document_and_counts_every_request() {
             let (target, directory) = (Target::healthy(), tempfile::tempdir().unwrap());
             let file = directory.path().join("run.json");
             let line = ["-d", "60s", "--format", "json", "-o", file.to_str().unwrap(), &target.address];
-            // Whoever runs the tests may ignore hang-ups, which is inherited.
+            // The tester's shell may ignore hang-ups, which is inherited.
             let running = prepare_under(&["env", "--default-signal=HUP"], load.iter().chain(&line)).start();
             until("the run has begun", || target.heard() > 100);
             running.signal(signal);
@@ -50,7 +50,7 @@ fn a_file_that_may_not_grow_costs_the_document_and_no_figures() {
         let line = ["-n", "200", "-c", "2", "-o", file.to_str().unwrap(), &target.address];
         let ended = e2e::program::prepare_under(&["prlimit", "--fsize=2000", "--"], line).run().with_code(21);
         assert!(ended.err.contains("was not written"), "{ended:?}");
-        // The screen names the code that the process has.
+        // The screen shows the exit code of the process.
         assert!(ended.out.contains("Exit code 21: an output file could not be written"), "{}", ended.out);
         assert_eq!(std::fs::read_to_string(&file).ok().as_deref(), old);
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), usize::from(old.is_some()));
@@ -73,7 +73,7 @@ fn a_signal_before_the_first_answer_ends_with_a_sentence() {
     );
 }
 
-/// The first answer is one; all others hang.
+/// Starts a server that answers the pre-flight request and no others.
 fn hanging() -> Peer {
     let answered = AtomicBool::new(false);
     Peer::new(move |mut connection| {
@@ -92,7 +92,8 @@ fn two_signals_end_a_run_whose_answers_hang() {
     let mut running = start(["-c", "2", "-d", "60s", "-t", "60s", "--drain", "60s", &peer.url()]);
     until("both users wait", || peer.requests() == 3);
     running.signal(Signal::INT);
-    // Whether the first one was heard cannot be seen from outside before the second; more of them do no harm.
+    // It cannot be seen from outside whether the first signal was handled before the second is sent; more of them do no
+    // harm.
     until("it ends", || {
         running.signal(Signal::TERM);
         !running.runs()
@@ -140,7 +141,7 @@ fn a_debug_that_is_interrupted_ends_as_a_run_does() {
 
 #[test]
 fn what_comes_after_a_run_and_is_interrupted_is_said_and_is_no_success() {
-    // Everything is answered but the last command.
+    // All commands but the last are answered.
     let peer = Peer::new(|mut connection| {
         while let Some(asked) = connection.bytes() {
             if asked.windows(4).any(|four| four == b"LAST") {
@@ -152,7 +153,7 @@ fn what_comes_after_a_run_and_is_interrupted_is_said_and_is_no_success() {
     let url = format!("redis://{}", peer.host());
     let line = ["-n", "3", "-c", "1", "--command", "PING", "--after", "GET LAST", &url];
     let running = start(line);
-    // The first answer, the user, and what comes after: a connection each.
+    // One connection each for the pre-flight request, the user, and what comes after.
     until("the last command is waited for", || peer.connections() >= 3);
     std::thread::sleep(std::time::Duration::from_millis(500));
     running.signal(Signal::INT);

@@ -1,4 +1,4 @@
-//! Slots in requests, counted by whoever was asked.
+//! Tests of slots in requests, counted by the servers.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use e2e::{Peer, Target, brunt, prepare};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// The bodies of requests, whose length is the one their heads say.
+/// Returns the bodies of requests, after checking their lengths against their heads.
 fn bodies(heard: &[Vec<u8>]) -> Vec<String> {
     let body = |request: &Vec<u8>| {
         let text = String::from_utf8(request.clone()).expect("text");
@@ -20,7 +20,7 @@ fn bodies(heard: &[Vec<u8>]) -> Vec<String> {
     heard.iter().map(body).collect()
 }
 
-/// The probe and every request of two workers, in one process or two.
+/// Covers the pre-flight request and every request of two workers, in one process or two.
 #[test]
 fn no_two_requests_of_a_run_have_the_same_number() {
     for processes in [&[][..], &["--processes", "2"]] {
@@ -39,7 +39,7 @@ fn no_two_requests_of_a_run_have_the_same_number() {
     }
 }
 
-/// The example of a failure is the request that failed, and its secrets are masked.
+/// Checks that the example of a failure is the request that failed, with its secrets masked.
 #[test]
 fn an_example_shows_what_was_sent_and_no_secret() {
     let peer = Peer::answering("HTTP/1.1 500 No\r\nContent-Length: 19\r\n\r\nno such sesame-4711");
@@ -87,8 +87,8 @@ fn curl_commands_and_lists_of_urls_have_slots() {
     assert!(last.starts_with("GET /i/2?r=3 HTTP/1.1\r\n"), "{last}");
 }
 
-/// Each row once, whatever the number of workers and processes, in closed and in open load; then the run ends, and every request
-/// is in the account.
+/// Checks that each row is used once, for any number of workers and processes, in closed and in open load; then the run
+/// ends, and every request is accounted for.
 #[test]
 fn each_row_of_a_data_file_is_taken_once() {
     let directory = tempfile::tempdir().expect("a folder");
@@ -96,7 +96,7 @@ fn each_row_of_a_data_file_is_taken_once() {
     std::fs::write(&file, (0..400).fold("name\n".to_owned(), |all, n| all + &format!("u{n}\n"))).expect("written");
     let body = |words: &str| format!("{{csv {}.name {words}}}", file.display());
     for (words, load) in [
-        // Users that do not fall evenly to the workers, nor the rows to the users.
+        // Users are not distributed evenly to the workers, nor rows to the users.
         ("unique", &["-c", "3", "-d", "60s", "-w", "2"][..]),
         ("shuffle stop", &["-c", "7", "-d", "60s", "-w", "4", "--processes", "2"]),
         ("unique", &["-r", "1000/s", "-d", "60s", "-w", "3"]),
@@ -105,7 +105,7 @@ fn each_row_of_a_data_file_is_taken_once() {
         let peer = Peer::answering(OK);
         let report = report(&[load, &["--data", &body(words), &peer.url()]].concat()).with_code(0);
         assert_eq!(report.requests(), [400, 400, 0, 0], "{load:?}: {report}");
-        // The first request is none of the run.
+        // The first request is the pre-flight request, not part of the run.
         let rows = bodies(&peer.heard()[1..]);
         let different: HashSet<&String> = rows.iter().collect();
         assert_eq!((rows.len(), different.len()), (400, 400), "{load:?}");
@@ -115,7 +115,7 @@ fn each_row_of_a_data_file_is_taken_once() {
     each_scenario_ends_with_its_rows(directory.path(), &body("unique"));
 }
 
-/// Of two scenarios one has rows that are taken once, the other has none; the run says which ends, and of what.
+/// Two scenarios: one has rows that are used once, the other has none; the run reports which of them ends, and why.
 fn each_scenario_ends_with_its_rows(directory: &std::path::Path, row: &str) {
     let (peer, plan) = (Peer::answering(OK), directory.join("plan.yaml"));
     let step = |path: &str| format!("[{{url: \"{}{path}\"}}]", peer.url());
@@ -136,7 +136,7 @@ fn each_scenario_ends_with_its_rows(directory: &std::path::Path, row: &str) {
     assert_eq!(ends["facts"]["scenarios"], "shop (400)", "{report}");
 }
 
-/// gRPC, HTTP/2 and WebSocket against the built-in target, which counts what it understood.
+/// Covers gRPC, HTTP/2 and WebSocket against the built-in target, which counts what it decoded.
 #[test]
 fn every_protocol_fills_its_slots() {
     let target = Target::healthy();
@@ -168,7 +168,7 @@ fn every_protocol_fills_its_slots() {
     }
 }
 
-/// A server of its own reads every body whole, and its log tells each path once.
+/// Uses nginx as a third-party server that reads every body completely; its log has each path once.
 #[test]
 fn nginx_sees_each_number_once() {
     let Some(nginx) =

@@ -1,4 +1,5 @@
-//! More connections than a descriptor table holds: workers succeed each other, and nobody who waits is lost.
+//! Tests with more connections than a descriptor table holds: further workers are started, and no waiting client is
+//! lost.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -6,7 +7,7 @@ use std::time::Duration;
 
 use e2e::Target;
 
-/// Descriptors each thread may have; 16 and what a worker needs itself are not for connections.
+/// Descriptors per thread; 16 and those that a worker needs itself are not available for connections.
 const LIMIT: u32 = 64;
 const MANY: usize = 500;
 
@@ -16,7 +17,7 @@ fn connect(host: &str) -> TcpStream {
     stream
 }
 
-/// Asks on a connection that stays open.
+/// Sends a request on a connection that stays open.
 fn ask(stream: &mut TcpStream) {
     stream.write_all(b"GET /bytes/10 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     let mut answer = [0; 512];
@@ -34,7 +35,7 @@ fn hold(host: &str, many: usize) -> Vec<TcpStream> {
 fn five_hundred_connections_on_tables_of_sixty_four() {
     let target = Target::limited(LIMIT, &["-w", "2"]);
     let mut held = hold(target.host(), MANY);
-    // Who was answered by an early worker is still answered when the last one has come.
+    // Clients of an early worker are still answered when the last worker has started.
     held.iter_mut().for_each(ask);
     let stats = target.stats();
     let of = |stats: &serde_json::Value, part: &str, name: &str| stats[part][name].as_u64().unwrap();
@@ -43,7 +44,7 @@ fn five_hundred_connections_on_tables_of_sixty_four() {
     let workers = stats["workers"].as_u64().unwrap();
     assert!(workers > 2 && workers < 40, "{workers} workers");
 
-    // Workers whose connections went away take new ones: no further ones are started for the same crowd.
+    // Workers whose connections went away accept new ones: no further workers are started for the same number.
     for _ in 0..3 {
         drop(std::mem::take(&mut held));
         held = hold(target.host(), MANY / 2);
@@ -59,7 +60,7 @@ fn five_hundred_connections_on_tables_of_sixty_four() {
 fn a_bound_holds_over_all_workers_of_a_listener() {
     let target = Target::limited(LIMIT, &["-w", "1", "--max-connections", "100"]);
     let mut held = hold(target.host(), 100);
-    // The hundred and first waits in the queue until one of the others goes.
+    // The hundred and first waits in the queue until one of the others closes.
     let mut late = connect(target.host());
     late.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
     late.write_all(b"GET /bytes/10 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();

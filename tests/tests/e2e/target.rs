@@ -1,4 +1,4 @@
-//! The built-in target: its counters, its log and its faults agree with what a run saw.
+//! Tests of the built-in target: its counters, its log and its faults agree with what a run saw.
 
 use e2e::report::report;
 use e2e::target::get;

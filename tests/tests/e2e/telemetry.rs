@@ -1,4 +1,4 @@
-//! Live figures as others read them: Prometheus' own parser, and a collector made of OpenTelemetry's own messages.
+//! Tests of live figures with Prometheus' own parser, and with a collector made of OpenTelemetry's own messages.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use e2e::target::free_port;
 use e2e::{Report, Target, brunt, prepare};
 use serde_json::{Value, json};
 
-/// The script that reads telemetry; none where Python or pip is missing.
+/// Returns the script that reads telemetry. Returns `None` if Python or pip is missing.
 fn python(arguments: &[&str]) -> Option<Command> {
     static FETCHED: Made = Made::new();
     let packages = packages(&FETCHED, "telemetry-python")?;
@@ -19,7 +19,7 @@ fn python(arguments: &[&str]) -> Option<Command> {
     Some(command)
 }
 
-/// The value of a point by its name and labels.
+/// Returns the value of a point by its name and labels.
 #[track_caller]
 fn of(points: &Value, name: &str, labels: Value) -> Value {
     let all = points.as_array().expect("points");
@@ -41,7 +41,7 @@ fn the_last_scrape_says_what_the_report_says() {
     until("the report is written", || file.exists());
     let said = scrape.output().expect("python");
     let told: Value = serde_json::from_slice(&said.stdout).unwrap_or_else(|_| panic!("{said:?}"));
-    // It was fetched, so brunt ends.
+    // It was scraped, so brunt ends.
     running.end();
     let (report, samples) = (Report::in_file(&file), &told["samples"]);
     for outcome in ["succeeded", "failed", "unfinished"] {
@@ -82,7 +82,7 @@ fn a_collector_has_what_the_report_has() {
     assert!(report.count("requests.failed") > 0 && !report.notices().contains(&"otlp_away".into()), "{report}");
     let service = of(points, "brunt.service", json!({}));
     assert_eq!(service[0], report.count("latency.service.count"), "{report}");
-    // The median of its buckets is the report's, to within both their widths.
+    // The median of its buckets is the report's, within the widths of both.
     let (scale, offset) = (service[2].as_i64().expect("a scale"), service[4].as_i64().expect("an offset"));
     let counts: Vec<u64> = service[5].as_array().expect("buckets").iter().filter_map(Value::as_u64).collect();
     let mut below = 0;
@@ -145,7 +145,7 @@ fn a_trace_goes_with_the_request() {
         sent.lines().find_map(|line| line.trim().strip_prefix("traceparent: ")).unwrap_or_else(|| panic!("{sent}"));
     let parts: Vec<usize> = line.split('-').map(str::len).collect();
     assert_eq!((parts, line.ends_with("-01")), (vec![2, 32, 16, 2], true), "{line}");
-    // What was slow, and what failed, is told by the ids that were sent.
+    // Slow and failed requests are reported by the ids that were sent.
     let failing = Target::with(&["--error-rate", "30%"]);
     let report = report(&["--trace", "100%", "-n", "200", "-c", "2", "--seed", "7", &failing.address]);
     let slowest = report.at("slowest").as_array().expect("a list");
@@ -162,7 +162,7 @@ fn spans_of_brunt_carry_the_ids_that_the_service_heard() {
     let port = collector.port;
     let url = format!("http://127.0.0.1:{port}");
     let (good, bad) = (format!("{url}/"), format!("{url}/fail"));
-    // Where it sends is in the environment, of which an option alone makes use.
+    // The destination is in the environment, which is used only with the option.
     let line = ["--otlp", "env", "--trace", "50%", "-r", "60/s", "-n", "90", "--warmup", "0s", &good, &bad];
     let set = prepare([&line[..], &["--format", "json"]].concat())
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://ann:s3cret-word@127.0.0.1:9")
@@ -179,7 +179,7 @@ fn spans_of_brunt_carry_the_ids_that_the_service_heard() {
     let header = |span: &Value| format!("00-{}-{}-0{}", text(&span["trace"]), text(&span["span"]), span["flags"]);
     let sent: Vec<String> = requests.iter().map(header).collect();
     assert!(sent.iter().all(|header| heard.contains(header)), "{sent:?} {heard:?}");
-    // Each that is sampled has one, and each that failed.
+    // One for each sampled request, and one for each failed one.
     let failed = requests.iter().filter(|span| span["status"] == 2).count() as u64;
     assert!(
         heard

@@ -1,4 +1,4 @@
-//! What is shown: plain rows in a pipe, colours on a terminal, two languages, and nothing where nothing is wanted.
+//! Tests of the display: plain rows in a pipe, colours on a terminal, two languages, and nothing if nothing is wanted.
 
 use std::process::Command;
 
@@ -33,7 +33,7 @@ fn a_document_on_standard_output_is_alone_there() {
     assert!(ended.err.contains("Service time"), "the summary is on the other side: {}", ended.err);
 }
 
-/// Width on a terminal: what is Chinese takes two cells.
+/// Returns the width on a terminal, where Chinese characters take two cells.
 fn cells(text: &str) -> usize {
     text.chars().map(|c| if ('\u{2e80}'..='\u{ffef}').contains(&c) { 2 } else { 1 }).sum()
 }
@@ -48,7 +48,7 @@ fn the_chinese_table_keeps_its_columns() {
     let table = lines[head + 1..].iter().take_while(|line| !line.is_empty() && !line.starts_with("brunt"));
     let rows: Vec<&str> = table.filter(|line| line.contains("200:")).copied().collect();
     assert!(!rows.is_empty(), "{}", ended.out);
-    // Columns are flushed right, so each heading ends where its figures end: the last but one is MB/s in.
+    // Columns are right-aligned, so each heading ends where its figures end: the last but one is MB/s in.
     let heading = end(lines[head], "MB/秒").unwrap();
     for row in rows {
         let before_status = row.split("200:").next().unwrap().trim_end().trim_end_matches("收尾").trim_end();
@@ -96,7 +96,7 @@ fn a_terminal_gets_a_progress_line_and_colours_unless_they_are_not_wanted() {
     };
     let coloured = on_terminal("");
     assert!(coloured.contains("\x1b[K") && coloured.contains('m') && coloured.contains("\x1b["), "{coloured}");
-    // After each state of the progress line the cursor is at its beginning: an echoed ^C cannot break it.
+    // After each update of the progress line the cursor is at its beginning, so an echoed ^C cannot break it.
     let bars = coloured.split("\r[").skip(1);
     assert!(bars.clone().count() > 0 && bars.clone().all(|bar| bar.contains("\x1b[K\r")), "{coloured:?}");
     let plain = on_terminal("--no-color");

@@ -1,4 +1,4 @@
-//! One target, every protocol it speaks: what runs saw agrees with what it counted of each.
+//! Tests of one target with every protocol it supports: what runs saw agrees with its counts of each.
 
 use e2e::report::report;
 use e2e::{Target, brunt};
@@ -10,7 +10,7 @@ fn of(target: &Target, protocol: &str, what: &str) -> u64 {
 #[test]
 fn http2_streams_are_answered_each_in_its_time() {
     let target = Target::healthy();
-    // Ten users on two connections: a stream that waits holds up no other.
+    // Ten users on two connections: a waiting stream does not block others.
     let run = report(&["--http2", "-c", "10", "--streams", "5", "-n", "300", &target.url("delay/uniform:1ms..9ms")])
         .with_code(0);
     assert_eq!(run.count("requests.succeeded"), 300, "{run}");
@@ -31,7 +31,7 @@ fn faults_in_http2_fail_the_request_and_not_its_neighbours() {
     let count = |name: &str| requests[name].as_u64().unwrap();
     assert_eq!(count("spoiled") + count("withheld"), count("heard"), "{requests}");
     assert_eq!(count("abandoned"), 0, "{requests}");
-    // What is no frame ends the connection, and with it whatever else was asked on it.
+    // An invalid frame ends the connection, and with it all other requests on it.
     let run = report(&["--http2", "-c", "4", "--streams", "4", "-n", "40", &target.url("garbage")]);
     assert_eq!(run.count("requests.failed"), 40, "{run}");
 }
@@ -56,14 +56,14 @@ fn web_sockets_hear_their_messages_back() {
     assert_eq!(run.count("requests.succeeded"), 200, "{run}");
 }
 
-/// Lines of a log of arrivals that this holds of, once the target has ended.
+/// Returns the number of matching lines in a log of arrivals, once the target has ended.
 fn logged(target: Target, file: &str, path: &str) -> u64 {
     target.stop();
     let text = std::fs::read_to_string(file).expect("a log");
     text.lines().filter(|line| line.ends_with(path)).count() as u64
 }
 
-/// Over TLS the log of arrivals is the judge, since the counters are behind TLS too.
+/// Verifies by the log of arrivals, since the counters are behind TLS too.
 #[test]
 fn every_protocol_over_tls_agrees_with_the_log_of_arrivals() {
     let directory = tempfile::tempdir().expect("a directory");

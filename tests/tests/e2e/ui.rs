@@ -1,4 +1,4 @@
-//! The console, by its API: who may come in, runs from start to end, and what is dropped in.
+//! Tests of the console's API: access, runs from start to end, and dropped files.
 
 use e2e::program::until;
 use e2e::{Console, Target, brunt, prepare};
@@ -26,14 +26,14 @@ fn only_who_has_a_token_comes_in_and_only_from_our_own_pages() {
     assert_eq!(get(&["Host: evil.example", &bearer]), 421);
     assert_eq!(get(&[&host, &bearer, "Origin: http://evil.example"]), 403);
     assert_eq!(get(&[&host, &bearer, "Sec-Fetch-Site: cross-site"]), 403);
-    // A browser: the link becomes a cookie, and the token is in no address any more.
+    // A browser: the link becomes a cookie, and the token no longer appears in any address.
     let came = console.raw("GET", &format!("/?token={}", console.token), &[&host], b"").with(303);
     assert_eq!(came.field("location"), Some("/"));
     let set = came.field("set-cookie").unwrap().to_owned();
     assert!(set.contains("HttpOnly") && set.contains("SameSite=Lax") && !set.contains(&console.token), "{set}");
     let cookie = format!("Cookie: {}", set.split(';').next().unwrap());
     assert_eq!(get(&[&host, &cookie]), 200);
-    // A link on another site leads here; what such a site makes a browser send does nothing, and locks nobody out.
+    // A link on another site leads here; what such a site makes a browser send does nothing, and locks no user out.
     let foreign = "Sec-Fetch-Site: cross-site";
     assert_eq!(console.raw("GET", "/", &[&host, &cookie, foreign], b"").status, 200);
     assert_eq!(get(&[&host, &cookie, foreign]), 403);
@@ -51,13 +51,13 @@ fn only_who_has_a_token_comes_in_and_only_from_our_own_pages() {
     assert_eq!(start(&[&host, &cookie, &ours, "Content-Type: text/plain"]), 415);
     assert_eq!(console.raw("GET", "/", &[&host], b"").status, 401);
     assert_eq!(console.raw("GET", "/?token=wrong", &[&host], b"").status, 401);
-    // Who may look may not steer.
+    // The viewer token does not permit control.
     assert_eq!(console.ask_as(&console.look, "GET", "/api/v1/runs", &Value::Null).status, 200);
     assert_eq!(console.ask_as(&console.look, "GET", "/api/v1", &Value::Null).json()["role"], "look");
     let refused = console.ask_as(&console.look, "POST", "/api/v1/runs", &json!({ "plan": "" })).with(403);
     assert_eq!(refused.json()["error"]["code"], "look_only");
     assert_eq!(console.get("/api/v1/nothing").with(404).json()["error"]["code"], "no_route");
-    // What is too large is refused, before it is read to its end.
+    // Too large a request is rejected before it is read to its end.
     let much = json!({ "plan": "x".repeat(3 << 20) });
     assert_eq!(console.post("/api/v1/plan/check", &much).with(413).json()["error"]["code"], "too_large");
 }
@@ -78,7 +78,7 @@ fn a_password_is_asked_for_where_one_is_set() {
         console.raw("POST", "/login", &fields, body.as_bytes()).status
     };
     assert_eq!((typed("open"), typed("open+sesame")), (401, 303));
-    // As Chromium sends the form of a page that tells no referrer; anybody's page may have the origin `null`.
+    // Chromium's form submission from a page with no-referrer; any page can have the origin `null`.
     let form = "Content-Type: application/x-www-form-urlencoded";
     let body = format!("token={}&password=open+sesame", console.token);
     let from = |site: &str| console.raw("POST", "/login", &[&host, form, "Origin: null", site], body.as_bytes()).status;
@@ -149,7 +149,7 @@ fn a_run_is_started_watched_steered_and_kept() {
         (&json!("running"), &json!(true), &json!("console"), &json!("first"))
     );
     assert_eq!(console.ask_as(&console.token, "DELETE", &format!("/api/v1/runs/{id}"), &Value::Null).status, 409);
-    // Two watch; one of them only looks.
+    // Two clients follow the events; one of them is only a viewer.
     let told = std::thread::scope(|scope| {
         let watching = scope.spawn(|| console.events(&id));
         until("the changes hold", || {
@@ -169,7 +169,7 @@ fn a_run_is_started_watched_steered_and_kept() {
     let count = |name: &str| figures[name].as_u64().unwrap();
     assert_eq!(count("scheduled"), count("succeeded") + count("failed") + count("unfinished"));
     assert_eq!((count("unfinished"), count("failed")), (0, 0), "it was drained: {run}");
-    // The probe is one more.
+    // The pre-flight request is one more.
     assert_eq!(target.heard(), count("succeeded") + 1);
     assert_eq!(told.last().map(|(name, _)| name.as_str()), Some("over"));
     assert_eq!(console.events(&id), told, "whoever comes late hears the same");
@@ -197,7 +197,7 @@ fn a_run_is_started_watched_steered_and_kept() {
     assert!(!home.path().join("brunt/runs").exists(), "it is kept once");
 }
 
-/// A plan with a secret in each place that may have one, of whose requests one fails, so that its exchange is kept.
+/// Returns a plan with a secret in each possible place, one of whose requests fails, so that its exchange is kept.
 fn secretive(target: &Target) -> String {
     let there = target.address.trim_start_matches("http://");
     format!(
@@ -272,7 +272,7 @@ fn what_cannot_be_run_is_said_with_its_line() {
     let refused = console.post("/api/v1/runs", &json!({ "plan": text })).with(422).json();
     assert!(refused["error"]["sentence"].as_str().unwrap().contains("fast"), "{refused}");
     assert_eq!(console.get("/api/v1/runs").json()["total"], 0, "nothing is kept of it");
-    // Nobody writes files through the console.
+    // Plans run by the console must not write files.
     for line in ["output: /tmp/x.json", "record: /tmp/x"] {
         let text = plan(&target, &format!("duration: 1s\n{line}"));
         let refused = console.post("/api/v1/runs", &json!({ "plan": text })).with(422).json();
@@ -296,7 +296,7 @@ fn what_cannot_be_run_is_said_with_its_line() {
     assert!(console.get("/api/v1/plan/schema").with(200).json()["properties"].is_object());
 }
 
-/// A connection on which the beginning of a record has come.
+/// Returns a connection on which the beginning of a record was sent.
 fn half_an_upload(console: &Console) -> std::net::TcpStream {
     let mut socket = std::net::TcpStream::connect(&console.host).unwrap();
     let (host, token) = (&console.host, &console.token);
@@ -310,7 +310,7 @@ fn records_from_elsewhere_are_taken_or_refused_in_a_sentence() {
     let (home, target) = (tempfile::tempdir().unwrap(), Target::healthy());
     let console = Console::start(home.path());
     let file = home.path().join("ci.brunt.zst");
-    // A run of the command line is found by itself; the same record dropped in is another row.
+    // A run of the command line is discovered automatically; the same record dropped in is another row.
     let run = prepare(["-n", "20", "-c", "2", "--quiet", "--record", file.to_str().unwrap(), &target.address]);
     run.env("XDG_STATE_HOME", home.path()).run();
     let page = console.get("/api/v1/runs").with(200).json();
@@ -337,7 +337,7 @@ fn records_from_elsewhere_are_taken_or_refused_in_a_sentence() {
     }
     let left = std::fs::read_dir(home.path().join("brunt/library/records")).unwrap().count();
     assert_eq!(left, 2, "nothing is left of what was refused");
-    // Records that come slowly keep nobody from reading.
+    // Slow uploads do not block readers.
     let slow: Vec<std::net::TcpStream> = (0..3).map(|_| half_an_upload(&console)).collect();
     for format in ["text", "json", "csv", "markdown", "junit"] {
         let report = console.get(&format!("/api/v1/runs/{id}/report?format={format}&lang=zh")).with(200);
@@ -389,7 +389,7 @@ fn runs_end_with_the_console_in_good_order_and_outlive_its_crash() {
     until("it takes orders", || console.run(&left)["takes_orders"] == true);
     console.signal(rustix::process::Signal::KILL);
     assert_eq!(console.end(), None);
-    // The next console finds it, steers it and sees its end.
+    // The next console finds it, controls it and sees its end.
     let console = Console::start(home.path());
     let run = console.run(&left);
     assert_eq!((&run["state"], &run["takes_orders"]), (&json!("running"), &json!(true)), "{run}");

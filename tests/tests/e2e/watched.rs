@@ -1,4 +1,4 @@
-//! What services tell of themselves beside a run (`--watch`), what their logs say (`--watch-log`), and what follows from it.
+//! Tests of the counters of services (`--watch`), of their logs (`--watch-log`), and of the findings from both.
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,7 +22,7 @@ fn found(report: &Report, rule: &str) -> bool {
     rules(report).iter().any(|found| found == rule)
 }
 
-/// The machine disturbed the generator: nothing is then said of the service.
+/// Returns `true` if the machine disturbed the generator: then there are no findings about the service.
 fn disturbed(report: &Report) -> bool {
     found(report, "C1 proved")
 }
@@ -38,7 +38,8 @@ fn redis_that_turns_clients_away_says_so_itself() {
     let Some(samples) = samples(&record) else { return };
     let told = &samples[&watch];
     assert!(["redis.maxclients", "redis.cmdstat_get.calls", "redis.used_cpu_user"].iter().all(|name| tell(told, name)));
-    // It is a service and no machine: nothing of a kernel is among its counters, and nothing of it among those of the machine.
+    // It is a service and not a machine: it has no kernel counters, and its counters are not among those of the
+    // machine.
     assert!(!tell(told, "cpu.count") && samples.iter().filter(|(_, told)| tell(told, "cpu.count")).count() == 1);
 }
 
@@ -138,9 +139,9 @@ fn mariadb_proves_what_limits_it_and_the_same_load_without_the_fault_has_no_find
         report(&["-c", users, "-d", "3s", "--sql", sql, "--watch", &watch, "--record", &path, &url])
     };
     let found = |users: &str, sql: &str| rules(&run(users, sql));
-    // Where the machine disturbed the generator nothing is said of the database, and rightly so.
+    // If the machine disturbed the generator, there are rightly no findings about the database.
     let proved = |rules: &[String], rule: &str| rules.iter().any(|told| told == rule || told == "C1 proved");
-    // The row is locked before its new value sleeps; other rows sleep side by side.
+    // The row is locked before its new value sleeps; other rows sleep in parallel.
     let hot = found("20", "UPDATE r SET n = n + 1 + SLEEP(0.01) WHERE id = 7");
     assert!(proved(&hot, "D2 proved"), "{hot:?}");
     let cold = found("20", "UPDATE r SET n = n + 1 + SLEEP(0.01) WHERE id = {counter}");
@@ -195,9 +196,10 @@ fn postgres_proves_what_limits_it_and_the_same_load_without_the_fault_has_no_fin
         report(&["-c", users, "-d", "5s", "--sql", sql, "--watch", &watch, "--record", &path, &url])
     };
     let found = |users: &str, sql: &str| rules(&run(users, sql));
-    // Where the machine disturbed the generator nothing is said of the database, and rightly so.
+    // If the machine disturbed the generator, there are rightly no findings about the database.
     let proved = |rules: &[String], rule: &str| rules.iter().any(|told| told == rule || told == "C1 proved");
-    // The row is locked by the time its new value is returned, and sleeps until the statement ends; other rows sleep side by side.
+    // The row is locked by the time its new value is returned, and sleeps until the statement ends; other rows sleep in
+    // parallel.
     let hot = found("20", "UPDATE r SET n = n + 1 WHERE id = 7 RETURNING pg_sleep(0.01)");
     assert!(proved(&hot, "D2 proved"), "{hot:?}");
     let cold = found("20", "UPDATE r SET n = n + 1 WHERE id = {counter} RETURNING pg_sleep(0.01)");
@@ -226,7 +228,7 @@ fn postgres_is_asked_by_every_login_it_knows_and_says_what_it_hides() {
             let path = directory.path().join(name);
             let watch = format!("--watch=postgres={}", server.url(login));
             let run = report(&["-n", "20", "--sql", "SELECT 1", &watch, "--record", &path.display().to_string(), &url]);
-            // Twenty requests are over in no time: a machine may well disturb them.
+            // Twenty requests are over quickly, so a machine may well disturb them.
             assert_eq!(run.requests(), [20, 20, 0, 0], "{method}: {run}");
             let kept = std::process::Command::new("zstdcat").arg(&path).output().expect("it runs").stdout;
             String::from_utf8(kept).expect("text")

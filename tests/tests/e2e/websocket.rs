@@ -1,4 +1,4 @@
-//! WebSocket through the whole program, against gorilla/websocket (Go) and ws (Node), whose counts judge ours.
+//! Tests of WebSocket against gorilla/websocket (Go) and ws (Node), whose counts verify ours.
 
 use e2e::certificates::Certificates;
 use e2e::report::report;
@@ -6,7 +6,7 @@ use e2e::websocket::WebSocketServer;
 use e2e::{Peer, Report, brunt};
 use serde_json::Value;
 
-/// Both servers, where they can be had.
+/// Returns both servers, as far as they are available.
 fn servers() -> Vec<WebSocketServer> {
     [WebSocketServer::go(&[]), WebSocketServer::node()].into_iter().flatten().collect()
 }
@@ -15,7 +15,7 @@ fn count(counts: &Value, name: &str) -> u64 {
     counts[name].as_u64().unwrap_or_else(|| panic!("{name} is no count in {counts}"))
 }
 
-/// The server heard what finished, and one message before the run.
+/// Checks that the server received what finished, and one message before the run.
 #[track_caller]
 fn agree(report: &Report, counts: &Value) {
     let [due, finished, failed, censored] = report.requests();

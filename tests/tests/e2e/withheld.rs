@@ -1,4 +1,4 @@
-//! `Expect: 100-continue` against servers that ask for a body, that decline it, and that know nothing of it.
+//! Tests of `Expect: 100-continue` against servers that ask for a body, that decline it, and that do not support it.
 
 use std::process::Command;
 
@@ -42,7 +42,7 @@ fn a_body_that_is_declined_is_not_sent_and_its_connection_carries_nothing_more()
     assert!(report.count("bytes.sent") < 40 * 1000, "no body: {report}");
 }
 
-/// Two ways to answer early: nginx closes after its 413 or would read on; brunt closes either way.
+/// Covers two early responses: nginx closes after its 413 or would read on; brunt closes either way.
 #[test]
 fn nginx_declines_what_is_too_large_and_asks_for_the_rest() {
     let limit = "client_max_body_size 1k; location / { default_type text/plain; return 200 x; }";
@@ -87,7 +87,7 @@ fn a_server_that_knows_nothing_of_it_gets_the_body_after_the_wait() {
     assert!(peer.heard().iter().all(|request| request.ends_with(b"\r\n\r\nhello")));
 }
 
-/// curl asks above 1 MiB, and so does its command.
+/// Compares with curl, which sends `Expect` above 1 MiB.
 #[test]
 fn a_curl_command_waits_where_curl_does() {
     let target = Target::healthy();
