@@ -44,8 +44,8 @@ impl Foreign {
         Some(Foreign::start(Command::new(program).args(arguments)))
     }
 
-    /// Starts the JavaScript server of this folder, whose packages npm fetches. Returns `None` if Node or the packages are
-    /// missing.
+    /// Starts the JavaScript server of this folder, whose packages npm fetches. Returns `None` if Node or the packages
+    /// are missing.
     pub fn node(fetched: &'static Made, folder: &str, script: &str) -> Option<Foreign> {
         let place = or_left_out(fetched.get_or_init(|| servers::fetch_node(&target()?, folder)))?;
         Some(Foreign::start(Command::new("node").arg(place.join(script))))

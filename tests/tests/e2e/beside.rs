@@ -247,8 +247,8 @@ fn numbers_of_fix_stand_a_load() {
     assert_eq!((count(&counts, "orders"), count(&counts, "refused")), (3000 + PROBE, 0), "{counts}");
 }
 
-/// Starts a line server: it greets the first line of each connection, rejects the fourth connection, and keeps the
-/// first lines.
+/// Starts a line server: it answers the first line of each connection with a greeting, the fourth with a refusal, and
+/// keeps the first lines.
 fn lines() -> (Peer, Arc<Mutex<Vec<String>>>) {
     let first = Arc::<Mutex<Vec<String>>>::default();
     let kept = Arc::clone(&first);

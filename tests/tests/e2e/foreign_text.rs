@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use e2e::{Peer, brunt};
 use serde_json::{Value, json};
 
-/// Clears a screen, names a window, reverses the text direction, hides a tag and begins its own line.
+/// Clears a screen, names a window, reverses the text direction, hides a tag and begins a new line.
 const ATTACK: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}\u{2066}\u{200b}\u{2028}\u{e0041}\r\nTrust: TRUSTED 请求 👩\u{200d}💻";
 
 const FORMATS: [&str; 5] = ["text", "json", "csv", "markdown", "junit"];

@@ -105,7 +105,7 @@ fn statuses_are_outcomes_and_their_message_is_shown() {
     brunt([unknown.as_str(), "-n", "1", "-c", "1"]).with_code(64).said("there is no method of brunt.Target Other");
 }
 
-/// Checks with a server that fails as told in the message, which it can only do if it read it.
+/// Uses a server that fails as the message tells it to, so it must have read the message.
 #[test]
 fn compressed_messages_are_read_by_the_server() {
     let Some(server) = GrpcServer::go(&[]) else { return };

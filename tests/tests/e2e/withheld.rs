@@ -42,7 +42,7 @@ fn a_body_that_is_declined_is_not_sent_and_its_connection_carries_nothing_more()
     assert!(report.count("bytes.sent") < 40 * 1000, "no body: {report}");
 }
 
-/// Covers two early responses: nginx closes after its 413 or would read on; brunt closes either way.
+/// Allows nginx to close after its 413 or to read on; brunt closes the connection either way.
 #[test]
 fn nginx_declines_what_is_too_large_and_asks_for_the_rest() {
     let limit = "client_max_body_size 1k; location / { default_type text/plain; return 200 x; }";

@@ -100,7 +100,7 @@ fn a_pause_makes_work_and_waking_late() {
     assert_eq!(sim.now(), at(90));
 }
 
-/// A peer that wakes at the given times and records that on connection 0.
+/// A peer that wakes at the given times and sends a byte on connection 0 each time.
 struct Alarm(Vec<Nanos>, Vec<Nanos>);
 
 impl Peer for Alarm {
