@@ -160,7 +160,7 @@ pub struct Wishes {
     old: bool,
     /// Set if users keep cookies.
     jar: bool,
-    /// Set if bodies wait for `100 Continue`, for at most `waits`.
+    /// Set if bodies wait for `100 Continue`; the next field limits the wait.
     expects: bool,
     waits: Nanos,
     redirects: u32,

@@ -119,7 +119,7 @@ pub struct Rules {
 pub struct Checks {
     /// Set if only the status matters and redirects are ordinary responses.
     pub(crate) plain: bool,
-    /// Like `plain`, for a response that sets no cookie.
+    /// Set if the same holds for a response that sets no cookie.
     pub(crate) but_cookies: bool,
     pub(crate) success: Statuses,
     /// Set if the success statuses were given as a named check.

@@ -105,7 +105,7 @@ impl Http1Session {
     }
 
     /// Reads on from `bytes`. Returns `true` once the exchange is over. `at` is advanced past what was read, `kept_to`
-    /// past what is in `rare.kept`.
+    /// past what is buffered.
     #[inline]
     fn advance(&mut self, bytes: &[u8], at: &mut usize, kept_to: &mut usize, done: &Done) -> Result<bool, Broken> {
         while self.state == State::Head {

@@ -134,7 +134,7 @@ pub struct PageRule {
     pub name: u16,
     /// Set if failed resources do not fail the page.
     pub may_fail: bool,
-    /// Checks on the responses, as an index for `Rules::checks`.
+    /// Checks on the responses, as an index into those of the run.
     pub checks: u16,
     /// Hosts that may be fetched from.
     pub allowed: Arc<Allowed>,
