@@ -1,24 +1,24 @@
-//! What a generator's machine can do at most, found beforehand with the built-in target.
+//! The capacity of a generator's machine, measured in advance against the built-in test server.
 
 use serde::{Deserialize, Serialize};
 
-/// Results of `brunt calibrate`: what brunt itself costs on this machine, and the lowest latency.
+/// Results of `brunt calibrate`: the CPU cost of brunt itself on this machine, and the lowest measurable latency.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Calibration {
-    /// The version of brunt that was measured.
+    /// Version of brunt that was measured.
     pub version: String,
-    /// The kernel and the cores it ran on.
+    /// Kernel and cores that it ran on.
     pub kernel: String,
-    /// Cores available then.
+    /// Cores available at the time.
     pub cores: f64,
-    /// When, in seconds since 1970 (UTC).
+    /// Time of the calibration, in seconds since 1970 (UTC).
     pub at_unix_s: u64,
-    /// Users that sent back to back, and the number of worker threads.
+    /// Users that sent back to back.
     pub users: u32,
     /// Worker threads.
     pub workers: u32,
-    /// The rate they reached, with the target on the same cores (requests per second).
+    /// Rate they reached, with the test server on the same cores (requests per second).
     pub reached_per_s: f64,
     /// CPU time of brunt's workers for each of these requests (microseconds).
     pub cpu_us: f64,
@@ -29,8 +29,8 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// What so many worker threads send at most where they have so many cores to themselves (requests a second): one core is as many
-    /// requests as one takes of its time.
+    /// Returns the maximum rate (requests per second) of this many worker threads with this many cores to themselves:
+    /// the number of requests whose CPU time fits into a second, times the cores.
     pub fn at_most_per_s(&self, workers: u32, cores: f64) -> f64 {
         if self.cpu_us > 0.0 { f64::from(workers).min(cores) / self.cpu_us * 1e6 } else { 0.0 }
     }

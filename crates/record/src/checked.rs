@@ -1,21 +1,21 @@
-//! Checks by name: how often each passed and failed in a second.
+//! Named checks: how often each passed and failed in a second.
 
 use serde::{Deserialize, Serialize};
 
-/// What one check came to in a second: of the responses that came in time, warm-up left out.
+/// Results of one check in a second: of the responses that came in time, warm-up excluded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Checked {
     /// Index into the checks of [`crate::Started`].
     pub check: u16,
-    /// Responses that held what it asks.
+    /// Responses that passed it.
     pub passed: u64,
     /// Responses that failed it.
     pub failed: u64,
 }
 
 impl Checked {
-    /// Adds to the counts of the same check in a list in the order of checks.
+    /// Adds to the counts of the same check in a list sorted by check.
     pub fn add(list: &mut Vec<Checked>, told: Checked) {
         match list.binary_search_by_key(&told.check, |one| one.check) {
             Ok(at) => {

@@ -1,7 +1,7 @@
-//! Counts that are written down once: what each is called and means. Adding up and walking over them, as an encoding does,
-//! follow from that.
+//! Macros for structs of counts that are declared once, with name and meaning; addition and iteration, as an encoding
+//! needs it, are derived.
 
-/// Declares a struct of counts, which add up; what does not, stands behind `and`.
+/// Declares a struct of counts that can be added up; fields that cannot are listed after `and`.
 #[macro_export]
 macro_rules! counts {
     (
@@ -17,12 +17,12 @@ macro_rules! counts {
         }
 
         impl $Name {
-            /// All counts, in the order they are declared in.
+            /// Iterates over all counts, in declaration order.
             $vis fn each_mut(&mut self) -> impl Iterator<Item = &mut u64> {
                 [$(&mut self.$count),+].into_iter()
             }
 
-            /// Adds another's counts.
+            /// Adds the counts of another.
             $vis fn add(&mut self, other: &$Name) {
                 $(self.$count = self.$count.saturating_add(other.$count);)+
             }
@@ -46,7 +46,7 @@ macro_rules! second {
         }
 
         counts! {
-            /// What of a second adds up: over the workers to the second, and over the seconds to the run.
+            /// The counts of a second that add up: over the workers to the second, and over the seconds to the run.
             #[derive(Serialize, Deserialize)]
             #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
             pub struct Counts { $($(#[$doc])* $count),+ }
@@ -58,7 +58,7 @@ macro_rules! second {
                 $(self.$count = self.$count.saturating_add(more.$count);)+
             }
 
-            /// Its counts.
+            /// Returns the counts.
             pub fn counts(&self) -> Counts {
                 Counts { $($count: self.$count),+ }
             }

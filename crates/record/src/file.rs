@@ -1,8 +1,9 @@
-//! Writing a record: one JSON object a line, zstd.
+//! The writer of a record: one JSON object per line, compressed with zstd.
 //!
-//! Every event is a zstd frame of its own and leaves in one write. So a run that is killed keeps everything but the event
-//! it was about to write, a full disk costs only the end, and `zstdcat` (which reads frames one after the other) with
-//! `jq` is all one needs to read it. Left out: dictionaries, which would save a third and cost the standard tools.
+//! Every event is a zstd frame of its own, written in a single write. A run that is killed therefore keeps everything
+//! but the event being written, a full disk costs only the end, and `zstdcat` (which reads concatenated frames) with
+//! `jq` is all one needs to read the file. Dictionaries are not used: they would save a third, but standard tools
+//! could not read the file.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
@@ -11,10 +12,10 @@ use std::path::Path;
 
 use crate::RunEvent;
 
-/// Records repeat themselves; the fastest level already makes them five times smaller.
+/// Records are repetitive; the fastest level already makes them five times smaller.
 const LEVEL: i32 = 1;
 
-/// Writes the events of a run to a file.
+/// A writer of the events of a run to a file.
 pub struct Writer {
     file: Box<dyn Store>,
     compressor: zstd::bulk::Compressor<'static>,
@@ -24,9 +25,9 @@ pub struct Writer {
     broken: bool,
 }
 
-/// Where a record goes: a file, or in tests something that fails.
+/// The destination of a record: a file, or in tests something that fails.
 trait Store: Write + Send {
-    /// Cuts off what lies behind the first `bytes` bytes.
+    /// Truncates the file to the first `bytes` bytes.
     fn cut(&mut self, bytes: u64) -> io::Result<()>;
 }
 
@@ -37,22 +38,24 @@ impl Store for File {
 }
 
 impl Writer {
-    /// Creates (or replaces) the file, for its owner alone: a record tells more of a system than its secrets.
+    /// Creates (or replaces) the file, readable by its owner alone: a record reveals more of a system than its
+    /// secrets.
     ///
     /// # Errors
-    /// What the operating system said.
+    /// Returns the error of the operating system.
     pub fn create(path: &Path) -> io::Result<Writer> {
         let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
         if file.metadata()?.is_file() {
-            // One that was there keeps its mode otherwise; whose it is not may not change that, and may write to it.
+            // An existing file would otherwise keep its mode. Fails if the file belongs to another user, who may still
+            // allow writes.
             let _ = file.set_permissions(Permissions::from_mode(0o600));
-            // Says, until this writer is gone, that the run still goes. A file system without locks has none.
+            // The lock marks the run as still going until this writer is dropped. Some file systems have no locks.
             let _ = file.try_lock();
         }
         Writer::over(file)
     }
 
-    /// Writes to a file that is open and empty.
+    /// Creates a writer to a file that is open and empty.
     pub(crate) fn over(file: File) -> io::Result<Writer> {
         Writer::onto(Box::new(file))
     }
@@ -63,11 +66,11 @@ impl Writer {
         Ok(Writer { file, compressor, line: Vec::new(), frame: Vec::new(), good: 0, broken: false })
     }
 
-    /// Appends an event; it is with the operating system when this returns.
+    /// Appends an event; the operating system has it when this returns.
     ///
     /// # Errors
-    /// What went wrong (a full disk …), once: from then on nothing is written and nothing is said, and the file holds
-    /// every event up to that one.
+    /// Returns the first error (a full disk …). After that, nothing is written and no error returned; the file holds
+    /// every event up to the failed one.
     pub fn write(&mut self, event: &RunEvent) -> io::Result<()> {
         if self.broken || matches!(event, RunEvent::Spans(_)) {
             return Ok(());
@@ -75,7 +78,7 @@ impl Writer {
         let outcome = self.append(event);
         if outcome.is_err() {
             self.broken = true;
-            // Half a frame at the end would be tolerated by our reader, but zstdcat would complain.
+            // Our reader would tolerate half a frame at the end, but zstdcat would complain.
             let _ = self.file.cut(self.good);
         }
         outcome
@@ -93,12 +96,12 @@ impl Writer {
         Ok(())
     }
 
-    /// Bytes written so far, all of them whole frames.
+    /// Returns the number of bytes written so far, all of them whole frames.
     pub fn bytes(&self) -> u64 {
         self.good
     }
 
-    /// True once a write failed; nothing is written any more.
+    /// Returns `true` once a write failed; nothing is written any more.
     pub fn is_broken(&self) -> bool {
         self.broken
     }
@@ -112,7 +115,7 @@ mod tests {
     use std::process::{Command, Stdio};
     use std::sync::{Arc, Mutex};
 
-    /// A disk with so many bytes left.
+    /// A disk with a limited number of bytes left.
     struct Small {
         left: usize,
         held: Arc<Mutex<Vec<u8>>>,
@@ -239,7 +242,7 @@ mod tests {
             ends.push(writer.bytes() as usize);
         }
         let whole = held.lock().unwrap().clone();
-        // Below four bytes it cannot even be told that this is zstd.
+        // Below four bytes it cannot even be recognized as zstd.
         for cut in 4..whole.len() {
             let kept = ends.iter().rposition(|&end| end <= cut).unwrap();
             let mut reader = Reader::over(io::Cursor::new(whole[..cut].to_vec())).unwrap();

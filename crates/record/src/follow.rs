@@ -1,15 +1,16 @@
-//! Reading a record while its run goes on: the end of what is written is no end until the writer is gone.
+//! Reading of a record while its run goes on: reaching the end of the file is not final until the writer has closed
+//! it.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// True where the run is still being written: its writer holds a lock.
+/// Returns `true` if the run is still being written: its writer holds a lock.
 pub fn is_being_written(record: &Path) -> bool {
     File::open(record).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-/// A file whose end may be moved on by somebody else.
+/// A file that may still grow.
 pub(crate) struct Followed<W> {
     file: File,
     wait: W,
@@ -17,7 +18,7 @@ pub(crate) struct Followed<W> {
 }
 
 impl<W: FnMut() -> bool> Followed<W> {
-    /// Reads `file`. At its end `wait` waits for more, as long as it likes, and says whether more may come.
+    /// Creates a reader of `file`. At its end, `wait` blocks until there may be more and returns whether there may be.
     pub fn new(file: File, wait: W) -> Followed<W> {
         Followed { file, wait, over: false }
     }
@@ -30,7 +31,7 @@ impl<W: FnMut() -> bool> Read for Followed<W> {
             if read > 0 || self.over {
                 return Ok(read);
             }
-            // What was written before the writer was gone is read once more after it.
+            // Data written just before the writer closed the file is read once more afterwards.
             self.over = !(self.wait)();
         }
     }
@@ -50,7 +51,7 @@ mod tests {
         let mut writer = Some(Writer::create(&path).unwrap());
         assert!(is_being_written(&path));
         let mut rest = events.clone().into_iter();
-        // Each wait brings one event; the last one the end of the writer.
+        // Each wait brings one event; the last one finds the writer closed.
         let reader = Reader::follow(&path, || {
             match rest.next() {
                 Some(event) => writer.as_mut().unwrap().write(&event).unwrap(),

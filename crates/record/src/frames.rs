@@ -1,45 +1,47 @@
-//! Frames between processes of brunt: a length, then a number, a kind and its content, all little-endian. What is in them is the
-//! business of whoever speaks; here is how they begin and end, and that nothing is believed of either.
+//! Frames exchanged between processes of brunt: a length, then a number, a kind and a body, all little-endian. The
+//! content is defined by each protocol built on top; this module delimits frames and trusts neither lengths nor
+//! contents.
 //!
-//! Before the first frame each side says hello in a line that people can read, so that whoever is called by mistake, or is
-//! another brunt, is told in a sentence.
+//! Before the first frame each side sends a human-readable hello line, so that a connection to something else, or to
+//! another version of brunt, is reported in a sentence.
 
 use std::io::{self, BufRead, Read, Write};
 
-/// So much memory is taken for a frame before its bytes are there.
+/// Memory allocated for a frame before its bytes have arrived, in bytes.
 pub const MEMORY: u32 = 64 << 10;
-/// Number and kind.
+/// Bytes of number and kind.
 const HEAD: u32 = 5;
-/// A hello is shorter, and so much of what is none is quoted.
+/// Upper bound on the length of a hello, and on what is quoted of other text.
 const HELLO_BOUND: u64 = 100;
 
-/// What is spoken in frames over one sort of connection.
+/// A protocol of frames over one sort of connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Speech {
-    /// The first word of a hello.
+    /// First word of the hello.
     pub hello: &'static str,
-    /// What the frames mean; another number on the other side, and nothing is said.
+    /// Version of the frames' meaning; a peer with another version is refused.
     pub version: u32,
-    /// What this is the version of, as a sentence goes on.
+    /// Noun phrase for what the version is of, used in an error message.
     pub what: &'static str,
-    /// The longest frame that may come, without its length.
+    /// Maximum length of a received frame, without its length field.
     pub longest: u32,
 }
 
 impl Speech {
-    /// Says hello.
+    /// Writes the hello.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// Returns the error of the write.
     pub fn write_hello(&self, to: &mut dyn Write) -> io::Result<()> {
         to.write_all(format!("{} {} {}\n", self.hello, self.version, env!("CARGO_PKG_VERSION")).as_bytes())?;
         to.flush()
     }
 
-    /// Reads the hello of the other side.
+    /// Reads the peer's hello.
     ///
     /// # Errors
-    /// It cannot be read, or a sentence says why no frame of the other side would be understood.
+    /// Returns an error if it cannot be read, or one that says in a sentence why the peer's frames would not be
+    /// understood.
     pub fn read_hello(&self, from: &mut dyn BufRead) -> io::Result<()> {
         let mut line = Vec::new();
         from.take(HELLO_BOUND).read_until(b'\n', &mut line)?;
@@ -65,7 +67,7 @@ impl Speech {
     /// Writes a frame.
     ///
     /// # Errors
-    /// It cannot be written, or is too long.
+    /// Returns an error if it cannot be written or is too long.
     pub fn put(&self, to: &mut dyn Write, number: u32, kind: u8, body: &[u8]) -> io::Result<()> {
         if body.len() + HEAD as usize > self.longest as usize {
             return Err(io::Error::other("no frame is that long"));
@@ -79,24 +81,25 @@ impl Speech {
         to.flush()
     }
 
-    /// The next frame without its length; None at the end.
+    /// Reads the next frame, without its length field; `None` at the end.
     ///
     /// # Errors
-    /// It cannot be read, its length is impossible, or it breaks off.
+    /// Returns an error if it cannot be read, has an impossible length or is truncated.
     pub fn whole(&self, from: &mut dyn Read) -> io::Result<Option<Vec<u8>>> {
         Pieces::default().whole(self, from)
     }
 }
 
-/// A frame that comes in pieces: what came of it is kept where a read gives up waiting.
+/// A partially received frame: what has arrived is kept when a read times out.
 #[derive(Debug, Default)]
 pub struct Pieces(Vec<u8>);
 
 impl Pieces {
-    /// The next frame without its length, once all of it is there; None at the end. May be asked again after a read that gave up waiting.
+    /// Reads the next frame, without its length field, once it is complete; `None` at the end. May be called again
+    /// after a read that timed out.
     ///
     /// # Errors
-    /// As [`Speech::whole`].
+    /// As for [`Speech::whole`].
     pub fn whole(&mut self, speech: &Speech, from: &mut dyn Read) -> io::Result<Option<Vec<u8>>> {
         if !self.fill(4, from)? {
             return if self.0.is_empty() { Ok(None) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
@@ -111,7 +114,8 @@ impl Pieces {
         Ok(Some(std::mem::take(&mut self.0).split_off(4)))
     }
 
-    /// Reads until so many bytes are there; false where it ends before. Memory is taken for what comes, not for what is announced.
+    /// Reads until `wanted` bytes are buffered; returns `false` if the input ends before. Memory is allocated for what
+    /// arrives, not for what is announced.
     fn fill(&mut self, wanted: usize, from: &mut dyn Read) -> io::Result<bool> {
         let mut have = self.0.len();
         while have < wanted {
@@ -135,7 +139,7 @@ mod tests {
 
     const SPEECH: Speech = Speech { hello: "brunt-x", version: 3, what: "the x", longest: 100 };
 
-    /// Gives so many bytes at a time, and none at all each second time.
+    /// A reader that returns a limited number of bytes at a time, and times out on every second call.
     struct Halting<'a>(&'a [u8], usize, bool);
 
     impl Read for Halting<'_> {

@@ -1,26 +1,27 @@
-//! What a machine counts, once a second: only what changed is told, and a reader carries the rest forward.
+//! Counters of a machine, sampled once a second: only changes are recorded, and a reader carries the rest forward.
 //!
-//! A machine has some six hundred counters, of which a hundred move in a second. [`Changes`] leaves out those that did not,
-//! [`Carried`] puts them back. What can no longer be read is named as gone: a counter that stands still is something else.
+//! A machine has some six hundred counters, of which a hundred change in a second. [`Changes`] leaves out those that
+//! did not, [`Carried`] restores them. Counters that can no longer be read are listed as gone, which differs from
+//! standing still.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The value of a counter: whole where the kernel counts, real where somebody else tells a share or an average.
+/// The value of a counter: whole if the kernel counts, real for shares and averages from other sources.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Number {
     /// A count, a size, a time.
     Whole(u64),
-    /// Anything else.
+    /// Any other number.
     Real(f64),
 }
 
 impl Number {
-    /// As floating point: exact to 53 bits.
+    /// Returns the value as floating point: exact to 53 bits.
     pub fn real(self) -> f64 {
         match self {
             Number::Whole(whole) => whole as f64,
@@ -28,7 +29,7 @@ impl Number {
         }
     }
 
-    /// The count, where it is one.
+    /// Returns the count, if it is one.
     pub fn whole(self) -> Option<u64> {
         match self {
             Number::Whole(whole) => Some(whole),
@@ -36,7 +37,8 @@ impl Number {
         }
     }
 
-    /// By how much a counter grew since `before`; None where it began anew, of which nobody knows how far it had come.
+    /// Returns the increase of a counter since `before`; `None` if it was reset, since its value before the reset is
+    /// unknown.
     pub fn since(self, before: Number) -> Option<Number> {
         match (before, self) {
             (Number::Whole(before), Number::Whole(after)) => increase(before, after).map(Number::Whole),
@@ -48,8 +50,8 @@ impl Number {
     }
 }
 
-/// By how much a count grew. One that fell from near the end of 32 or 64 bits to near zero went round; any other that fell
-/// began anew, which is no increase that could be told.
+/// Returns the increase of a count. A count that fell from near the end of 32 or 64 bits to near zero wrapped around;
+/// any other that fell was reset, which has no known increase.
 pub fn increase(before: u64, after: u64) -> Option<u64> {
     const ROUND: u64 = 1 << 32;
     const NEAR: u64 = ROUND / 4;
@@ -65,29 +67,29 @@ pub fn increase(before: u64, after: u64) -> Option<u64> {
     }
 }
 
-/// What the counters of a machine read at one moment, as far as they changed since the sample before.
+/// The counters of a machine at one moment, as far as they changed since the previous sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostCounters {
-    /// When they were read, since the start of the window (nanoseconds; negative within the warm-up).
+    /// Time of the sample since the start of the window (nanoseconds; negative within the warm-up).
     pub at_ns: i64,
-    /// What the machine is called.
+    /// Name of the machine.
     pub host: String,
-    /// The counters that changed; in the first sample, all there are.
+    /// Counters that changed; in the first sample, all of them.
     #[serde(default)]
     pub values: BTreeMap<String, Number>,
-    /// Words that changed: the name of a clock, of a thread.
+    /// Labels that changed: the name of a clock, of a thread.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// Counters and words of earlier samples that can no longer be read.
+    /// Counters and labels of earlier samples that can no longer be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
-    /// What could not be read and why, told once.
+    /// Counters that could not be read, with the reason; each listed once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unobservable: Vec<String>,
 }
 
-/// Tells the samples of one machine, each by what changed.
+/// An encoder of the samples of one machine as changes.
 #[derive(Debug, Default)]
 pub struct Changes {
     host: String,
@@ -97,12 +99,12 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Of a machine, of which nothing was told yet.
+    /// Creates an encoder for a machine of which nothing was recorded yet.
     pub fn new(host: impl Into<String>) -> Changes {
         Changes { host: host.into(), ..Changes::default() }
     }
 
-    /// What is to be told of a sample.
+    /// Returns the changes of a sample.
     pub fn tell(
         &mut self,
         at_ns: i64,
@@ -110,7 +112,7 @@ impl Changes {
         labels: BTreeMap<Arc<str>, String>,
         unobservable: Vec<String>,
     ) -> HostCounters {
-        // JSON has no word for a number that is none.
+        // JSON has no representation of NaN and infinities.
         let values: BTreeMap<_, _> = values.into_iter().filter(|(_, value)| value.real().is_finite()).collect();
         let gone = missing(&self.values, &values).chain(missing(&self.labels, &labels)).collect();
         let unobservable = unobservable.into_iter().filter(|what| self.unobservable.insert(what.clone())).collect();
@@ -136,21 +138,21 @@ fn missing<V>(before: &BTreeMap<Arc<str>, V>, now: &BTreeMap<Arc<str>, V>) -> im
     before.keys().filter(|name| !now.contains_key(*name)).map(ToString::to_string)
 }
 
-/// The counters of one machine as they stand, put together from what its samples told.
+/// The current counters of one machine, accumulated from the changes in its samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Carried {
-    /// When they were read last, as in [`HostCounters`].
+    /// Time of the last sample, as in [`HostCounters`].
     pub at_ns: i64,
-    /// All counters that can be read.
+    /// All counters that can currently be read.
     pub values: BTreeMap<String, Number>,
-    /// All words that can be read.
+    /// All labels that can currently be read.
     pub labels: BTreeMap<String, String>,
-    /// What could not be read at some time, and why.
+    /// Counters that could not be read at some time, with the reason.
     pub unobservable: BTreeSet<String>,
 }
 
 impl Carried {
-    /// Takes the next sample of this machine.
+    /// Applies the next sample of this machine.
     pub fn add(&mut self, sample: &HostCounters) {
         self.at_ns = sample.at_ns;
         for name in &sample.gone {
@@ -162,7 +164,7 @@ impl Carried {
         self.unobservable.extend(sample.unobservable.iter().cloned());
     }
 
-    /// A counter; None where it cannot be read.
+    /// Returns a counter; `None` if it cannot be read.
     pub fn get(&self, name: &str) -> Option<Number> {
         self.values.get(name).copied()
     }

@@ -3,7 +3,7 @@
 use measure::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// Declares a struct of histograms, which can be walked over.
+/// Declares a struct of histograms that can be iterated over.
 macro_rules! histograms {
     ($(#[$meta:meta])* pub struct $Name:ident { $($(#[$doc:meta])* $name:ident),+ $(,)? }) => {
         $(#[$meta])*
@@ -12,12 +12,12 @@ macro_rules! histograms {
         }
 
         impl $Name {
-            /// All histograms with their names, in the order of the fields.
+            /// Iterates over all histograms with their names, in the order of the fields.
             pub fn all(&self) -> impl ExactSizeIterator<Item = (&'static str, &Histogram)> {
                 [$((stringify!($name), &self.$name)),+].into_iter()
             }
 
-            /// The same, to be changed.
+            /// Iterates over all histograms mutably.
             pub fn all_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Histogram> {
                 [$(&mut self.$name),+].into_iter()
             }
@@ -26,33 +26,34 @@ macro_rules! histograms {
 }
 
 histograms! {
-    /// The histograms of a second or of a run. Finished requests only, but for `failed` and the `*_at_least` ones: the latter
-    /// hold the lower bounds of requests that did not finish (censored at the end, or timed out), and rank as later than all.
+    /// The histograms of a second or of a run. Finished requests only, except for `failed` and the `*_at_least` ones:
+    /// the latter hold the lower bounds of requests that did not finish (censored at the end, or timed out), and rank
+    /// as later than all.
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub struct Latency {
-        /// From the intended start to the last byte (open load only).
+        /// Time from the intended start to the last byte (open load only).
         response,
-        /// From the actual start to the last byte.
+        /// Time from the actual start to the last byte.
         service,
-        /// The server (or the bound of connections) made the request wait (open load only).
+        /// Time for which the server (or the connection limit) made the request wait (open load only).
         wait_conn,
-        /// The generator was late (open load, and steps of flows).
+        /// Time by which the generator was late (open load, and steps of flows).
         gen_late,
-        /// Opening of connections.
+        /// Time to open connections.
         connect,
-        /// TLS handshakes.
+        /// Time of TLS handshakes.
         tls,
-        /// Handshakes of the protocol itself (an upgrade, AUTH).
+        /// Time of the protocol's own handshakes (an upgrade, AUTH).
         #[serde(default)]
         greeting,
-        /// From the write of the request to the first byte of the answer.
+        /// Time from the write of the request to the first byte of the response.
         first_byte,
-        /// From the first byte to the last.
+        /// Time from the first byte to the last.
         transfer,
-        /// Failures, from the intended start (open) or the actual one (closed) to the failure.
+        /// Time to failure, from the intended start (open) or the actual one (closed).
         failed,
-        /// Of these, those that the server answered, however wrongly, to the end of the response.
+        /// The subset of `failed` for which the server sent a complete response, however wrong.
         #[serde(default)]
         failed_responses,
         /// Lower bounds of `response` of requests that did not finish.
@@ -61,27 +62,27 @@ histograms! {
         service_at_least,
         /// Lower bounds of `wait_conn` of requests that were never sent.
         wait_conn_at_least,
-        /// Between the messages of a stream.
+        /// Time between the messages of a stream.
         #[serde(default)]
         message_gap,
-        /// From a heartbeat to its answer.
+        /// Time from a heartbeat to its response.
         #[serde(default)]
         heartbeat,
-        /// Lower bounds of `heartbeat` of those that were never answered.
+        /// Lower bounds of `heartbeat` for those that were never answered.
         #[serde(default)]
         heartbeat_at_least,
-        /// Stretches of 20 µs and more in which a worker did not look at its sockets: turns of its loop, and how much later
-        /// than asked for its waits ended.
+        /// Intervals of 20 µs and more in which a worker did not check its sockets: turns of its loop, and the delay
+        /// with which its waits ended.
         #[serde(default)]
         loop_gap,
-        /// How long a worker waited for a core when a wait was over, for a sample of the waits.
+        /// Time for which a worker waited for a core when a wait was over, for a sample of the waits.
         #[serde(default)]
         wake_delay,
     }
 }
 
 impl Latency {
-    /// Adds another's counts.
+    /// Adds the counts of another.
     pub fn merge(&mut self, other: &Latency) {
         for (mine, (_, theirs)) in self.all_mut().zip(other.all()) {
             mine.merge(theirs);

@@ -46,43 +46,44 @@ use measure::Nanos;
 use plan::{Change, Plan};
 use serde::{Deserialize, Serialize};
 
-/// The version of the record's format; a reader refuses a higher one.
+/// Version of the record's format; a reader refuses a higher one.
 pub const SCHEMA: &str = "brunt-record/2";
 
-/// One thing that happened in a run. A record begins with `Started`, ends with `Ended` (unless it was cut off) and holds
-/// one `Second` for every second in between.
+/// A single event of a run. A record begins with `Started`, ends with `Ended` (unless it was cut off) and holds one
+/// `Second` for every second in between.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum RunEvent {
-    /// What was asked, where and by whom.
+    /// Head of the record: the plan, the machines and the version of brunt.
     Started(Box<Started>),
-    /// The first answer, counted apart from the figures.
+    /// The first response, counted apart from the figures.
     #[serde(rename = "probe")]
     FirstAnswer(FirstAnswer),
-    /// When the window begins, from which all moments count.
+    /// Start of the window, from which all times count.
     Began(Began),
-    /// What one second held, all workers merged.
+    /// Results of one second, all workers merged.
     Second(Box<Second>),
-    /// The load was changed on the way.
+    /// A change of the load during the run.
     Changed(Changed),
-    /// What a machine counted, once a second.
+    /// Counters of a machine, once a second.
     Counters(HostCounters),
-    /// What the client beside the load found, once a second.
+    /// Results of the reference client, once a second.
     Reference(Box<Reference>),
-    /// A machine under test tells its counters through a probe: told before the first of them, and once more at the run's end.
+    /// A machine under test sends its counters through a probe: recorded before the first of them, and again at the
+    /// end of the run.
     Joined(Joined),
-    /// The kept example of one kind of failure.
+    /// An example of one kind of failure.
     Example(Example),
-    /// Requests that spans are made of; in no record.
+    /// Requests to export as spans; never in a record.
     #[serde(skip)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     Spans(Spans),
-    /// Something the reader should know.
+    /// A notice for the reader.
     Notice(Notice),
-    /// How the run ended.
+    /// End of the run.
     Ended(Ended),
-    /// Something that a later brunt tells: readers go past it.
+    /// An event of a later version of brunt: readers skip it.
     #[serde(other)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     Unknown,
@@ -92,49 +93,50 @@ pub enum RunEvent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Started {
-    /// [`SCHEMA`].
+    /// Format version, [`SCHEMA`].
     pub schema: String,
     /// Version of brunt.
     pub brunt: String,
     /// Wall clock, milliseconds since 1970.
     pub unix_ms: u64,
-    /// The command line, secrets masked.
+    /// Command line, secrets masked.
     pub command: Vec<String>,
-    /// The plan, secrets masked.
+    /// Plan, secrets masked.
     pub plan: Plan,
-    /// The machines of the generator, the coordinator's first. Older records name one.
+    /// Machines of the generator, the coordinator's first. Older records name one.
     #[serde(alias = "host", deserialize_with = "one_or_many")]
     pub hosts: Vec<Host>,
-    /// Which network carried the bytes: `epoll`, `uring`, `sim`.
+    /// Network backend: `epoll`, `uring`, `sim`.
     pub net: String,
-    /// Worker threads that ran.
+    /// Number of worker threads.
     pub workers: u32,
-    /// True where nothing was to be said: connections are opened and held. None: an older record does not tell.
+    /// Set if nothing was sent: connections were opened and held. Null in older records that do not say.
     #[serde(default)]
     pub silent: Option<bool>,
-    /// What requests are called in figures by name. Where there is but one, the whole run has its figures.
+    /// Names of requests in reports. If there is only one, the figures of the whole run are its figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// Of these the ones, by index, whose requests are sent before and after the load only (`setup`, `teardown`): they have no figures.
+    /// Indices of the names whose requests are sent only before and after the load (`setup`, `teardown`): they have no
+    /// figures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub around: Vec<u16>,
-    /// What checks are called in figures.
+    /// Names of checks in reports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
 }
 
-/// The start of the window on two clocks, so that what others measured can be laid beside it.
+/// The start of the window on two clocks, to align it with measurements from other sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Began {
-    /// The monotonic clock of the generator (`CLOCK_MONOTONIC`, nanoseconds).
+    /// Monotonic clock of the generator (`CLOCK_MONOTONIC`, nanoseconds).
     pub clock_ns: u64,
     /// Wall clock, nanoseconds since 1970.
     pub unix_ns: u64,
 }
 
 impl Started {
-    /// The machine of the coordinator.
+    /// Returns the machine of the coordinator.
     pub fn host(&self) -> Option<&Host> {
         self.hosts.first()
     }
@@ -157,9 +159,9 @@ fn one_or_many<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Host>, D
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Changed {
-    /// When it took effect, since the start of the window (nanoseconds); announced before that.
+    /// Time at which it took effect, since the start of the window (nanoseconds); announced before that.
     pub at_ns: i64,
-    /// What it was.
+    /// The change.
     pub change: Change,
 }
 
@@ -169,7 +171,7 @@ pub struct Changed {
 pub struct Host {
     /// Host name.
     pub name: String,
-    /// `Linux 6.18.0`.
+    /// Kernel name and version: `Linux 6.18.0`.
     pub kernel: String,
     /// Cores available to the process (affinity and cgroup quota included).
     pub cores: f64,
@@ -177,91 +179,93 @@ pub struct Host {
     pub descriptors: u64,
     /// Memory in bytes.
     pub memory: u64,
-    /// Its maximum, if measured before the run.
+    /// Maximum rate, if measured before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
 }
 
-/// A machine under test that tells its counters itself (`brunt probe`), and its clock.
+/// A machine under test that sends its counters itself (`brunt probe`), and its clock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Joined {
-    /// What it is called among the counters of this record.
+    /// Name of the machine among the counters of this record.
     pub host: String,
-    /// Where its probe was reached: `10.0.0.7:7070`.
+    /// Address of its probe: `10.0.0.7:7070`.
     pub probe: String,
-    /// `Linux 6.18.0`.
+    /// Kernel name and version: `Linux 6.18.0`.
     pub kernel: String,
-    /// Its cores.
+    /// Number of cores.
     pub cores: f64,
-    /// The address under load is one of its own, and somebody listens there.
+    /// Set if the address under load is one of its own, and some process listens there.
     pub holds_target: bool,
-    /// It runs on the kernel of the generator, and shares its cores.
+    /// Set if it runs on the kernel of the generator, and shares its cores.
     pub shares_kernel: bool,
-    /// When its clock was compared best, since the start of the window (nanoseconds); None: before anybody knew when that begins.
+    /// Time of the best clock comparison, since the start of the window (nanoseconds); null if it was before that
+    /// start was known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ns: Option<i64>,
-    /// How far its monotonic clock was ahead of the generator's (nanoseconds); moments of its counters are told on the generator's.
+    /// Offset of its monotonic clock ahead of the generator's (nanoseconds); times of its counters are given on the
+    /// generator's clock.
     pub clock_ahead_ns: i64,
-    /// The true difference is at most this far from that: half the round trip of the exchange that told it (nanoseconds).
+    /// Maximum error of that offset: half the round trip of the exchange that measured it (nanoseconds).
     pub clock_within_ns: u64,
 }
 
-/// The one counted request before the run.
+/// The single counted request before the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirstAnswer {
-    /// The requested URL.
+    /// Requested URL.
     pub url: String,
-    /// The address connected to.
+    /// Address connected to.
     pub address: String,
-    /// The proxy that this is the address of, if there is one: `http://proxy:3128`.
+    /// Proxy at that address, if there is one: `http://proxy:3128`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub through: Option<String>,
-    /// `HTTP/1.1`, with TLS version and cipher suite if used.
+    /// Protocol, with TLS version and cipher suite if used: `HTTP/1.1`.
     pub spoken: String,
     /// Status in the protocol's notation.
     pub status: String,
     /// Bytes of payload received.
     pub payload: u64,
-    /// From connect to the last byte (nanoseconds).
+    /// Time from connect to the last byte (nanoseconds).
     pub took: Nanos,
-    /// Requests it sent (redirects are requests).
+    /// Number of requests sent (redirects are requests).
     pub requests: u64,
-    /// What went wrong, if anything, in English.
+    /// Error in English, if any.
     pub failure: Option<String>,
-    /// The same as a sentence of brunt; None: an older record does not tell.
+    /// The same error as a translatable sentence; null in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
 }
 
-/// Where status codes are counted once a run has shown [`CODES`] different ones: peers choose them.
+/// Name under which status codes are counted once a run has shown [`CODES`] different ones: peers choose them.
 pub const OTHER_CODES: &str = "other";
-/// So many status codes are told apart.
+/// Maximum number of distinct status codes.
 pub const CODES: usize = 128;
-/// The longest name of a status code, in bytes.
+/// Maximum length of a status code's name, in bytes.
 const CODE_NAME: usize = 64;
 
-/// The name under which a status code is counted beside these.
+/// Returns the name under which a status code is counted, given those counted so far.
 pub fn counted_as<'a>(all: &BTreeMap<String, u64>, code: &'a str) -> &'a str {
     let code = &code[..code.floor_char_boundary(CODE_NAME)];
     if all.contains_key(code) || all.len() < CODES { code } else { OTHER_CODES }
 }
 
-/// Adds to the counts of status codes; those beyond the first many are counted together.
+/// Adds to the counts of status codes; those beyond the first [`CODES`] are counted together.
 pub fn add_code(all: &mut BTreeMap<String, u64>, code: &str, count: u64) {
     let counted = all.entry(counted_as(all, code).to_owned()).or_default();
     *counted = counted.saturating_add(count);
 }
 
-/// Which part of a run a second belongs to.
+/// Part of a run that a second belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// Before the window: excluded from the results.
     Warmup,
-    /// The window: what throughput is computed over.
+    /// The window: the time over which throughput is computed.
     #[default]
     Window,
     /// After the window: unfinished requests may still finish.
@@ -272,18 +276,18 @@ pub enum Part {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failure {
-    /// `refused`, `timeout`, `wrong_status` …
+    /// Kind of failure: `refused`, `timeout`, `wrong_status` …
     pub kind: String,
-    /// `connect`, `first_byte` …
+    /// Phase in which it failed: `connect`, `first_byte` …
     pub phase: String,
-    /// `ECONNREFUSED` …
+    /// Name of the error number: `ECONNREFUSED` …
     pub errno: Option<String>,
-    /// How many.
+    /// Number of failures.
     pub count: u64,
 }
 
-/// The most frequent kinds of failure with their counts, at most three, equal ones as they came: `5 × refused
-/// (ECONNREFUSED), 2 × timeout`. Phases are not told apart.
+/// Returns the most frequent kinds of failure with their counts, at most three, ties in order of occurrence: `5 ×
+/// refused (ECONNREFUSED), 2 × timeout`. Phases are not distinguished.
 pub fn most_frequent(failures: &[Failure]) -> String {
     const NAMED: usize = 3;
     let mut kinds: Vec<(String, u64)> = Vec::new();
@@ -304,28 +308,29 @@ pub fn most_frequent(failures: &[Failure]) -> String {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loss {
-    /// As in [`Failure`]: `closed`, `reset`, `timeout` (a missed heartbeat) …
+    /// Kind, as in [`Failure`]: `closed`, `reset`, `timeout` (a missed heartbeat) …
     pub kind: String,
-    /// As in [`Failure`]; `hold` for those that had been open.
+    /// Phase, as in [`Failure`]; `hold` for connections that had been open.
     #[serde(default)]
     pub phase: String,
-    /// As in [`Failure`].
+    /// Error number, as in [`Failure`].
     pub errno: Option<String>,
-    /// What is known beyond the kind, in English: the code and reason that the peer closed with, the heartbeat that was missed.
+    /// Details beyond the kind, in English: the code and reason that the peer closed with, the heartbeat that was
+    /// missed.
     pub detail: String,
-    /// The same as a sentence of brunt; None: nothing is known, or an older record does not tell.
+    /// The same details as a translatable sentence; null if nothing is known, or in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// How many.
+    /// Number of connections.
     pub count: u64,
 }
 
-/// So many ways of losing connections are told apart in a run: peers choose the words.
+/// Maximum number of distinct losses in a run: peers choose the texts.
 const WAYS: usize = 64;
 
 impl Loss {
-    /// Adds to a list of losses, the same ones together. Once there are many, those with words of their own are counted
-    /// without them.
+    /// Adds to a list of losses, merging equal ones. Once the list is full, new losses with details of their own are
+    /// counted without these.
     pub fn add(all: &mut Vec<Loss>, loss: &Loss) {
         fn sort(loss: &Loss) -> (&String, &String, &Option<String>) {
             (&loss.kind, &loss.phase, &loss.errno)
@@ -341,87 +346,87 @@ impl Loss {
     }
 }
 
-/// The kept example of a failure.
+/// An example of a failure, with the request and the response.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Example {
-    /// As in [`Failure`].
+    /// Kind, as in [`Failure`].
     pub kind: String,
-    /// As in [`Failure`].
+    /// Phase, as in [`Failure`].
     pub phase: String,
-    /// As in [`Failure`].
+    /// Error number, as in [`Failure`].
     pub errno: Option<String>,
-    /// What is known beyond the kind, in English.
+    /// Details beyond the kind, in English.
     pub detail: String,
-    /// The same as a sentence of brunt; None: nothing is known, or an older record does not tell.
+    /// The same details as a translatable sentence; null if nothing is known, or in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// What was sent (text where it is text, else with \x escapes), secrets masked, cut at 4 KiB.
+    /// Bytes sent (as text if they are text, else with \x escapes), secrets masked, cut at 4 KiB.
     pub sent: String,
-    /// What came back, likewise.
+    /// Bytes received, in the same format.
     pub received: String,
-    /// It was sent on a connection that had carried a request before.
+    /// Set if the request was sent on a connection that had carried one before.
     #[serde(default)]
     pub reused: bool,
-    /// Index of what its request is called, where the run has several names.
+    /// Index of the request's name, if the run has several names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<u16>,
-    /// The status code of its answer, where it had one.
+    /// Status code of the response, if it had one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub status: String,
-    /// When it failed, since the start of the window (nanoseconds); None: an older record does not tell.
+    /// Time of the failure, since the start of the window (nanoseconds); null in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ns: Option<i64>,
-    /// The trace that its request said it belongs to.
+    /// Trace that the request announced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceId>,
-    /// The values of its user that its request was made of, in a flow: secrets masked, each cut at 256 bytes.
+    /// Values of the user that the request was made of, in a flow: secrets masked, each cut at 256 bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<UsedValue>,
 }
 
-/// A value of a user in a flow, as a request was made of it.
+/// A captured value of a flow's user, as used in a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UsedValue {
-    /// What the flow calls it.
+    /// Name of the value in the flow.
     pub name: String,
-    /// What it was (text where it is text, else with \x escapes); null: it was not known, and nothing stood in its place.
+    /// Value (as text if it is text, else with \x escapes); null if it was not set, and nothing was put in its place.
     pub value: Option<String>,
 }
 
-/// Something the reader should know.
+/// A notice for the reader of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Notice {
-    /// A stable word, those of [`Subject`] or of another version: `only_errors`, `only_redirects`, `disk_full` …
+    /// Stable code, one of [`Subject`] or of another version: `only_errors`, `only_redirects`, `disk_full` …
     pub code: String,
-    /// What the sentence is about, by name.
+    /// Facts that the notice is about, by name.
     pub facts: BTreeMap<String, String>,
-    /// Those of the facts that are sentences of brunt. Older records have none.
+    /// Facts that are translatable sentences. Empty in older records.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub causes: BTreeMap<String, Cause>,
-    /// Until when the run was known when it was said, since the start of the window (nanoseconds); None: before its first
-    /// second.
+    /// Time up to which the run was known when the notice was issued, since the start of the window (nanoseconds);
+    /// null before its first second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_ns: Option<i64>,
 }
 
 impl Notice {
-    /// With its facts, said without a moment.
+    /// Creates a notice with its facts, without a time.
     pub fn new<const N: usize>(subject: Subject, facts: [(&str, String); N]) -> Notice {
         let facts = facts.into_iter().map(|(name, fact)| (name.to_owned(), fact)).collect();
         Notice { code: subject.name().into(), facts, causes: BTreeMap::new(), at_ns: None }
     }
 
-    /// The same with another fact, which is a sentence.
+    /// Adds another fact, which is a sentence.
     pub fn because(mut self, name: &str, cause: Cause) -> Notice {
         self.facts.insert(name.to_owned(), cause.to_string());
         self.causes.insert(name.to_owned(), cause);
         self
     }
 
-    /// What it is about; None: a record of another version knows.
+    /// Returns the subject; `None` for a code of another version.
     pub fn subject(&self) -> Option<Subject> {
         Subject::of(&self.code)
     }
@@ -431,16 +436,16 @@ impl Notice {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ended {
-    /// Why it ended: `completed`, `interrupted`, `partial` (workers were lost on the way), `aborted`.
+    /// Reason of the end: `completed`, `interrupted`, `partial` (workers were lost during the run), `aborted`.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub reason: End,
-    /// Length of the window (nanoseconds): what throughput is divided by.
+    /// Length of the window (nanoseconds): the divisor of throughput.
     pub window: Nanos,
-    /// From the first connect to the end of the drain (nanoseconds), warm-up included.
+    /// Time from the first connect to the end of the drain (nanoseconds), warm-up included.
     pub elapsed: Nanos,
 }
 
-/// JSON Schema of one line of a record, generated from the types (`docs/schema/record.json`).
+/// Returns the JSON Schema of one line of a record, generated from the types (`docs/schema/record.json`).
 #[cfg(feature = "schema")]
 #[cfg(feature = "schema")]
 pub fn schema_json() -> String {

@@ -1,35 +1,36 @@
-//! Who watches a run: everything that happens with its events stands behind one trait.
+//! The trait of everything that processes the events of a run.
 
 use crate::{Notice, RunEvent};
 
-/// A reader of a run while it goes on: a screen, a file, the sums; later a browser or another program.
+/// A consumer of the events of a run while it goes on: a screen, a file, the totals; later a browser or another
+/// program.
 ///
-/// Listeners stand in a list and know nothing of each other. One that can go on no more says so and is left alone; the run
-/// and the other listeners go on.
+/// Listeners are kept in a list and know nothing of each other. A listener that fails reports it and is not called
+/// again; the run and the other listeners go on.
 pub trait Listener {
-    /// Takes the next event. What it holds may be shown and kept: secrets are out of it.
+    /// Processes the next event. Its content may be shown and stored: secrets have been removed.
     ///
     /// # Errors
-    /// It takes no more, and why: the other listeners are told.
+    /// Returns a notice of why it takes no more events; the other listeners receive it.
     fn see(&mut self, event: &RunEvent) -> Result<(), Notice>;
 
-    /// What there is to say while the run goes on; asked after each second.
+    /// Returns a notice to issue while the run goes on; called after each second.
     fn meanwhile(&mut self) -> Option<Notice> {
         None
     }
 
-    /// The run is over but for its last words; its summary follows them. What this one has to say before it ends.
+    /// Returns the notices to issue at the end of the run, before the summary.
     fn ending(&mut self) -> Vec<Notice> {
         Vec::new()
     }
 
-    /// True while the run is to go on for its sake.
+    /// Returns `true` while the run should go on for this listener.
     fn wants_more(&self) -> bool {
         false
     }
 }
 
-/// Keeps everything.
+/// Collects all events.
 impl Listener for Vec<RunEvent> {
     fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
         self.push(event.clone());

@@ -1,4 +1,4 @@
-//! Figures by name: what a second held of the requests of one name.
+//! Figures by name: the results of a second for the requests of one name.
 
 use std::collections::BTreeMap;
 
@@ -8,39 +8,39 @@ use serde::{Deserialize, Serialize};
 use crate::counts::counts;
 
 counts! {
-    /// Counts of the requests of one name; those of all names add up to the counts of the same name of a second.
+    /// Counts of the requests of one name; the sums over all names are the counts of the same name of a second.
     #[derive(Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(default)]
     pub struct NamedCounts {
-        /// Requests whose intended time lies in it, warm-up left out.
+        /// Requests whose intended time lies in the second, warm-up excluded.
         #[serde(rename = "scheduled", skip_serializing_if = "is_zero")]
         due,
-        /// Successes that ended in it.
+        /// Successes that ended in the second.
         #[serde(rename = "succeeded", skip_serializing_if = "is_zero")]
         finished,
-        /// Failures that ended in it.
+        /// Failures that ended in the second.
         #[serde(skip_serializing_if = "is_zero")]
         failed,
-        /// Given up unfinished at the end of the run.
+        /// Requests given up unfinished at the end of the run.
         #[serde(rename = "unfinished", skip_serializing_if = "is_zero")]
         censored,
-        /// Successes of requests of the warm-up that ended in it: in throughput, in no other figure.
+        /// Successes of requests of the warm-up that ended in the second: in throughput, in no other figure.
         #[serde(rename = "succeeded_of_warmup", skip_serializing_if = "is_zero")]
         finished_of_warmup,
         /// Bytes of payload of the responses.
         #[serde(skip_serializing_if = "is_zero")]
         payload,
-        /// Answers that users had in their caches: no requests.
+        /// Responses that users had in their caches: not requests.
         #[serde(skip_serializing_if = "is_zero")]
         from_cache,
-        /// Of iterations: due, and dropped because there were as many users as there may be.
+        /// Iterations that were due and were dropped because the limit of users was reached (rows of iterations only).
         #[serde(skip_serializing_if = "is_zero")]
         dropped,
-        /// Of a scenario: users when the second ended.
+        /// Users at the end of the second (rows of scenarios only).
         #[serde(skip_serializing_if = "is_zero")]
         users,
-        /// Of a scenario: time integral of its users, in user-nanoseconds.
+        /// Time integral of the users, in user-nanoseconds (rows of scenarios only).
         #[serde(skip_serializing_if = "is_zero")]
         users_ns,
     }
@@ -50,7 +50,7 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-/// What a second held of the requests of one name.
+/// Results of a second for the requests of one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Named {
@@ -64,13 +64,13 @@ pub struct Named {
     /// Latency of the successes: response in open load, service in closed.
     #[serde(default, skip_serializing_if = "Packed::is_empty")]
     pub latency: Packed,
-    /// Lower bounds of the same of requests that did not finish.
+    /// Lower bounds of the latency of requests that did not finish.
     #[serde(default, skip_serializing_if = "Packed::is_empty")]
     pub at_least: Packed,
 }
 
 impl Named {
-    /// Adds another's of the same name.
+    /// Adds the figures of another second of the same name.
     pub fn merge(&mut self, other: &Named) {
         self.counts.add(&other.counts);
         for (code, n) in &other.status {
@@ -80,7 +80,7 @@ impl Named {
         self.at_least.merge(&other.at_least);
     }
 
-    /// The figures of this name in a list in the order of names, made where there are none yet.
+    /// Returns the figures of this name in a list sorted by name, inserted if absent.
     pub fn of(list: &mut Vec<Named>, name: u16) -> &mut Named {
         let at = list.binary_search_by_key(&name, |named| named.name).unwrap_or_else(|at| {
             list.insert(at, Named { name, ..Named::default() });
@@ -104,7 +104,8 @@ mod tests {
         Nanos((3e6 * (0.5 * normal).exp() * tail) as u64)
     }
 
-    /// A second of fifty names, so many requests of each, with all histograms of the run filled as open load fills them.
+    /// A second of fifty names with `each` requests per name, with all histograms of the run filled as open load fills
+    /// them.
     fn second(n: i64, each: u64, rng: &mut Rng) -> Second {
         let mut rows = Rows::new(1);
         let mut second = Second { from_ns: n * 1_000_000_000, to_ns: (n + 1) * 1_000_000_000, ..Second::default() };

@@ -1,7 +1,7 @@
-//! Whether a record can be that of a run: its seconds come one after the other, and nothing in it is more than any run has.
+//! Plausibility checks of a record: its seconds follow each other, and no number in it exceeds what a run can have.
 //!
-//! A record from elsewhere may hold anything. What is summed up from it must not overflow, and figures of seconds that are there
-//! twice would be wrong and look right.
+//! A record from elsewhere may hold anything. Its sums must not overflow, and figures of seconds that occur twice
+//! would be wrong and look right.
 
 use std::borrow::Borrow;
 
@@ -9,37 +9,38 @@ use measure::Nanos;
 
 use crate::{Ended, Latency, Part, Reference, RunEvent, Second, Started};
 
-/// So far from the start of the window a moment of a run may be, and so long its window (nanoseconds: 73 years).
+/// Maximum distance of a time from the start of the window, and maximum length of the window (nanoseconds: 73 years).
 const FARTHEST: u64 = 1 << 61;
-/// So much of everything together may be counted in a run.
+/// Maximum sum of all counts of a run.
 const COUNTED: u128 = 1 << 60;
-/// So many bytes or nanoseconds of CPU time.
+/// Maximum sum of bytes, and of nanoseconds of CPU time.
 const MEASURED: u128 = 1 << 62;
-/// So many request-nanoseconds in a second.
+/// Maximum number of request-nanoseconds in a second.
 const AREA: u128 = 1 << 90;
 
 const BEYOND_REASON: &str = "its counts are larger than any run's: the record was changed or damaged";
 
-/// What was seen of a record so far.
+/// State of the checks after the events so far.
 #[derive(Default)]
 pub(crate) struct Plausible {
-    /// Where the last second began and where the latest ended.
+    /// Start of the last second and end of the latest one.
     last: Option<(i64, i64)>,
     counted: u128,
     measured: u128,
-    /// Where the last second of the window began.
+    /// Start of the last second of the window.
     of_window: i64,
-    /// Connections are held: that all stand, and so when the window ends, becomes known a little later.
+    /// Set if connections are held: the moment when all are open, and thus the end of the window, becomes known a
+    /// little later.
     holds: bool,
 }
 
 impl Plausible {
-    /// Takes the head of the record.
+    /// Checks the head of the record.
     pub fn begins(&mut self, started: &Started) {
         self.holds = started.plan.hold.is_some();
     }
 
-    /// Takes the next event; what is wrong with it, as a sentence.
+    /// Checks the next event; returns what is wrong with it, as a sentence.
     pub fn check(&mut self, event: &RunEvent) -> Result<(), String> {
         let moments = match event {
             RunEvent::Second(second) => return self.second(second),
@@ -56,7 +57,7 @@ impl Plausible {
         near(moments)
     }
 
-    /// What the client beside the load counts is in no sum of the run, and must be none that overflows.
+    /// Counts of the reference client are in no sum of the run, but must not overflow sums of their own.
     fn reference(&mut self, client: &Reference) -> Result<(), String> {
         near([Some(client.from_ns), Some(client.to_ns)])?;
         let counts = [client.scheduled, client.succeeded, client.failed, client.unfinished];
@@ -65,7 +66,7 @@ impl Plausible {
         self.within_reason()
     }
 
-    /// What came in the whole window is no throughput of a part of it.
+    /// The whole window's throughput would be wrong if the window ended before its last second began.
     fn ended(&self, ended: &Ended) -> Result<(), String> {
         let span = |span: Nanos| i64::try_from(span.0).unwrap_or(i64::MAX);
         near([Some(span(ended.window)), Some(span(ended.elapsed))])?;
@@ -101,8 +102,8 @@ impl Plausible {
         Ok(())
     }
 
-    /// Seconds come one after the other. One without a length may stand inside of another: it tells what a worker had left when
-    /// it ended.
+    /// Checks that seconds follow each other. A second without a length may lie inside another: it holds what a worker
+    /// had left when it ended.
     fn follows(&mut self, s: &Second) -> Result<(), String> {
         let (began, ended) = self.last.unwrap_or((i64::MIN, i64::MIN));
         let (from, to) = (s.from_ns, s.to_ns);
@@ -135,7 +136,7 @@ fn near(moments: [Option<i64>; 2]) -> Result<(), String> {
     }
 }
 
-/// Everything that is counted in a second, added up.
+/// Returns the sum of all counts of a second.
 fn counted(s: &Second) -> u128 {
     let mut counts = s.counts();
     (counts.cpu_ns, counts.spun_ns, counts.unanswered_ns) = (0, 0, 0);
@@ -163,7 +164,7 @@ fn times(latency: &Latency) -> u128 {
     latency.all().map(|(_, histogram)| u128::from(histogram.count())).sum()
 }
 
-/// Bytes and CPU time of a second, added up.
+/// Returns the sum of the bytes and CPU times of a second.
 fn measured(s: &Second) -> u128 {
     let mut bytes = s.bytes;
     let spans = [s.cpu_ns, s.spun_ns, s.connections.ahead_ns, s.generator.busiest_cpu_ns, s.generator.ready_ns];

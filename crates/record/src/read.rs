@@ -1,7 +1,7 @@
-//! Reading a record, as it was written or as plain lines.
+//! The reader of a record, compressed or as plain lines.
 //!
-//! A record may end anywhere: the run was killed, the disk was full, somebody copied half of it. What is whole is handed
-//! out and [`Reader::cut_off`] tells the rest. Anything else that does not fit is one sentence with the line's number.
+//! A record may end anywhere: the run was killed, the disk was full, somebody copied half of it. Complete events are
+//! returned and [`Reader::cut_off`] reports the truncation. Any other fault is one sentence with the line's number.
 
 use std::fmt;
 use std::fs::File;
@@ -14,20 +14,20 @@ use crate::follow::Followed;
 use crate::plausible::Plausible;
 use crate::{Past, RunEvent, SCHEMA, Started};
 
-/// No line of a record is longer: the histograms with every bucket filled are three megabytes, and those of a thousand names
-/// are nine. The first holds the plan.
+/// Maximum length of a line: the histograms with every bucket filled are three megabytes, and those of a thousand
+/// names are nine. The first line holds the plan.
 const LONGEST_LINE: u64 = 12 << 20;
 const LONGEST_FIRST: u64 = 16 << 20;
-/// The largest window of a compressed record, as a power of two; ours has far less.
+/// Maximum window of a compressed record, as a power of two; ours has far less.
 const WINDOW: u32 = 24;
 const ZSTD_MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
 
-/// Why a record cannot be read (further): one sentence.
+/// The reason why a record cannot be read (further): one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadFault {
-    /// The line it is about, from 1; 0 where it is about the whole file.
+    /// Line of the fault, from 1; 0 for the whole file.
     pub line: u64,
-    /// What is wrong and what would be right.
+    /// Explanation of what is wrong and what would be right.
     pub sentence: String,
 }
 
@@ -46,12 +46,12 @@ fn fault(line: u64, sentence: impl Into<String>) -> ReadFault {
     ReadFault { line, sentence: sentence.into() }
 }
 
-/// The events of a record, one after the other; ends at the end of the record or after the first fault.
+/// An iterator over the events of a record; ends at the end of the record or after the first fault.
 pub struct Reader<'a> {
     lines: Box<dyn BufRead + 'a>,
     line: u64,
     text: Vec<u8>,
-    /// So many bytes may come yet, once they are decompressed.
+    /// Remaining number of decompressed bytes that are accepted.
     left: u64,
     plausible: Plausible,
     done: bool,
@@ -62,7 +62,7 @@ impl Reader<'static> {
     /// Opens a record, compressed or plain.
     ///
     /// # Errors
-    /// A sentence where the file cannot be opened or holds nothing.
+    /// Returns a fault if the file cannot be opened or is empty.
     pub fn open(path: &Path) -> Result<Reader<'static>, ReadFault> {
         let file = File::open(path).map_err(|e| fault(0, format!("{}: {e}", path.display())))?;
         Reader::over(file)
@@ -70,16 +70,17 @@ impl Reader<'static> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads a record whose run may still go on: at the end of what is written `wait` waits for more, and says whether more may come.
+    /// Opens a record whose run may still go on: at the end of the file `wait` blocks for more, and returns whether
+    /// there may be.
     ///
     /// # Errors
-    /// As [`Reader::open`].
+    /// As for [`Reader::open`].
     pub fn follow(path: &Path, wait: impl FnMut() -> bool + 'a) -> Result<Reader<'a>, ReadFault> {
         let file = File::open(path).map_err(|e| fault(0, format!("{}: {e}", path.display())))?;
         Reader::over(Followed::new(file, wait))
     }
 
-    /// The same, and a record that holds more than so many bytes, decompressed, is refused: a small file may unpack to anything.
+    /// Limits the decompressed size of the record; a larger one is refused. A small file may unpack to anything.
     #[must_use]
     pub fn within(self, bytes: u64) -> Reader<'a> {
         Reader { left: bytes, ..self }
@@ -88,10 +89,11 @@ impl<'a> Reader<'a> {
     /// Reads a record from any source of bytes, compressed or plain.
     ///
     /// # Errors
-    /// A sentence where the source cannot be read or holds nothing.
+    /// Returns a fault if the source cannot be read or is empty.
     pub fn over(source: impl Read + 'a) -> Result<Reader<'a>, ReadFault> {
         let mut source = BufReader::with_capacity(1 << 16, source);
-        // One fill may bring less than the four bytes of the magic, but a file that short is no record either way.
+        // One read may return less than the four bytes of the magic, but a file that short is not a record in any
+        // case.
         let start = source.fill_buf().map_err(|e| fault(0, e.to_string()))?;
         if start.is_empty() {
             return Err(fault(0, "the file is empty: a record starts with a line on how the run was started"));
@@ -107,12 +109,12 @@ impl<'a> Reader<'a> {
         Ok(Reader { lines, line: 0, text, left: u64::MAX, plausible, done: false, ended: false })
     }
 
-    /// True where the record stopped before it said how the run ended; final once the iterator is at its end.
+    /// Returns `true` if the record stopped before the end of the run; final once the iterator is exhausted.
     pub fn cut_off(&self) -> bool {
         self.done && !self.ended
     }
 
-    /// Reads the next line into `text`; false at the end, or where the rest is cut off.
+    /// Reads the next line into `text`; returns `false` at the end, or if the rest is cut off.
     fn next_line(&mut self) -> Result<bool, ReadFault> {
         self.text.clear();
         self.line += 1;
@@ -133,7 +135,7 @@ impl<'a> Reader<'a> {
     fn parse(&mut self) -> Result<Option<RunEvent>, ReadFault> {
         if self.line == 1 {
             check_head(&self.text)?;
-            // Read as what it must be: of an event that may be any, everything is held twice.
+            // Parsed as its only possible type: parsing the enum would buffer the whole line in memory twice.
             let started = serde_json::from_slice::<Started>(&self.text).map_err(|e| fault(self.line, no_event(&e)))?;
             self.plausible.begins(&started);
             return Ok(Some(RunEvent::Started(Box::new(started))));
@@ -148,14 +150,14 @@ impl<'a> Reader<'a> {
                 self.ended |= matches!(event, RunEvent::Ended(_));
                 Ok(Some(event))
             }
-            // The last line of a plain file that was cut off.
+            // Last line of a plain file that was cut off.
             Err(_) if self.line > 1 && !self.text.ends_with(b"\n") => Ok(None),
             Err(e) => Err(fault(self.line, no_event(&e))),
         }
     }
 }
 
-/// What is wrong with a line that is no event. The parser counts lines in the one it was given.
+/// Describes a line that is not an event. The parser counts lines within the one it was given.
 fn no_event(error: &serde_json::Error) -> String {
     let said = error.to_string();
     let why = match said.rsplit_once(" at line ") {
@@ -165,7 +167,8 @@ fn no_event(error: &serde_json::Error) -> String {
     format!("this is not an event that brunt writes ({why}): the record was changed or damaged")
 }
 
-/// Refuses what is no record, and records of later versions, before anything else of the first line is understood.
+/// Refuses files that are not records, and records of later versions, before anything else of the first line is
+/// interpreted.
 fn check_head(line: &[u8]) -> Result<(), ReadFault> {
     #[derive(Deserialize)]
     struct Head {
@@ -194,7 +197,7 @@ impl Iterator for Reader<'_> {
             match self.next_line() {
                 Ok(true) if self.line > 1 && self.text.trim_ascii().is_empty() => {}
                 Ok(true) => match self.parse() {
-                    // Said by a later brunt, to whom it means something.
+                    // Written by a later version, which knows its meaning.
                     Ok(Some(RunEvent::Unknown)) => {}
                     Ok(Some(event)) => return Some(Ok(event)),
                     Ok(None) => self.done = true,
@@ -214,7 +217,7 @@ impl Iterator for Reader<'_> {
     }
 }
 
-/// A record on disk, to be read as often as needed.
+/// A record on disk, which can be read any number of times.
 #[derive(Clone, Debug)]
 pub struct RecordFile(pub PathBuf);
 

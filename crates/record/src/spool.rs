@@ -1,7 +1,7 @@
-//! The past seconds of a run that nobody asked to record.
+//! The past seconds of a run that is not recorded.
 //!
-//! They go to a temporary file without a name (it is gone when the program is, however it ends) and are read back for
-//! the documents at the end, so that memory does not grow with the length of a run.
+//! They go to an unnamed temporary file (which disappears with the process, however it ends) and are read back for the
+//! documents at the end, so that memory does not grow with the length of a run.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,26 +10,27 @@ use std::path::PathBuf;
 
 use crate::{Listener, Notice, ReadFault, Reader, RunEvent, Subject, Writer};
 
-/// Events that can be read again: a spool or a record on disk. Totals and documents are computed by reading it through.
+/// Events that can be read again: a spool or a record on disk. Totals and documents are computed by reading it
+/// through.
 pub trait Past {
     /// Starts reading from the first event.
     ///
     /// # Errors
-    /// One sentence where nothing can be read.
+    /// Returns a fault if nothing can be read.
     fn replay(&self) -> Result<Reader<'_>, ReadFault>;
 }
 
-/// The events of the run at hand, on disk.
+/// The events of the current run, on disk.
 pub struct Spool {
     file: File,
     writer: Writer,
 }
 
 impl Spool {
-    /// An empty spool in `$TMPDIR`, or else in `/var/tmp`: `/tmp` is often memory.
+    /// Creates an empty spool in `$TMPDIR`, or else in `/var/tmp`: `/tmp` is often memory.
     ///
     /// # Errors
-    /// What the operating system said.
+    /// Returns the error of the operating system.
     pub fn new() -> io::Result<Spool> {
         let named = std::env::var_os("TMPDIR").map(PathBuf::from);
         let file = tempfile::tempfile_in(named.unwrap_or_else(|| PathBuf::from("/var/tmp")))
@@ -38,21 +39,21 @@ impl Spool {
     }
 }
 
-/// Everything that was seen so far, from the beginning; more may be seen afterwards.
+/// Replays all events so far, from the beginning; more may be added afterwards.
 impl Past for Spool {
     fn replay(&self) -> Result<Reader<'_>, ReadFault> {
         Reader::over(From { file: &self.file, at: 0, end: self.writer.bytes() })
     }
 }
 
-/// A spool that cannot be written costs the seconds of a document, not the run.
+/// A failed write costs the seconds of a document, not the run.
 impl Listener for Spool {
     fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
         self.writer.write(event).map_err(|error| Notice::new(Subject::SecondsLost, [("error", error.to_string())]))
     }
 }
 
-/// Reads without moving the file's own position, which the writer uses.
+/// A reader that does not move the file's own position, which the writer uses.
 struct From<'a> {
     file: &'a File,
     at: u64,

@@ -61,7 +61,7 @@ pub(crate) fn second(n: i64) -> RunEvent {
     }))
 }
 
-/// Start, probe, so many seconds, end.
+/// A start, a probe, the given number of seconds, an end.
 pub(crate) fn a_run(seconds: i64) -> Vec<RunEvent> {
     let started = Started {
         schema: SCHEMA.into(),

@@ -1,104 +1,105 @@
-//! Requests by their traces: those that it is worth looking up where the service records what it did.
+//! Traced requests: those worth looking up in the traces that the service recorded.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Failure;
 
-/// What a request is looked up by (W3C Trace Context).
+/// The identifiers by which a request is looked up (W3C Trace Context).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceId {
-    /// The trace, 32 hexadecimal digits.
+    /// Trace id, 32 hexadecimal digits.
     pub id: String,
-    /// The request's own span, 16 of them: the parent of what the service records.
+    /// Span id of the request, 16 hexadecimal digits: the parent of the spans that the service records.
     pub span: String,
-    /// The service was told to record it.
+    /// Set if the service was told to record the trace.
     pub sampled: bool,
 }
 
-/// A request that was among the slowest.
+/// One of the slowest requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Traced {
-    /// What it is looked up by.
+    /// Identifiers to look it up by.
     pub trace: TraceId,
-    /// What it is called, where the run has several names.
+    /// Index of the request's name, if the run has several names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<u16>,
-    /// The status of its response; empty where there is none.
+    /// Status of the response; empty if there is none.
     pub status: String,
-    /// It was given up after its timeout: its latency is a lower bound.
+    /// Set if it timed out: its latency is a lower bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
-    /// Its latency: from when it was due in open load, else from when it was sent (nanoseconds).
+    /// Latency: from the intended time in open load, else from the send (nanoseconds).
     pub latency_ns: u64,
-    /// When it was due, since the start of the window (nanoseconds).
+    /// Intended time, since the start of the window (nanoseconds).
     pub scheduled_ns: i64,
-    /// When it was sent, likewise.
+    /// Time of the send, since the start of the window (nanoseconds).
     pub sent_ns: i64,
-    /// When the first byte of its response came, likewise; None: not known.
+    /// Time of the response's first byte, since the start of the window (nanoseconds); null if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_byte_ns: Option<i64>,
-    /// When it was over, likewise.
+    /// Time of the end, since the start of the window (nanoseconds).
     pub ended_ns: i64,
 }
 
-/// A request that a span is made of: told while a run goes on, and in no record.
+/// A request to export as a span: emitted while a run goes on, never in a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// Its trace.
+    /// Trace id.
     pub trace: u128,
-    /// Its own span.
+    /// Span id.
     pub span: u64,
-    /// Its service was told to record it.
+    /// Set if the service was told to record the trace.
     pub sampled: bool,
-    /// It is among the slowest of its second.
+    /// Set if it is among the slowest of its second.
     pub slow: bool,
-    /// Index of what it is called.
+    /// Index of the request's name.
     pub name: u16,
-    /// Index of its scenario, where the run has some.
+    /// Index of the scenario, if the run has several.
     pub scenario: u8,
-    /// Index of the prepared request; of one that a response asked for, none that there is.
+    /// Index of the prepared request; out of range for a request that a response asked for.
     pub request: u32,
-    /// The status of its response; empty where there is none.
+    /// Status of the response; empty if there is none.
     pub status: String,
-    /// Why it failed.
+    /// Failure, if it failed.
     pub failure: Option<Failure>,
-    /// When it was due, since the start of the window (nanoseconds).
+    /// Intended time, since the start of the window (nanoseconds).
     pub scheduled_ns: i64,
-    /// When it was sent, or its connection opened for it, likewise.
+    /// Time of the send, or of the opening of its connection, since the start of the window (nanoseconds).
     pub started_ns: i64,
-    /// When it was written, likewise: later than that where a connection was opened for it.
+    /// Time of the write, since the start of the window (nanoseconds): later than `started_ns` if a connection was
+    /// opened for it.
     pub written_ns: i64,
-    /// When the first byte of its response came, likewise; None: not known.
+    /// Time of the response's first byte, since the start of the window (nanoseconds); `None` if unknown.
     pub first_byte_ns: Option<i64>,
-    /// When it was over, likewise.
+    /// Time of the end, since the start of the window (nanoseconds).
     pub ended_ns: i64,
 }
 
-/// Those of a second of a worker.
+/// The spans of one worker in a second.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spans {
-    /// Failures, the slowest, and a fair choice of those that are sampled.
+    /// Failures, the slowest requests, and a fair selection of the sampled ones.
     pub spans: Vec<Span>,
-    /// So many more failed or are sampled.
+    /// Number of further requests that failed or are sampled.
     pub left_out: u64,
 }
 
-/// By what requests are kept.
+/// The sort key by which slow requests are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rank {
-    /// The service was told to record it: those and the others are kept apart.
+    /// Set if the service was told to record the trace: sampled requests are kept apart from the others.
     pub sampled: bool,
-    /// What it is called.
+    /// Index of the request's name.
     pub name: u16,
-    /// How long it took.
+    /// Latency (nanoseconds).
     pub took: u64,
 }
 
-/// What has a rank among slow requests.
+/// An item that can be ranked among slow requests.
 pub trait Ranks {
-    /// What it is.
+    /// Returns the rank.
     fn rank(&self) -> Rank;
 }
 
@@ -108,7 +109,7 @@ impl Ranks for Traced {
     }
 }
 
-/// Whether one of this rank would be kept beside these ([`keep_slowest`]).
+/// Returns `true` if a request of this rank would be kept among `kept` ([`keep_slowest`]).
 #[inline]
 pub fn is_slow<T: Ranks>(kept: &[T], new: Rank, most: usize) -> bool {
     let (mut alike, mut fastest, mut known) = (0, u64::MAX, false);
@@ -120,8 +121,8 @@ pub fn is_slow<T: Ranks>(kept: &[T], new: Rank, most: usize) -> bool {
     alike < most || !known || new.took > fastest
 }
 
-/// Keeps a request where it is one of the `most` slowest of its kind, sampled or not. Each name keeps its slowest as long as there is
-/// room for all of them; names of which several are kept make room first.
+/// Keeps a request if it is one of the `most` slowest of its kind, sampled or not. Each name keeps its slowest as long
+/// as there is room for all of them; names with several kept requests make room first.
 pub fn keep_slowest<T: Ranks>(kept: &mut Vec<T>, new: T, most: usize) {
     let rank = new.rank();
     if !is_slow(kept, rank, most) {
@@ -136,7 +137,7 @@ pub fn keep_slowest<T: Ranks>(kept: &mut Vec<T>, new: T, most: usize) {
     let is_spare = |known: &Rank| of_name(known.name) + usize::from(known.name == rank.name) > 1;
     let spare = alike.iter().filter(|(_, known)| is_spare(known)).min_by_key(|(_, known)| known.took);
     match spare {
-        // Another name's second goes for the first of a name, whatever they took.
+        // The second-slowest of another name is replaced by the first of a new name, whatever they took.
         Some((at, known)) if known.took < rank.took || of_name(rank.name) == 0 => kept[*at] = new,
         Some(_) => {}
         None => {

@@ -1,10 +1,10 @@
-//! Words of a record on which something hangs: each is spelled here and nowhere else.
+//! Enumerations whose names in records affect behavior: each name is spelled here and nowhere else.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Declares an enum and the word of each of its values.
+/// Declares an enum and the name of each of its values.
 macro_rules! words {
     ($(#[$meta:meta])* $Name:ident { $($(#[$doc:meta])* $Value:ident = $word:literal),+ $(,)? }) => {
         $(#[$meta])*
@@ -12,15 +12,15 @@ macro_rules! words {
         pub enum $Name { $($(#[$doc])* $Value),+ }
 
         impl $Name {
-            /// Every value, in the order of the enum.
+            /// All values, in declaration order.
             pub const ALL: &'static [$Name] = &[$($Name::$Value),+];
 
-            /// Its word in records and documents.
+            /// Returns the name used in records and documents.
             pub fn name(self) -> &'static str {
                 match self { $($Name::$Value => $word),+ }
             }
 
-            /// The value of a word.
+            /// Returns the value with this name.
             pub fn of(word: &str) -> Option<$Name> {
                 Self::ALL.iter().copied().find(|value| value.name() == word)
             }
@@ -29,19 +29,19 @@ macro_rules! words {
 }
 
 words! {
-    /// How a run ended.
+    /// The way a run ended.
     #[derive(Default)]
     End {
-        /// As planned.
+        /// Ended as planned.
         #[default]
         Completed = "completed",
-        /// By the user or a signal.
+        /// Ended by the user or a signal.
         Interrupted = "interrupted",
-        /// Workers of it were lost; the others went on.
+        /// Workers were lost; the others went on.
         Partial = "partial",
-        /// It could not go on (or not begin).
+        /// The run could not go on (or not begin).
         Aborted = "aborted",
-        /// Nobody knows: the record stops before its end.
+        /// Unknown: the record stops before its end.
         CutOff = "cut_off",
     }
 }
@@ -53,7 +53,7 @@ impl Serialize for End {
 }
 
 impl<'de> Deserialize<'de> for End {
-    /// What a later brunt says of an end was no completion: this one would know that.
+    /// Reads an unknown end of a later version as aborted: this version would know a completion.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<End, D::Error> {
         let word = Cow::<'de, str>::deserialize(from)?;
         Ok(End::of(&word).unwrap_or(End::Aborted))
@@ -61,73 +61,73 @@ impl<'de> Deserialize<'de> for End {
 }
 
 words! {
-    /// What a notice is about. A record of another version may hold others.
+    /// The subject of a notice. A record of another version may hold others.
     Subject {
-        /// `--after` could not be sent or answered.
+        /// `--after` could not be sent, or got no response.
         AfterFailed = "after_failed",
-        /// `--after` was interrupted: not all of it was done.
+        /// `--after` was interrupted before all of it was done.
         AfterInterrupted = "after_interrupted",
-        /// Arrivals waited at the limit of connections.
+        /// Arrivals waited because the limit of connections was reached.
         ConnectionLimit = "connection_limit",
-        /// A curl command is not followed to the letter.
+        /// A curl command is not followed exactly.
         Curl = "curl",
-        /// The run ends where its data does.
+        /// The run ends at the end of its data.
         DataEnd = "data_end",
-        /// The same of a flow.
+        /// A flow ends at the end of its data.
         DataEndIterations = "data_end_iterations",
-        /// The same of scenarios, each for itself.
+        /// Scenarios end at the end of their data, each on its own.
         DataEndScenario = "data_end_scenario",
-        /// Datagrams that nobody waited for came, and answers are told apart by their order alone.
+        /// Unsolicited datagrams arrived, and responses are matched by order alone.
         DatagramsByOrder = "datagrams_by_order",
-        /// The record asked for cannot be written any more.
+        /// The requested record can no longer be written.
         DiskFull = "disk_full",
         /// Certificates were not verified.
         Insecure = "insecure",
-        /// Messages that nobody waited for came, and answers are told apart by their order alone.
+        /// Unsolicited messages arrived, and responses are matched by order alone.
         MessagesByOrder = "messages_by_order",
-        /// Every request opened a connection of its own.
+        /// Each request opened its own connection.
         NoKeepalive = "no_keepalive",
-        /// The run is not kept for `brunt report`.
+        /// The run is not stored for `brunt report`.
         NotKept = "not_kept",
-        /// Nothing but failures came back at the beginning.
+        /// All responses at the beginning were failures.
         OnlyErrors = "only_errors",
-        /// An objective that asks for it stopped the run where it was missed.
+        /// A missed objective stopped the run.
         ObjectiveStop = "objective_stop",
         /// A step of `teardown` failed.
         TeardownFailed = "teardown_failed",
-        /// A step of a flow failed that was to end the run.
+        /// A failed step of a flow ended the run.
         StepStop = "step_stop",
-        /// Every answer was a redirect, and none was followed.
+        /// All responses were redirects, and none was followed.
         OnlyRedirects = "only_redirects",
-        /// A collector of OpenTelemetry did not take some of the exports.
+        /// An OpenTelemetry collector did not accept some of the exports.
         OtlpAway = "otlp_away",
-        /// Nor the last of them.
+        /// An OpenTelemetry collector did not accept the last export either.
         OtlpIncomplete = "otlp_incomplete",
-        /// A collector of OpenTelemetry did not take some spans.
+        /// An OpenTelemetry collector did not accept some spans.
         OtlpSpansLost = "otlp_spans_lost",
-        /// Of some sampled or failed requests there is no span of brunt's own.
+        /// Some sampled or failed requests were not exported as spans.
         OtlpSpansLeftOut = "otlp_spans_left_out",
-        /// Probes of machines under test broke off: what they count is not observable from then on.
+        /// Probes of machines under test disconnected: their counters are not observable from then on.
         ProbeLost = "probe_lost",
         /// Processes of the run ended early.
         ProcessLost = "process_lost",
-        /// A proxy was between.
+        /// A proxy was used.
         Proxy = "proxy",
-        /// Redirects led to a public address that nobody was asked about.
+        /// Redirects led to a public address that the user had not confirmed.
         PublicRefused = "public_refused",
-        /// `--run-timeout` ended it.
+        /// `--run-timeout` ended the run.
         RunTimeout = "run_timeout",
-        /// The seconds cannot be kept for the documents.
+        /// The seconds cannot be stored for the documents.
         SecondsLost = "seconds_lost",
-        /// The process that `--watch-pid` names ended while the run went on.
+        /// The process named by `--watch-pid` ended during the run.
         ServiceEnded = "service_ended",
-        /// A name took a second or more to look up.
+        /// A name lookup took a second or more.
         SlowLookup = "slow_lookup",
-        /// io_uring carries no datagrams here.
+        /// io_uring does not support datagrams here.
         UringStreamsOnly = "uring_streams_only",
-        /// There is no io_uring here.
+        /// io_uring is not available here.
         UringUnavailable = "uring_unavailable",
-        /// A watched service told nothing for a while, or from some moment on.
+        /// A watched service returned no counters for a while, or from some time on.
         WatchedLost = "watched_lost",
         /// A worker thread was lost.
         WorkerLost = "worker_lost",
@@ -135,50 +135,50 @@ words! {
 }
 
 words! {
-    /// Why a request failed, or a connection was lost: the words of `wire::FaultKind`, which a test of the engine holds. A record of
-    /// another version may hold others.
+    /// Kind of a request's failure, or of a connection's loss: the names of `wire::FaultKind`, as a test of the engine
+    /// checks. A record of another version may hold others.
     Kind {
         /// The host's name did not resolve.
         Resolve = "resolve",
-        /// Nobody listens.
+        /// No process listens.
         Refused = "refused",
-        /// No way there.
+        /// No route to the host.
         Unreachable = "unreachable",
-        /// No local port or address left.
+        /// No local port or address is left.
         NoPorts = "no_ports",
-        /// No descriptor left.
+        /// No descriptor is left.
         NoDescriptors = "no_descriptors",
         /// The peer reset the connection.
         Reset = "reset",
         /// The peer closed before the response was complete.
         Closed = "closed",
-        /// The time allowed passed.
+        /// The timeout elapsed.
         Timeout = "timeout",
         /// TLS failed.
         Tls = "tls",
-        /// The response does not follow the protocol.
+        /// The response violates the protocol.
         BrokenProtocol = "broken_protocol",
-        /// Its status is not a success.
+        /// The response's status is not a success.
         WrongStatus = "wrong_status",
-        /// Its body is not what was expected.
+        /// The response's body is not as expected.
         WrongBody = "wrong_body",
-        /// More redirects than allowed.
+        /// Too many redirects.
         TooManyRedirects = "too_many_redirects",
         /// Any other error of the operating system.
         Io = "io",
-        /// It lacks a header line that was expected.
+        /// The response lacks an expected header.
         WrongHeader = "wrong_header",
-        /// The proxy on the way refused, or broke off.
+        /// The proxy refused or closed the connection.
         Proxy = "proxy",
     }
 }
 
 words! {
-    /// Where in its life it failed: the words of `wire::Phase`, likewise.
+    /// Phase of a request in which it failed: the names of `wire::Phase`.
     Phase {
-        /// Looking up the name.
+        /// Resolving the name.
         Resolve = "resolve",
-        /// Waiting for a connection to become free.
+        /// Waiting for a free connection.
         Wait = "wait",
         /// Opening the connection.
         Connect = "connect",
@@ -186,11 +186,11 @@ words! {
         Tls = "tls",
         /// The protocol's own handshake.
         Greeting = "greeting",
-        /// Up to the first byte of the response.
+        /// Time up to the first byte of the response.
         FirstByte = "first_byte",
-        /// From its first byte to its last.
+        /// Time from the first byte of the response to the last.
         Transfer = "transfer",
-        /// A connection that is part of the plan, while nothing is asked on it.
+        /// A connection that is part of the plan, while it is idle.
         Hold = "hold",
     }
 }

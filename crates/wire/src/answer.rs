@@ -1,14 +1,14 @@
-//! Answers, for whoever wants them whole.
+//! Complete responses, for clients that need their content.
 
-/// What an answer holds: told by [`crate::Event::Learnt`] before the end of each exchange that succeeded, where they were asked for
-/// ([`crate::Asked::answers`]).
+/// Content of a response: reported by [`crate::Event::Learnt`] before the end of each successful exchange, if
+/// requested by [`crate::Asked::answers`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The body of a response, or what another protocol has in its place: a reply.
+    /// The body of a response, or its equivalent in another protocol: a reply.
     Body(Vec<u8>),
-    /// The rows of a database.
+    /// Rows of a database result.
     Rows(Vec<Row>),
 }
 
-/// The values of a row as text; None is NULL.
+/// The values of a row as text; `None` is NULL.
 pub type Row = Vec<Option<Vec<u8>>>;

@@ -1,43 +1,43 @@
-//! Checks by name: what a response must hold, each with a name under which it is counted as passed or failed.
+//! Named checks: conditions on a response, each counted by name as passed or failed.
 
 use std::collections::HashMap;
 
 use crate::{Asked, Complaint};
 
-/// The key among a URL's own options under which its checks are given names: `expect-json 1 has a token`, the option, which of its
-/// values, and the name.
+/// Key among a URL's own options that gives its checks names: `expect-json 1 has a token` is the option, the index of
+/// its value, and the name.
 pub const CHECK_NAMES: &str = "check-names";
-/// A request has at most so many.
+/// Maximum number of checks per request.
 pub const CHECKS: usize = 32;
-/// A run counts at most so many by name.
+/// Maximum number of check names counted in a run.
 pub const CHECK_ROWS: usize = 4000;
-/// A name that is made of what is checked has at most so many bytes.
+/// Maximum length in bytes of a name derived from the check itself.
 const LONGEST: usize = 100;
 
 /// The checks of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checks {
-    /// What they are called in figures; equal names are counted together.
+    /// Names of the checks in reports; equal names are counted together.
     pub names: Vec<String>,
-    /// Sets of them, as single requests have them: indices into the names, in the order in which a session tells of them.
+    /// Check sets of single requests: indices into `names`, in the order in which a session reports them.
     pub sets: Vec<Box<[u16]>>,
-    /// By URL, which set; empty where all have the first.
+    /// Index of the set of each URL; empty if all URLs have the first one.
     pub of_url: Vec<u16>,
 }
 
 impl Checks {
-    /// Reads what a run asks: `options` has the options of a URL that are checks, in the order in which its sessions tell of them. None:
-    /// nothing is checked.
+    /// Collects the checks of a run; `options` returns the options of a URL that are checks, in the order in which its
+    /// sessions report them. Returns `None` if nothing is checked.
     ///
     /// # Errors
-    /// A request has more than are told apart.
+    /// Returns a usage error if a request has more than [`CHECKS`] checks.
     pub fn read(asked: &Asked, options: impl Fn(&str) -> &'static [&'static str]) -> Result<Option<Checks>, Complaint> {
         let mut reading = Reading::default();
         let first = asked.urls.first().map_or("", |url| &url.url);
         if asked.own.iter().all(|own| own.is_empty())
             && asked.urls.iter().all(|url| options(&url.url) == options(first))
         {
-            // A million URLs may have the same.
+            // There may be a million URLs with the same checks.
             let of_all = wanted(asked, options(first));
             if of_all.is_empty() {
                 return Ok(None);
@@ -50,7 +50,7 @@ impl Checks {
             let name = asked.name(index).unwrap_or(url.path());
             let own = |option: &str| asked.own.get(index).is_some_and(|own| own.contains_key(option));
             let mut wanted = wanted(alone.as_ref().unwrap_or(asked), options(&url.url));
-            // What all share is not told apart by who asked.
+            // Checks from shared options are not prefixed with the request's name.
             wanted
                 .iter_mut()
                 .filter(|check| check.named.is_none() && own(check.option))
@@ -62,7 +62,7 @@ impl Checks {
     }
 }
 
-/// One check of a request.
+/// A single check of a request.
 struct Check<'a> {
     option: &'static str,
     value: &'a str,
@@ -80,7 +80,7 @@ fn wanted<'a>(asked: &'a Asked, options: &'static [&'static str]) -> Vec<Check<'
         names.next_back()
     };
     let of_option = |option: &&'static str| {
-        // Of an option that is given once the last value counts.
+        // For an option that is not repeatable the last value counts.
         let values = asked.values(option);
         let from = if REPEATED.contains(option) { 0 } else { values.len().saturating_sub(1) };
         let values = values.iter().enumerate().skip(from).filter(|(_, value)| !value.is_empty());
@@ -145,7 +145,7 @@ impl Reading {
         }))
     }
 
-    /// Beyond the first so many they share one.
+    /// Returns the row of a name; names beyond the first [`CHECK_ROWS`] share the row [`crate::OTHER`].
     fn row(&mut self, name: String) -> u16 {
         let Reading { checks, names, .. } = self;
         let name =
@@ -157,7 +157,7 @@ impl Reading {
     }
 }
 
-/// Bits of which each says whether a check failed, in the order in which they are asked.
+/// Bit set of failed checks, in the order in which they were made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Failed {
     bits: u32,
@@ -165,31 +165,31 @@ pub struct Failed {
 }
 
 impl Failed {
-    /// The next check failed, or did not.
+    /// Appends the result of the next check.
     pub fn next(&mut self, failed: bool) {
-        // Beyond those that are told apart one stands for all.
+        // Checks beyond the last bit share it.
         let at = self.asked.min(u32::BITS - 1);
         self.bits |= u32::from(failed) << at;
         self.asked += 1;
     }
 
-    /// So many others, of which these failed.
+    /// Appends the results of several checks.
     pub fn all(mut self, failed: impl IntoIterator<Item = bool>) -> Failed {
         failed.into_iter().for_each(|failed| self.next(failed));
         self
     }
 
-    /// So many of another's behind them.
+    /// Appends the first `many` results of another set.
     pub fn and(self, others: Failed, many: usize) -> Failed {
         self.all((0..many).map(|at| others.bits.checked_shr(at as u32).unwrap_or(0) & 1 == 1))
     }
 
-    /// True where one of them failed.
+    /// Returns `true` if any check failed.
     pub fn any(self) -> bool {
         self.bits != 0
     }
 
-    /// The bits.
+    /// Returns the bits.
     pub fn bits(self) -> u32 {
         self.bits
     }

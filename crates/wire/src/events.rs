@@ -1,4 +1,4 @@
-//! What a session tells: what became of exchanges, and what else happened in a conversation.
+//! Events reported by a session: the outcome of exchanges, and what else happened on a connection.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use cause::Cause;
 
 use crate::{ExchangeId, FaultKind, Lesson, Origin, Request};
 
-/// What became of exchanges: a plain buffer the session appends to and the engine drains.
+/// Event buffer that a session appends to and the engine drains.
 #[derive(Debug)]
 pub struct Done {
-    /// What happened, in order.
+    /// Events, in order.
     pub events: Vec<Event>,
     wanted: u32,
-    /// Messages that nobody asked for are told with their bytes.
+    /// Set if unsolicited messages are reported with their bytes.
     hears: bool,
     failed: Vec<(ExchangeId, u32)>,
 }
@@ -24,7 +24,7 @@ impl Default for Done {
 }
 
 impl Done {
-    /// An empty one in this memory, of which the same is wanted.
+    /// Creates an empty buffer that reuses the allocation of `events` and has the settings of `other`.
     pub fn like(other: &Done, events: Vec<Event>) -> Done {
         Done { events, wanted: other.wanted, hears: other.hears, failed: Vec::new() }
     }
@@ -33,82 +33,89 @@ impl Done {
     pub fn push(&mut self, event: Event) {
         self.events.push(event);
     }
-    /// Messages that nobody asked for are to be told with their bytes from now on.
+    /// Reports unsolicited messages with their bytes from now on.
     pub fn hear_unasked(&mut self) {
         self.hears = true;
     }
-    /// True where they are: a session then keeps such a message until it is whole.
+    /// Returns `true` if unsolicited messages are reported with their bytes: a session then buffers such a message
+    /// until it is complete.
     #[inline]
     pub fn hears_unasked(&self) -> bool {
         self.hears
     }
-    /// Tells of a message of so many bytes that nobody asked for; what of it was kept is copied only where somebody hears it.
+    /// Appends the event of an unsolicited message of `size` bytes; what was buffered of it is copied only if the
+    /// bytes are wanted.
     pub fn unasked(&mut self, size: u64, message: &[u8]) {
         let heard = self.hears.then(|| Box::from(message));
         self.push(Event::Unsolicited(u32::try_from(size).unwrap_or(u32::MAX), heard));
     }
-    /// Tells which of the checks of its request the answer of an exchange failed, bit by bit ([`crate::Failed`]): before its end, and only of
-    /// a whole answer that is a failure. Of one that succeeded all are passed.
+    /// Records which checks of its request the response of an exchange failed, one bit each ([`crate::Failed`]).
+    /// Called before the end of the exchange, and only for a complete response that is a failure. A successful
+    /// response passed all checks.
     pub fn failed(&mut self, id: ExchangeId, checks: u32) {
         self.failed.push((id, checks));
     }
-    /// What was told of an exchange that failed, once.
+    /// Takes the failed checks recorded for an exchange, if any.
     #[cold]
     pub fn take_failed(&mut self, id: ExchangeId) -> Option<u32> {
         let at = self.failed.iter().position(|(of, _)| *of == id)?;
         Some(self.failed.swap_remove(at).1)
     }
-    /// What was told of exchanges that nobody asks about any more is gone.
+    /// Discards the failed checks of all exchanges.
     #[inline]
     pub fn forget_failed(&mut self) {
         self.failed.clear();
     }
-    /// Takes over what another was told of checks.
+    /// Moves the failed checks recorded in another buffer into this one.
     pub fn failed_as(&mut self, other: &mut Done) {
         self.failed.append(&mut other.failed);
     }
-    /// True where no example of this kind of failure was kept yet: the session then attaches what came back.
+    /// Returns `true` if no example of this kind of failure was kept yet: the session then attaches the response.
     pub fn wants_example(&self, kind: FaultKind) -> bool {
         self.wanted & (1 << kind as u8) != 0
     }
-    /// Remembers that an example of this kind is kept.
+    /// Marks this kind of failure as having an example.
     pub fn example_kept(&mut self, kind: FaultKind) {
         self.wanted &= !(1 << kind as u8);
     }
 }
 
-/// One thing that happened in a conversation.
+/// A single event on a connection.
 #[derive(Debug)]
 pub enum Event {
-    /// The first byte of an answer arrived (before the bytes that end it; may be left out where one piece held both).
+    /// The first byte of a response arrived. Comes before the event that ends the response; may be omitted if one read
+    /// held both.
     FirstByte(ExchangeId),
-    /// A message of so many bytes inside an exchange whose answer is a stream of them.
+    /// A message of this many bytes within an exchange whose response is a stream of messages.
     Message(ExchangeId, u32),
     /// The peer answered a [`crate::Session::heartbeat`].
     Heartbeat,
-    /// The peer said of a connection or an exchange how it ends (GOAWAY, RST_STREAM), whatever became of the exchanges; what it
-    /// said is named as status codes are ([`crate::Dialogue::code_name`]).
+    /// The peer sent a code for the end of a connection or an exchange (GOAWAY, RST_STREAM), independent of the
+    /// outcome of exchanges. Named like status codes ([`crate::Dialogue::code_name`]).
     Word(u32),
-    /// Its user is to keep this of the answer; directly before the end of the exchange.
+    /// State from a response for its user to keep; comes directly before the end of the exchange.
     Learnt(ExchangeId, Lesson),
-    /// The exchange is over.
+    /// The exchange is complete.
     Ended(Ended),
-    /// The peer says that it did nothing for this exchange and never will (GOAWAY, REFUSED_STREAM): nothing was lost, and
-    /// it may be submitted again as it was, on a connection that has room. The session has forgotten it.
+    /// The peer did not process this exchange and never will (GOAWAY, REFUSED_STREAM): it is safe to submit it again,
+    /// unchanged, on a connection that has room. The session has discarded it.
     Refused(ExchangeId),
-    /// The peer answered before it asked for the part that was withheld ([`crate::Sent::Withheld`]), which is not sent.
+    /// The peer responded before it asked for the part that was held back ([`crate::Sent::Withheld`]), which is not
+    /// sent.
     Declined(ExchangeId),
-    /// A message (so many bytes) that nobody asked for: a push; not a failure. Its bytes, where they are heard ([`Done::unasked`]).
+    /// An unsolicited message of this many bytes: a push, not a failure. Holds its bytes if they are wanted
+    /// ([`Done::unasked`]).
     Unsolicited(u32, Option<Box<[u8]>>),
-    /// The peer said what is to be replied to: [`crate::Session::pay`] says it.
+    /// A reply to an unsolicited message is due: [`crate::Session::pay`] writes it.
     Owed,
-    /// So many bytes of an answer beyond those that were asked for, where answers belong to requests by order alone: unlike a
-    /// push it may have been taken for another's.
+    /// Response bytes beyond those requested, if responses are matched to requests by order alone: unlike a push, they
+    /// may have been taken for the response to another request.
     Stray(u32),
 }
 
 impl Event {
-    /// The same of a protocol that holds this one: what follows is a request of that, and so is its status code.
+    /// Converts the event of an inner protocol to one of the protocol that wraps it: maps the status code and the
+    /// request that follows.
     pub fn within(self, code: impl Fn(u32) -> u32, follow: impl FnOnce(Follow) -> Follow) -> Event {
         match self {
             Event::Word(word) => Event::Word(code(word)),
@@ -122,53 +129,53 @@ impl Event {
     }
 }
 
-/// How an exchange ended.
+/// The end of an exchange.
 #[derive(Debug)]
 pub struct Ended {
-    /// Which one.
+    /// The exchange.
     pub id: ExchangeId,
-    /// None: success.
+    /// Kind of failure; `None` on success.
     pub fault: Option<FaultKind>,
-    /// The protocol's status code; 0 where there is none.
+    /// Status code of the protocol; 0 if it has none.
     pub code: u32,
     /// Bytes of payload (body) received.
     pub payload: u64,
-    /// Why it failed, where the protocol knows more than the kind says.
+    /// Cause of the failure, if the protocol knows more than the kind.
     pub why: Option<Cause>,
-    /// What came back, attached where the exchange failed and [`Done::wants_example`] said so.
+    /// Received bytes, attached if the exchange failed and [`Done::wants_example`] returned `true`.
     pub excerpt: Option<Box<[u8]>>,
-    /// The next hop (a redirect): a request of its own, for the same user.
+    /// Next hop (a redirect): a request of its own, for the same user.
     pub follow: Option<Box<Follow>>,
 }
 
-/// What an answer names that its user is to fetch beside it, found when this is called: that may take long, and is done once the
-/// end of the answer was stamped.
+/// Deferred search for the resources that a response names and its user then fetches. It may take long, so it is
+/// called once the end of the response was timestamped.
 pub type Found = Box<dyn FnOnce() -> Page + Send>;
 
-/// A page whose user fetches what it names before it goes on.
+/// A page whose user fetches its resources before it continues.
 pub struct Page {
-    /// So many resources are under way at once.
+    /// Maximum number of resources in flight at once.
     pub at_once: u32,
-    /// What they are called in figures, by its index among [`crate::Prepared::names`].
+    /// Index of the name of the resources in reports, among [`crate::Prepared::names`].
     pub name: u16,
-    /// Their failures are not the page's.
+    /// Set if failed resources do not make the page fail.
     pub may_fail: bool,
-    /// How many there are to fetch.
+    /// Number of resources to fetch.
     pub found: u32,
-    /// So many of other hosts are not fetched.
+    /// Number of resources on other hosts, which are not fetched.
     pub elsewhere: u32,
-    /// So many are more than are fetched of one page.
+    /// Number of resources beyond the limit per page, which are not fetched.
     pub beyond: u32,
-    /// Not all of the page was looked into.
+    /// Set if only part of the page was searched.
     pub cut: bool,
-    /// The request of the next one; None: there is no more.
+    /// Returns the request of the next resource; `None` if there are no more.
     pub next: Box<dyn FnMut() -> Option<Follow> + Send>,
 }
 
-/// A request that an answer asks for.
+/// A follow-up request that a response asks for.
 #[derive(Debug)]
 pub struct Follow {
-    /// Where it goes.
+    /// Destination of the request.
     pub origin: Origin,
     /// The request.
     pub request: Arc<Request>,

@@ -1,49 +1,49 @@
-//! How a request can fail. A failed request is data: it is counted by kind, phase and errno, never thrown.
+//! Failures of requests. A failed request is data: it is counted by kind, phase and errno, never raised as an error.
 
 /// An operating system error number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Errno(pub i32);
 
-/// What went wrong with a request.
+/// Kind of a request's failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum FaultKind {
     /// The host's name did not resolve.
     Resolve,
-    /// Nobody listens (ECONNREFUSED).
+    /// No process listens (ECONNREFUSED).
     Refused,
-    /// No way there (EHOSTUNREACH, ENETUNREACH).
+    /// No route to the host (EHOSTUNREACH, ENETUNREACH).
     Unreachable,
-    /// No local port or address left (EADDRNOTAVAIL).
+    /// No local port or address is left (EADDRNOTAVAIL).
     NoPorts,
-    /// No descriptor left (EMFILE, ENFILE).
+    /// No descriptor is left (EMFILE, ENFILE).
     NoDescriptors,
     /// The peer reset the connection (ECONNRESET, EPIPE).
     Reset,
-    /// The peer closed before the answer was complete.
+    /// The peer closed before the response was complete.
     Closed,
-    /// The time allowed passed.
+    /// The timeout elapsed.
     Timeout,
     /// The TLS handshake or a TLS record failed.
     Tls,
-    /// The answer does not follow the protocol.
+    /// The response violates the protocol.
     BrokenProtocol,
-    /// The answer's status is not a success.
+    /// The response's status is not a success.
     WrongStatus,
-    /// The answer's body is not what was expected.
+    /// The response's body is not as expected.
     WrongBody,
-    /// More redirects than allowed.
+    /// Too many redirects.
     TooManyRedirects,
     /// Any other error of the operating system.
     Io,
-    /// The answer lacks a header line that was expected.
+    /// The response lacks an expected header.
     WrongHeader,
-    /// The proxy on the way refused, or broke off, before the target was reached.
+    /// The proxy refused or closed the connection before the target was reached.
     Proxy,
 }
 
 impl FaultKind {
-    /// True where the server answered, and what it answered is the failure.
+    /// Returns `true` if the server responded, and the response is the failure.
     pub fn is_answer(self) -> bool {
         matches!(
             self,
@@ -51,7 +51,7 @@ impl FaultKind {
         )
     }
 
-    /// Every kind, in the order of the enum.
+    /// All kinds, in declaration order.
     pub const ALL: [FaultKind; 16] = [
         FaultKind::Resolve,
         FaultKind::Refused,
@@ -71,7 +71,7 @@ impl FaultKind {
         FaultKind::Proxy,
     ];
 
-    /// The word used in records and reports.
+    /// Returns the name used in records and reports.
     pub fn name(self) -> &'static str {
         match self {
             FaultKind::Resolve => "resolve",
@@ -94,13 +94,13 @@ impl FaultKind {
     }
 }
 
-/// Where in a request's life it failed.
+/// Phase of a request in which it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Phase {
-    /// Looking up the name.
+    /// Resolving the name.
     Resolve,
-    /// Waiting for a connection to become free.
+    /// Waiting for a free connection.
     Wait,
     /// Opening the connection.
     Connect,
@@ -108,16 +108,16 @@ pub enum Phase {
     Tls,
     /// The protocol's own handshake: an upgrade, AUTH.
     Greeting,
-    /// From the write of the request to the first byte of the answer.
+    /// Time from the write of the request to the first byte of the response.
     FirstByte,
-    /// From the first byte of the answer to its last.
+    /// Time from the first byte of the response to its last.
     Transfer,
-    /// A connection that is part of the plan, while nothing is asked on it.
+    /// A connection that is part of the plan, while it is idle.
     Hold,
 }
 
 impl Phase {
-    /// Every phase, in the order of the enum.
+    /// All phases, in declaration order.
     pub const ALL: [Phase; 8] = [
         Phase::Resolve,
         Phase::Wait,
@@ -129,7 +129,7 @@ impl Phase {
         Phase::Hold,
     ];
 
-    /// The word used in records and reports.
+    /// Returns the name used in records and reports.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Resolve => "resolve",

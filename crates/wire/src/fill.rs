@@ -1,23 +1,24 @@
-//! What the slots of requests are filled with.
+//! Values for the slots of requests.
 
 use crate::Values;
 
-/// What the slots of a prepared request are filled with this time.
+/// Values for the slots of a prepared request, for one send.
 #[derive(Clone, Copy, Debug)]
 pub struct Fill<'a> {
-    /// Requests of the run before this one: no two of a run have the same.
+    /// Number of requests sent in the run before this one; unique within the run.
     pub number: u64,
-    /// The user who sends it, counted over the whole run; in open load the one who visits with the arrival.
+    /// Number of the user who sends it, counted over the whole run; in open load the virtual user that arrives with
+    /// it.
     pub user: u64,
     /// Random bits.
     pub random: u64,
     /// Nanoseconds since 1970.
     pub unix_ns: u64,
-    /// Random bits of the run, the same in all its requests.
+    /// Random bits shared by all requests of the run.
     pub run: u64,
-    /// What is said on its connection is counted by the session: which of it this is, from 1 on. 0: it is not counted.
+    /// Sequence number of the message on its connection, from 1, if the session counts messages; otherwise 0.
     pub sequence: u64,
-    /// What its user knows by name, in a flow.
+    /// Values that the user has captured by name, in a flow.
     pub values: &'a Values,
 }
 
@@ -28,12 +29,12 @@ impl Default for Fill<'_> {
 }
 
 impl Fill<'_> {
-    /// The same without the values, which are its user's.
+    /// Returns a copy without the captured values, which belong to the user.
     pub fn without_values(self) -> Fill<'static> {
         Fill { values: Values::NONE, ..self }
     }
 
-    /// Seconds since 1970.
+    /// Returns the time in seconds since 1970.
     pub fn seconds(&self) -> u64 {
         self.unix_ns / 1_000_000_000
     }

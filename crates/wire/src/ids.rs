@@ -1,6 +1,6 @@
-//! Numbers by which things are named: each of a type of its own, so that none is taken for another.
+//! Identifiers: each has a type of its own, so that they cannot be mixed up.
 
-/// Declares such a number: an index of 32 bits, of which the highest names nothing.
+/// Declares 32-bit index types, whose highest value is reserved for `NONE`.
 #[macro_export]
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
@@ -9,16 +9,16 @@ macro_rules! ids {
         pub struct $name(pub u32);
 
         impl $name {
-            /// Names nothing.
+            /// Reserved value that identifies nothing.
             pub const NONE: $name = $name(u32::MAX);
 
-            /// That at this place of a list.
+            /// Creates the identifier of the item at this index.
             #[inline]
             pub const fn of(at: usize) -> $name {
                 $name(at as u32)
             }
 
-            /// Its place in a list.
+            /// Returns the index.
             #[inline]
             pub const fn at(self) -> usize {
                 self.0 as usize
@@ -28,11 +28,12 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A connection: a slot of a network. After [`crate::Network::close`] nothing more arrives for it until it is given out again.
+    /// A connection: a slot of a network. After [`crate::Network::close`] nothing more arrives for it until it is
+    /// reused.
     ConnId
-    /// An exchange in flight, named by the engine; unique among those in flight in one worker.
+    /// An exchange in flight, numbered by the engine; unique among those in flight in one worker.
     ExchangeId
-    /// Where connections lead: an index into [`crate::Prepared::origins`].
+    /// Destination of connections: an index into [`crate::Prepared::origins`].
     OriginId
     /// A prepared request: an index into [`crate::Prepared::requests`].
     RequestId

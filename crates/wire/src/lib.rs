@@ -1,9 +1,9 @@
-//! The contracts of brunt, and nothing else: how a protocol plugs in ([`Protocol`], [`Dialogue`], [`Session`]), how its
-//! other half does ([`ServerSession`]), how a network does ([`Network`]) and how TLS stands between them
-//! ([`SecureChannel`]).
+//! The contracts of brunt and nothing else: [`Protocol`], [`Dialogue`] and [`Session`] for protocols,
+//! [`ServerSession`] for their server side, [`Network`] for transports and [`SecureChannel`] for the TLS layer between
+//! the two.
 //!
-//! A session sees bytes in, bytes out and finished exchanges out: no I/O, no clock, no threads. The same session runs on
-//! epoll, on io_uring and on the simulated network.
+//! A session takes bytes in and gives bytes and finished exchanges out: no I/O, no clock, no threads. The same session
+//! runs on epoll, on io_uring and on the simulated network.
 
 mod answer;
 mod checks;

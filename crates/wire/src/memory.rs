@@ -1,54 +1,56 @@
-//! What users keep of answers, whatever their protocol makes of it.
+//! State that users keep from responses, independent of the protocol.
 
 use std::any::Any;
 
 use crate::Values;
 
-/// What one user keeps of answers for its requests to come: the values of a flow, and what is the protocol's own affair.
+/// State that one user keeps from responses for later requests: the values of a flow, and state private to the
+/// protocol.
 #[derive(Debug, Default)]
 pub struct Memory {
     own: Option<Box<dyn Any + Send>>,
-    /// What outlasts iterations that begin without the rest.
+    /// Protocol state that survives iterations which clear the rest.
     lasting: Option<Box<dyn Any + Send>>,
-    /// How many iterations its user has begun.
+    /// Number of iterations that the user has begun.
     iteration: u32,
-    /// What answers that were kept came to, until it is counted.
+    /// Savings from cached responses that have not been counted yet.
     pub saved: Saved,
-    /// What it knows by name.
+    /// Values that the user has captured by name.
     pub values: Values,
 }
 
-/// What answers that were kept came to.
+/// Savings from cached responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Saved {
-    /// Answers that said that what is kept is still good (304).
+    /// Number of responses that confirmed a cached one (304).
     pub confirmed: u32,
-    /// Bytes of bodies that did not come for that.
+    /// Bytes of bodies that were not transferred thanks to the cache.
     pub bytes: u64,
-    /// Answers for which there was no room.
+    /// Number of responses that did not fit into the cache.
     pub unkept: u32,
 }
 
-/// What a user has of an answer that it would ask for.
+/// A cached response that replaces a request.
 pub struct Recalled {
-    /// Bytes of the body, which do not come.
+    /// Bytes of the body, which are not transferred.
     pub bytes: u64,
-    /// The status code that it came with.
+    /// Status code of the cached response.
     pub code: u32,
-    /// What it asks its user to keep: for [`crate::Dialogue::learn`].
+    /// State update of the cached response, to be passed to [`crate::Dialogue::learn`].
     pub lesson: Option<Lesson>,
 }
 
-/// What an answer asks its user to keep, likewise.
+/// State from a response that its user keeps; private to the protocol.
 pub type Lesson = Box<dyn Any + Send>;
 
 impl Memory {
-    /// One that has these values and nothing else.
+    /// Creates a state that holds only these values.
     pub fn of(values: Values) -> Memory {
         Memory { values, ..Memory::default() }
     }
 
-    /// Its user begins another iteration: what is kept is gone where it `clears`, but for what lasts.
+    /// Begins another iteration of the user; if `clears` is set, all protocol state is dropped except the lasting
+    /// part.
     pub fn iteration_begins(&mut self, clears: bool) {
         self.iteration = self.iteration.wrapping_add(1);
         if clears {
@@ -56,27 +58,28 @@ impl Memory {
         }
     }
 
-    /// A number of the iteration that its user is in; another for each.
+    /// Returns the number of the user's current iteration; different for each.
     pub fn iteration(&self) -> u32 {
         self.iteration
     }
 
-    /// What outlasts iterations, where that is such a thing.
+    /// Returns the state that survives iterations, if it is of type `T`.
     pub fn lasting<T: Any>(&self) -> Option<&T> {
         self.lasting.as_ref()?.downcast_ref()
     }
 
-    /// The same to be changed; a new one where there is none.
+    /// Returns the state that survives iterations for modification, created if absent; `None` if it is of another
+    /// type.
     pub fn lasting_mut<T: Any + Send + Default>(&mut self) -> Option<&mut T> {
         self.lasting.get_or_insert_with(|| Box::new(T::default())).downcast_mut()
     }
 
-    /// What is kept, where that is such a thing.
+    /// Returns the protocol state, if it is of type `T`.
     pub fn get<T: Any>(&self) -> Option<&T> {
         self.own.as_ref()?.downcast_ref()
     }
 
-    /// The same to be changed; a new one where there is none.
+    /// Returns the protocol state for modification, created if absent; `None` if it is of another type.
     pub fn get_mut<T: Any + Send + Default>(&mut self) -> Option<&mut T> {
         self.own.get_or_insert_with(|| Box::new(T::default())).downcast_mut()
     }

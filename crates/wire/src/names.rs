@@ -1,26 +1,26 @@
-//! What the requests of a run are called in its figures.
+//! Names of a run's requests in its reports.
 
 use std::collections::HashMap;
 
-/// So many names are told apart; the requests of all further ones share the row [`OTHER`].
+/// Maximum number of distinct names; the requests of all further ones share the row [`OTHER`].
 pub const NAMES: usize = 1000;
-/// The name of those beyond the first [`NAMES`].
+/// Name of the requests beyond the first [`NAMES`] names.
 pub const OTHER: &str = "(other)";
-/// The longest name, in characters: it heads a row of a table.
+/// Maximum length of a name, in characters: it heads a row of a table.
 const LONGEST: usize = 80;
 
-/// The names of a run's requests: equal names share a row of figures.
+/// Names of a run's requests; requests with equal names share a row in reports.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     list: Vec<String>,
     known: HashMap<String, u16>,
-    /// By request; as long as all have the first name, none is kept.
+    /// Index of each request's name; empty as long as all requests have the first name.
     of: Vec<u16>,
     requests: usize,
 }
 
 impl Names {
-    /// Names the next request.
+    /// Adds the name of the next request.
     pub fn add(&mut self, name: &str) {
         let index = self.beside(name);
         if index > 0 && self.of.is_empty() {
@@ -32,7 +32,8 @@ impl Names {
         self.requests += 1;
     }
 
-    /// A name that requests have which are made during the run, such as those a page names: its index.
+    /// Registers the name of requests that are made during the run, such as the resources of a page; returns its
+    /// index.
     pub fn beside(&mut self, name: &str) -> u16 {
         let name = shortened(name);
         match self.known.get(&*name) {
@@ -49,19 +50,19 @@ impl Names {
         index
     }
 
-    /// All names, in the order of their first requests.
+    /// Returns all names, in the order of their first requests.
     pub fn list(&self) -> &[String] {
         &self.list
     }
 
-    /// The name of a request, by the indices of both; 0 where all have one.
+    /// Returns the index of a request's name; 0 if all requests share one.
     #[inline]
     pub fn of(&self, request: usize) -> u16 {
         self.of.get(request).copied().unwrap_or(0)
     }
 }
 
-/// On one line, and not too long for one.
+/// Returns the name on one line, truncated to [`LONGEST`] characters.
 fn shortened(name: &str) -> String {
     let words: Vec<&str> = name.split_whitespace().collect();
     let line = words.join(" ");

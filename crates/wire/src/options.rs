@@ -1,4 +1,4 @@
-//! One description of a protocol's option: from it come the flag, the key in a plan, the schema and the help.
+//! Descriptions of protocol options: the flag, the key in a plan, the schema and the help are all derived from one.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::Proxies;
 /// Protocol options by long name, in the order given; a switch has one empty value.
 pub type Options = std::collections::BTreeMap<String, Vec<String>>;
 
-/// A text in the languages brunt speaks.
+/// A text in the languages of brunt's interface.
 #[derive(Clone, Copy, Debug)]
 pub struct Text {
     /// English.
@@ -20,10 +20,10 @@ pub struct Text {
     pub zh: &'static str,
 }
 
-/// What follows an option.
+/// The argument of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
-    /// Nothing: a switch.
+    /// No argument: a switch.
     Nothing,
     /// One value; the placeholder is shown in the help.
     One(&'static str),
@@ -36,9 +36,9 @@ pub enum Takes {
 pub struct OptionSpec {
     /// Long flag and plan key: `expect-status`.
     pub name: &'static str,
-    /// Short flag, where people have the habit.
+    /// Short flag, for options that users know by one.
     pub short: Option<char>,
-    /// What follows it.
+    /// Argument of the option.
     pub takes: Takes,
     /// One line of help.
     pub help: Text,
@@ -49,28 +49,28 @@ impl OptionSpec {
         OptionSpec { name, short: None, takes, help: Text { en, zh } }
     }
 
-    /// The same with a short flag.
+    /// Returns the option with a short flag.
     pub const fn short(self, flag: char) -> OptionSpec {
         OptionSpec { short: Some(flag), ..self }
     }
 }
 
-/// An option with a value.
+/// Creates an option with a value.
 pub const fn one(name: &'static str, value: &'static str, en: &'static str, zh: &'static str) -> OptionSpec {
     OptionSpec::new(name, Takes::One(value), en, zh)
 }
 
-/// An option with a value that may be repeated.
+/// Creates an option with a value that may be repeated.
 pub const fn many(name: &'static str, value: &'static str, en: &'static str, zh: &'static str) -> OptionSpec {
     OptionSpec::new(name, Takes::Many(value), en, zh)
 }
 
-/// An option without a value.
+/// Creates an option without a value.
 pub const fn switch(name: &'static str, en: &'static str, zh: &'static str) -> OptionSpec {
     OptionSpec::new(name, Takes::Nothing, en, zh)
 }
 
-/// One URL as asked.
+/// A requested URL.
 #[derive(Clone, Debug)]
 pub struct AskedUrl {
     /// The URL with its scheme.
@@ -80,7 +80,7 @@ pub struct AskedUrl {
 }
 
 impl AskedUrl {
-    /// The path as written, without a query: what requests to it are called where nothing else tells them apart.
+    /// Returns the path as written, without a query: the default name of requests to this URL.
     pub fn path(&self) -> &str {
         let behind = self.url.split_once("://").map_or(&*self.url, |(_, behind)| behind);
         let path = behind.find('/').map_or("/", |at| &behind[at..]);
@@ -88,55 +88,59 @@ impl AskedUrl {
     }
 }
 
-/// What a run asks of a protocol.
+/// The run's configuration for one protocol.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
-    /// At least one URL, all of schemes of this protocol.
+    /// URLs, at least one, all with schemes of this protocol.
     pub urls: Vec<AskedUrl>,
-    /// The protocol's options.
+    /// Options of the protocol.
     pub options: Options,
-    /// What requests of single URLs are to be called in figures, by the URL's index; shorter than `urls` where the rest go by
-    /// what they ask.
+    /// Names in reports for the requests of single URLs, by the URL's index; may be shorter than `urls`, the rest have
+    /// default names.
     pub names: Vec<Option<String>>,
-    /// What single URLs were asked otherwise, by their index; shorter than `urls` where the rest were not.
+    /// Options of single URLs that override the run's, by the URL's index; may be shorter than `urls`, the rest have
+    /// none.
     pub own: Vec<Options>,
-    /// Send to this Unix socket.
+    /// Unix socket to send to instead.
     pub unix_socket: Option<String>,
-    /// The proxies that connections use.
+    /// Proxies of the run.
     pub proxies: Arc<Proxies>,
-    /// Seed for whatever is random in the encoding (multipart boundaries).
+    /// Seed for everything random in the encoding (multipart boundaries).
     pub seed: u64,
-    /// What the target answered to [`Protocol::inquire`](crate::Protocol::inquire), in order.
+    /// Responses of the target to [`Protocol::inquire`](crate::Protocol::inquire), in order.
     pub learnt: Vec<Vec<u8>>,
-    /// What users of a flow know by name: slots of these names stand for it.
+    /// Names of the variables of a flow's users: slots of these names are replaced by their values.
     pub variables: Arc<[String]>,
-    /// The URLs are steps of a flow that speaks several protocols: what is said on a connection follows from what came on it.
+    /// Set if the URLs are steps of a flow that uses several protocols: what is sent on a connection depends on what
+    /// was received on it.
     pub steps: bool,
-    /// Requests are composed during the run ([`Draft`](crate::Draft)): what prepared ones were made from is kept for that.
+    /// Set if requests are composed during the run ([`Draft`](crate::Draft)): the sources of prepared requests are
+    /// kept for that.
     pub composes: bool,
-    /// Each answer is to be told whole ([`Answer`](crate::Answer)), to a client that asks beside a load.
+    /// Set if each response is to be returned whole ([`Answer`](crate::Answer)), for a client that runs alongside a
+    /// load.
     pub answers: bool,
 }
 
 impl Asked {
-    /// The last value of an option.
+    /// Returns the last value of an option.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.options.get(name).and_then(|v| v.last()).map(String::as_str)
     }
-    /// All values of an option.
+    /// Returns all values of an option.
     pub fn values(&self, name: &str) -> &[String] {
         self.options.get(name).map_or(&[], Vec::as_slice)
     }
-    /// True where a switch was given.
+    /// Returns `true` if a switch was given.
     pub fn switch(&self, name: &str) -> bool {
         self.options.contains_key(name)
     }
-    /// What requests of the URL of this index are to be called in figures, where that was said.
+    /// Returns the configured name of requests of the URL at this index, if any.
     pub fn name(&self, index: usize) -> Option<&str> {
         self.names.get(index)?.as_deref()
     }
-    /// What is asked of the URL of this index alone: its own options in the place of the run's of the same name. `None`
-    /// where it has none of its own.
+    /// Returns the configuration of the URL at this index alone, with its own options in place of the run's options of
+    /// the same name. `None` if it has no options of its own.
     pub fn alone(&self, index: usize) -> Option<Asked> {
         let own = self.own.get(index).filter(|own| !own.is_empty())?;
         let mut options = self.options.clone();
@@ -160,24 +164,24 @@ impl Asked {
     }
 }
 
-/// The user's mistake, in one sentence: which option or line, what was wrong, what would be right.
+/// A usage error in one sentence: the option or line, what was wrong, what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
-    /// The option (`--header`) or the line (`urls.txt line 3`).
+    /// Option (`--header`) or line (`urls.txt line 3`).
     pub place: String,
-    /// What was wrong with it and what would be right.
+    /// Explanation of what was wrong and what would be right.
     pub trouble: String,
-    /// What stands below the sentence, a line each: a command to be copied.
+    /// Lines printed below the sentence: a command to be copied.
     pub below: Vec<String>,
 }
 
 impl Complaint {
-    /// A complaint about `place`.
+    /// Creates a usage error about `place`.
     pub fn new(place: impl Into<String>, trouble: impl Into<String>) -> Complaint {
         Complaint { place: place.into(), trouble: trouble.into(), below: Vec::new() }
     }
 
-    /// The same, with lines below it.
+    /// Adds lines below the sentence.
     pub fn with_lines(self, below: Vec<String>) -> Complaint {
         Complaint { below, ..self }
     }
@@ -191,7 +195,7 @@ impl fmt::Display for Complaint {
     }
 }
 
-/// A quoted text may be as long as a file: its beginning and its end.
+/// Returns the beginning and the end of a quoted text, which may be as long as a file.
 fn clipped(text: &str) -> Cow<'_, str> {
     const MOST: usize = 1000;
     if text.len() <= MOST {

@@ -1,9 +1,9 @@
-//! What a session wants to send.
+//! Output buffer of a session.
 
 use std::sync::Arc;
 
-/// Bytes to send: a reusable buffer, optionally followed by one shared block (a large body that is not copied for every
-/// request). Everything appended between two hand-overs leaves in one write where the network can.
+/// Bytes to send: a reusable buffer, optionally followed by one shared block (a large body that is not copied for
+/// every request). Everything appended between two sends leaves in one write if the network supports it.
 #[derive(Debug, Default)]
 pub struct Out {
     bytes: Vec<u8>,
@@ -21,7 +21,7 @@ impl Out {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Appends a shared block without copying it, where it is the last thing of this hand-over.
+    /// Appends a shared block; it is not copied if nothing follows it in this send.
     pub fn put_shared(&mut self, block: &Arc<[u8]>) {
         if self.tail.is_some() {
             self.fold();
@@ -29,7 +29,7 @@ impl Out {
         self.tail = Some(Arc::clone(block));
     }
 
-    /// Ends a datagram here; only networks of datagrams look at it.
+    /// Ends a datagram here; ignored by stream networks.
     pub fn end_datagram(&mut self) {
         self.fold();
         self.boundaries.push(self.bytes.len() as u32);
@@ -41,47 +41,47 @@ impl Out {
         }
     }
 
-    /// The bytes before the shared block.
+    /// Returns the bytes before the shared block.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
-    /// The buffer itself, for encoders that append in place (no shared block may have been put).
+    /// Returns the buffer itself, for encoders that append in place; a shared block put before is copied into it.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         self.fold();
         &mut self.bytes
     }
-    /// The bytes before the shared block, for what is put into them afterwards.
+    /// Returns the bytes before the shared block, to be modified in place.
     pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
-    /// The shared block, if one ends this hand-over.
+    /// Returns the shared block, if the content ends with one.
     #[inline]
     pub fn tail(&self) -> Option<&Arc<[u8]>> {
         self.tail.as_ref()
     }
-    /// Ends of datagrams as offsets into [`Out::bytes`].
+    /// Returns the ends of datagrams as offsets into [`Out::bytes`].
     pub fn boundaries(&self) -> &[u32] {
         &self.boundaries
     }
-    /// All bytes there are to send.
+    /// Returns the total number of bytes to send.
     #[inline]
     pub fn len(&self) -> usize {
         self.bytes.len() + self.tail.as_ref().map_or(0, |t| t.len())
     }
-    /// True where there is nothing to send, not even a datagram without bytes.
+    /// Returns `true` if there is nothing to send, not even an empty datagram.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty() && self.tail.is_none() && self.boundaries.is_empty()
     }
-    /// Lets go of memory for more than so many bytes, where it holds nothing.
+    /// Frees the buffer if it is empty and its capacity exceeds `most` bytes.
     #[inline]
     pub fn shrink_to(&mut self, most: usize) {
         if self.bytes.capacity() > most && self.is_empty() {
             self.bytes = Vec::new();
         }
     }
-    /// Forgets the content and keeps the memory.
+    /// Clears the content and keeps the allocation.
     #[inline]
     pub fn clear(&mut self) {
         self.bytes.clear();

@@ -1,4 +1,4 @@
-//! How a protocol plugs in.
+//! The traits that a protocol implements.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,56 +11,57 @@ use crate::{
     Recalled, Request, RequestList, Trace,
 };
 
-/// Where connections of a request go: what the pool keys on.
+/// Destination of a request's connections: the key of the connection pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Origin {
     /// Host name or address, without brackets.
     pub host: String,
     /// TCP or UDP port.
     pub port: u16,
-    /// Whether TLS is spoken.
+    /// Set if connections use TLS.
     pub tls: bool,
-    /// Datagrams (UDP) instead of a stream.
+    /// Set if connections carry datagrams (UDP) instead of a stream.
     pub datagrams: bool,
-    /// What a connection is bound to beside the address (a WebSocket's path, a database): an index into what the dialogue
-    /// knows. 0 where connections serve every request to the address.
+    /// Index, private to the workload, of what a connection is bound to besides the address (a WebSocket's path, a
+    /// database). 0 if connections serve every request to the address.
     pub bound: u32,
-    /// A proxy reads what is said, so that no tunnel is asked for: requests to it name their target in full
+    /// Set if an HTTP proxy reads the requests in clear: no tunnel is opened, and requests name their target in full
     /// ([`crate::Proxies::forwarding`]).
     pub forwarded: bool,
 }
 
 impl Origin {
-    /// A stream to `host`, bound to nothing.
+    /// Creates the origin of a stream to `host`, bound to nothing.
     pub fn tcp(host: impl Into<String>, port: u16, tls: bool) -> Origin {
         Origin { host: host.into(), port, tls, ..Origin::default() }
     }
 }
 
-/// What a protocol is called, and what may be asked of it.
+/// Static description of a protocol: its name, its options and its abilities.
 #[derive(Clone, Copy, Debug)]
 pub struct About<'a> {
-    /// The name in plans and reports.
+    /// Name in plans and reports.
     pub name: &'static str,
-    /// The URL schemes it answers to, without `://`: `http`, `https`. What one implies is for [`Protocol::prepare`] to read.
+    /// URL schemes that the protocol handles, without `://`: `http`, `https`. [`Protocol::prepare`] interprets what a
+    /// scheme implies.
     pub schemes: &'static [&'static str],
-    /// Its options; one description each.
+    /// Options of the protocol, one description each.
     pub options: &'a [OptionSpec],
-    /// Those of its options, by name, that one URL of a run may have for itself ([`Asked::own`]); none where URLs have no
-    /// options of their own.
+    /// Names of the options that may be set for a single URL of a run ([`Asked::own`]); empty if URLs have no options
+    /// of their own.
     pub options_of_one_url: &'a [&'static str],
-    /// Those of its options that are checks of a response, in the order in which sessions tell which of them failed
+    /// Names of the options that are checks of a response, in the order in which sessions report the failed ones
     /// ([`crate::Done::failed`]).
     pub checks: &'static [&'static str],
-    /// True where the number of connections is part of the plan: `-c` of them are opened first and kept, and with a rate
-    /// arrivals go over them in turn.
+    /// Set if the number of connections is part of the plan: the `-c` connections are opened first and kept open, and
+    /// with a rate arrivals use them in turn.
     pub fixed_connections: bool,
-    /// Connections have a sign of life that the peer answers (`--ping`, [`Session::heartbeat`]).
+    /// Set if connections have a heartbeat that the peer answers (`--ping`, [`Session::heartbeat`]).
     pub heartbeats: bool,
 }
 
 impl<'a> About<'a> {
-    /// A protocol of this name, with these schemes and options and nothing else.
+    /// Creates a description with this name, these schemes and these options, and defaults for everything else.
     pub fn new(
         name: &'static str,
         schemes: &'static [&'static str],
@@ -71,116 +72,121 @@ impl<'a> About<'a> {
     }
 }
 
-/// What a protocol is to the rest of brunt: listed once, in order, and handed to `cli::main_with`.
+/// A protocol as the rest of brunt sees it: listed once, in order, and passed to `cli::main_with`.
 pub trait Protocol: Send + Sync + 'static {
-    /// What it is called, and what may be asked of it.
+    /// Returns the protocol's description.
     fn about(&self) -> About<'_>;
-    /// [`About::checks`] of a response to a request of this URL.
+    /// Returns the options that are checks ([`About::checks`]) of a response to a request of this URL.
     fn checks(&self, _url: &str) -> &'static [&'static str] {
         self.about().checks
     }
-    /// Whether connections of this run have a sign of life that the peer answers.
+    /// Checks that connections of this run have a heartbeat that the peer answers.
     ///
     /// # Errors
-    /// Why they have none and what would be right, as a sentence goes on behind `--ping:`.
+    /// Returns why they have none and what to do instead, phrased to follow `--ping:`.
     fn heartbeats(&self, _asked: &Asked) -> Result<(), String> {
         let About { name, heartbeats, .. } = self.about();
         if heartbeats { Ok(()) } else { Err(format!("{name} has no heartbeat; leave it out")) }
     }
-    /// What must be asked of the target itself before requests can be prepared (a schema), given what it answered so far
-    /// ([`Asked::learnt`]): a dialogue whose first request asks it, and which tells the answer by [`Dialogue::learnt`]. None:
-    /// nothing, or nothing more.
+    /// Returns a workload whose first request asks the target for something that is needed before requests can be
+    /// prepared (a schema); [`Dialogue::learnt`] then returns the response. Called again with all responses so far
+    /// ([`Asked::learnt`]) until it returns `None`: nothing (more) is needed.
     ///
     /// # Errors
-    /// The user's mistake, naming the option.
+    /// Returns a usage error that names the option.
     fn inquire(&self, _asked: &Asked) -> Result<Option<Arc<dyn Dialogue>>, Complaint> {
         Ok(None)
     }
-    /// Encodes everything that can be encoded before the run.
+    /// Prepares the workload: encodes everything that can be encoded before the run.
     ///
     /// # Errors
-    /// The user's mistake, naming the option.
+    /// Returns a usage error that names the option.
     fn prepare(&self, asked: &Asked) -> Result<Arc<dyn Dialogue>, Complaint>;
 }
 
 impl dyn Protocol {
-    /// The name in plans and reports.
+    /// Returns the name in plans and reports.
     pub fn name(&self) -> &'static str {
         self.about().name
     }
-    /// The URL schemes it answers to.
+    /// Returns the URL schemes that the protocol handles.
     pub fn schemes(&self) -> &'static [&'static str] {
         self.about().schemes
     }
-    /// Its options.
+    /// Returns the protocol's options.
     pub fn options(&self) -> &[OptionSpec] {
         self.about().options
     }
-    /// Those that one URL may have for itself.
+    /// Returns the names of the options that may be set for a single URL.
     pub fn options_of_one_url(&self) -> &[&'static str] {
         self.about().options_of_one_url
     }
-    /// True where the number of connections is part of the plan.
+    /// Returns `true` if the number of connections is part of the plan.
     pub fn fixed_connections(&self) -> bool {
         self.about().fixed_connections
     }
 }
 
-/// The most bytes of each direction of a conversation that are kept to be shown; the rest is counted.
+/// Maximum number of bytes shown of each direction of a connection; bytes beyond it are only counted.
 pub const SHOWN: usize = 1 << 20;
 
-/// What answers are that belong to requests by their order alone.
+/// Kind of responses that are matched to requests by their order alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByOrder {
-    /// Datagrams, of which the network makes copies.
+    /// Datagrams, which the network may duplicate.
     Datagrams,
-    /// Messages, which a server may send of its own accord.
+    /// Messages, which a server may send unsolicited.
     Messages,
 }
 
-/// What is known of everything that a run will say, before it starts.
+/// A prepared run: its requests, their origins and the properties that the engine needs before it starts.
 #[derive(Debug)]
 pub struct Prepared {
-    /// The requests to choose from; at least one.
+    /// Requests to choose from; at least one.
     pub requests: Box<dyn RequestList>,
-    /// Where they go; at least one.
+    /// Origins of the requests; at least one.
     pub origins: Vec<Origin>,
-    /// What the requests are called in figures, in their order. None named: they share one row, which is the whole.
+    /// Names of the requests in reports, in the order of the requests. If empty, all requests share a single row, the
+    /// total.
     pub names: Names,
-    /// Requests sent once before the run (`--before`), outside of all figures: on one connection to each origin, one after
-    /// the other, in this order. One that fails ends the run before it began.
+    /// Requests sent once before the run (`--before`), outside of all figures: on one connection to each origin, one
+    /// after the other, in this order. A failed one ends the run before it begins.
     pub before: Vec<Arc<Request>>,
-    /// As `before`, once the run is over (`--after`), also where it was interrupted. One that fails is told, and the rest
-    /// are sent.
+    /// Like `before`, but sent once the run is over (`--after`), also if it was interrupted. A failed one is reported,
+    /// and the rest are still sent.
     pub after: Vec<Arc<Request>>,
-    /// True where a connection serves one exchange only.
+    /// Set if a connection serves one exchange only.
     pub one_exchange_per_connection: bool,
-    /// How many exchanges may share a connection (`--streams`); the peer may allow fewer, which [`Session::room`] tells.
+    /// Maximum number of exchanges that share a connection (`--streams`); the peer may allow fewer, see
+    /// [`Session::room`].
     pub exchanges_per_connection: u32,
-    /// How many exchanges one user keeps in flight (`--pipeline`).
+    /// Number of exchanges that one user keeps in flight (`--pipeline`).
     pub exchanges_per_user: u32,
-    /// True where there is nothing to say: connections are opened and held (the requests are not used).
+    /// Set if nothing is sent: connections are opened and held, and the requests are not used.
     pub silent: bool,
-    /// Where answers belong to requests by their order alone, and the peer may send what nobody asked for or the same twice:
-    /// what these are, for a run that saw some to say so. None: an answer can be nobody else's.
+    /// Kind of responses, if they are matched to requests by order alone and the peer may send unsolicited or
+    /// duplicate ones: a run that saw such responses reports it. `None` if a response always identifies its request.
     pub by_order: Option<ByOrder>,
-    /// True where answers are looked into beyond what ends them (checks, captures): that may take longer than a clock may be old.
+    /// Set if responses are inspected beyond their end (checks, captures), which can take long enough for a cached
+    /// clock reading to become stale.
     pub reads_closely: bool,
-    /// True where users keep something of answers for requests to come (cookies): each then has a [`Memory`] from its first
-    /// request to its last, which the engine hands to [`Session::submit_with`].
+    /// Set if users keep state from responses for later requests (cookies): each user then has a [`Memory`] from its
+    /// first request to its last, which the engine passes to [`Session::submit_with`].
     pub remembers: bool,
-    /// True where users keep answers and do not ask again as long as those are good: only then [`Dialogue::recall`] is asked.
+    /// Set if users cache responses and skip requests while these are fresh: [`Dialogue::recall`] is called only then.
     pub recalls: bool,
-    /// True where requests of this run have slots: only for them the engine makes a [`Fill`].
+    /// Set if requests of this run have slots: the engine creates a [`Fill`] only then.
     pub has_slots: bool,
-    /// True where what is said on a connection is counted: only then the engine asks [`Session::sequence`].
+    /// Set if the messages of a connection are counted: the engine calls [`Session::sequence`] only then.
     pub counts_messages: bool,
-    /// After how many requests of a run what is said is at its end (a data file that is read once); None: never.
+    /// Number of requests after which the workload is exhausted (a data file that is read once); `None` if it never
+    /// is.
     pub requests_at_most: Option<u64>,
 }
 
 impl Prepared {
-    /// Requests with their names that go to these origins, one at a time on each connection.
+    /// Creates a prepared run of requests with their names and origins, with one exchange at a time on each
+    /// connection.
     pub fn new(requests: impl RequestList + 'static, origins: Vec<Origin>, names: Names) -> Prepared {
         Prepared {
             requests: Box::new(requests),
@@ -203,98 +209,105 @@ impl Prepared {
     }
 }
 
-/// Everything a run will say in a protocol: prepared once, shared read-only by the workers.
+/// The whole content of a run in one protocol: prepared once, shared read-only by the workers.
 pub trait Dialogue: Send + Sync + 'static {
-    /// What is known of it before the run.
+    /// Returns what was prepared before the run.
     fn prepared(&self) -> &Prepared;
-    /// What to offer by ALPN on TLS connections that lead there.
+    /// Returns the protocols to offer by ALPN on TLS connections to `origin`.
     fn alpn(&self, _origin: &Origin) -> &[&'static [u8]] {
         &[]
     }
-    /// Whose connections to this origin are while users go through a flow.
+    /// Returns who owns a connection to this origin while users go through a flow.
     fn belongs(&self, _origin: &Origin) -> Belongs {
         Belongs::ToNobody
     }
-    /// Composes a request during the run, like the prepared one that is given: only where that was asked for ([`Asked::composes`]).
+    /// Composes a request during the run from a prepared one and a draft; called only if [`Asked::composes`] is set.
     ///
     /// # Errors
-    /// Why there is no such request: its URL cannot be read, or this protocol composes none.
+    /// Returns why there is no such request: its URL cannot be parsed, or this protocol does not support composed
+    /// requests.
     fn compose(&self, _like: &Request, _draft: &Draft) -> Result<Follow, Cause> {
         Err(cause::reaching::composes_nothing().into())
     }
-    /// The bytes of a request as sent with this fill, by a user who keeps this ([`Prepared::remembers`]): for examples of
-    /// failures and for `--debug`.
+    /// Returns the bytes of a request as sent with this slot context, by a user with this state
+    /// ([`Prepared::remembers`]): for examples of failures and for `--debug`.
     fn sent_with(&self, request: &Request, fill: &Fill<'_>, memory: Option<&Memory>) -> Vec<u8>;
-    /// The trace that a request says it belongs to, filled so: nothing of it is kept while it is under way.
+    /// Returns the trace that a request announces with this slot context. It is derived again on each call; nothing is
+    /// stored while the request is in flight.
     fn trace(&self, _request: &Request, _fill: &Fill<'_>) -> Option<Trace> {
         None
     }
-    /// True for a request that has no place to say a trace in: it belongs to one all the same, where the run has traces.
+    /// Returns `true` if a request cannot carry a trace header. The request still belongs to a trace, if the run has
+    /// traces.
     fn says_no_trace(&self, _request: &Request) -> bool {
         false
     }
-    /// Puts into a user's memory what an answer to this request of its asked for ([`crate::Event::Learnt`]). What comes back finds
-    /// what the answer names beside, and is called once its end was stamped.
+    /// Stores in a user's state what a response to one of its requests asked it to keep ([`crate::Event::Learnt`]).
+    /// Returns a closure that finds the resources named in the response, to be called once the end of the response was
+    /// timestamped.
     fn learn(&self, _request: &Request, _fill: &Fill<'_>, _lesson: Lesson, _memory: &mut Memory) -> Option<Found> {
         None
     }
-    /// The answer that a user has to a request that it would send now; None: it has to ask.
+    /// Returns the cached response that a user has for a request, or `None` if the request must be sent.
     fn recall(&self, _request: &Request, _fill: &Fill<'_>, _memory: &mut Memory) -> Option<Recalled> {
         None
     }
-    /// What a message must be like to be the response to a request (`json $.type == "joined"`), where others may come before it: for
-    /// people whom it does not reach.
+    /// Returns a description of the message that is the response to a request (`json $.type == "joined"`), if other
+    /// messages may come before it: shown to users whose run never receives one.
     fn awaited(&self, _request: &Request) -> Option<String> {
         None
     }
-    /// A request as people write it, in sentences that name it: by protocols whose bytes are not what was written.
+    /// Returns a request as users write it, for messages that name it. Overridden by protocols whose encoded bytes are
+    /// not what was written.
     fn named(&self, request: &Request) -> String {
         let sent = self.sent_with(request, &Fill::default(), None);
         String::from_utf8_lossy(&sent).trim().to_owned()
     }
-    /// What went over a connection, first what was sent, as people read it: for `--debug`, by protocols whose bytes are no
-    /// text. None: the bytes are shown as they are. Small bytes may stand for huge texts: beyond [`SHOWN`] none is made.
+    /// Returns the bytes of a connection, sent ones first, in readable form: for `--debug`, by protocols whose bytes
+    /// are not text. `None` if the bytes are shown as they are. Few bytes may expand to huge texts: no text is made
+    /// beyond [`SHOWN`].
     fn readable(&self, _established: &Established, _sent: &[u8], _received: &[u8]) -> Option<[Vec<u8>; 2]> {
         None
     }
-    /// A conversation on a connection to `origin` that now stands.
+    /// Creates the session of a connection to `origin` that was just established.
     fn session(&self, origin: &Origin, established: &Established) -> Box<dyn Session>;
-    /// Of an inquiry ([`Protocol::inquire`]) whose request was answered: what came back. Taken once.
+    /// Takes the response to an inquiry ([`Protocol::inquire`]); `None` once it was taken.
     fn learnt(&self) -> Option<Vec<u8>> {
         None
     }
-    /// What is spoken on a connection, for people: `HTTP/1.1`.
+    /// Returns the protocol and version used on a connection, for display: `HTTP/1.1`.
     fn spoken(&self, _established: &Established) -> String {
         String::new()
     }
-    /// The name of a status code of this protocol, or of a word of the peer ([`crate::Event::Word`]), as counted in reports: "200", "OK".
+    /// Returns the name, as counted in reports, of a status code of this protocol or of a connection-level code sent
+    /// by the peer ([`crate::Event::Word`]): "200", "OK".
     fn code_name(&self, code: u32) -> String {
         code.to_string()
     }
-    /// What a status code means, in one sentence for people who do not know it: the detail of its example in reports. None
-    /// where the name says it all.
+    /// Returns the meaning of a status code in one sentence, for readers who do not know it: the detail of its example
+    /// in reports. `None` if the name is explanation enough.
     fn code_meaning(&self, _code: u32) -> Option<Plain> {
         None
     }
 }
 
 impl dyn Dialogue {
-    /// The requests to choose from.
+    /// Returns the requests to choose from.
     #[inline]
     pub fn requests(&self) -> &dyn RequestList {
         &*self.prepared().requests
     }
-    /// Where they go.
+    /// Returns the origins of the requests.
     #[inline]
     pub fn origins(&self) -> &[Origin] {
         &self.prepared().origins
     }
-    /// What they are called in figures.
+    /// Returns the names of the requests in reports.
     #[inline]
     pub fn names(&self) -> &Names {
         &self.prepared().names
     }
-    /// The bytes of a request as sent, with nothing filled in.
+    /// Returns the bytes of a request as sent, with its slots left empty.
     pub fn sent(&self, request: &Request) -> Vec<u8> {
         self.sent_with(request, &Fill::default(), None)
     }
@@ -306,54 +319,55 @@ impl fmt::Debug for dyn Dialogue {
     }
 }
 
-/// Whose a connection is while users go through a flow.
+/// Owner of a connection while users go through a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Belongs {
-    /// Nobody's: each request takes one that is free.
+    /// No user: each request takes a free connection.
     #[default]
     ToNobody,
-    /// Its user's from its first request on it to the end of the iteration, for what is said on it may depend on what was said
-    /// before (a transaction); then somebody else's.
+    /// The user, from its first request on the connection to the end of the iteration, since later requests may depend
+    /// on earlier ones (a transaction). After that the connection returns to the pool.
     ForIteration,
-    /// Its user's, who opens it with the values it knows, and nobody else's: it is closed with the iteration.
+    /// The user alone, who opens it with the values it knows. The connection is closed at the end of the iteration.
     ToUser,
 }
 
-/// What is known of a connection once it stands.
+/// Properties of a newly established connection.
 #[derive(Clone, Debug, Default)]
 pub struct Established {
-    /// What its origin is bound to ([`Origin::bound`]).
+    /// Index of what the origin is bound to ([`Origin::bound`]).
     pub bound: u32,
-    /// What ALPN chose.
+    /// Protocol chosen by ALPN.
     pub alpn: Option<Vec<u8>>,
-    /// Whether TLS is spoken.
+    /// Set if the connection uses TLS.
     pub tls: bool,
-    /// Drawn from the run's seed, for what must differ between connections (masks, keys, nonces).
+    /// Random number drawn from the run's seed, for what must differ between connections (masks, keys, nonces).
     pub seed: u64,
-    /// What slots of messages that open the connection are filled with: its number is the connection's, which no other of the
-    /// run has (0 outside of the load), and its user the one whom it is opened for.
+    /// Slot context for the messages that open the connection. Its `number` is the connection's, unique within the run
+    /// (0 outside of the load), and its `user` the one that the connection is opened for.
     pub fill: Fill<'static>,
 }
 
-/// What was submitted.
+/// Outcome of a successful submit: how the exchange ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// An answer will end the exchange.
+    /// A response will end the exchange.
     Asked,
-    /// Nobody answers: the exchange is over once its bytes are written, and has no latency.
+    /// No response is expected: the exchange ends once its bytes are written, and has no latency.
     OneWay,
-    /// An answer will end the exchange, and a part of the request waits until the peer asks for it, but no longer than this:
-    /// then the engine calls [`Session::release`].
+    /// A response will end the exchange. Part of the request waits until the peer asks for it, at most for this
+    /// duration: then the engine calls [`Session::release`].
     Withheld(Nanos),
-    /// What ends the exchange came before it: [`Session::receive`] of nothing tells.
+    /// The message that ends the exchange arrived before it was submitted; a call of [`Session::receive`] with no
+    /// bytes reports it.
     There,
 }
 
-/// The session has no room for another exchange now.
+/// Error of a submit: the session has no room for another exchange now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
-/// The peer does not follow the protocol; the connection must be closed. All exchanges on it fail so.
+/// Protocol violation by the peer. The connection must be closed, and all exchanges on it fail with this error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken(pub Plain);
 
@@ -363,30 +377,31 @@ impl fmt::Display for Broken {
     }
 }
 
-/// One connection's conversation. Bytes in, bytes out, finished exchanges out.
+/// The client side of one connection. Bytes in, bytes out, finished exchanges out.
 pub trait Session: Send {
-    /// Preface, upgrade, AUTH: before any request.
+    /// Appends the bytes that open the connection, before any request: preface, upgrade, AUTH.
     fn open(&mut self, _out: &mut Out) {}
-    /// The same with what its user's first request on it is filled with, where the connection is its user's
-    /// ([`Belongs::ToUser`]).
+    /// Like [`Session::open`], but with the slot context of its user's first request, if the connection belongs to a
+    /// user ([`Belongs::ToUser`]).
     fn open_with(&mut self, _fill: &Fill<'_>, out: &mut Out) {
         self.open(out);
     }
-    /// Begins anew on another connection to the same origin, in the memory it has: for runs with a connection for each
-    /// request. False where it cannot (ALPN may have chosen another conversation): a new one is made.
+    /// Resets the session for another connection to the same origin, reusing its memory: for runs with one connection
+    /// per request. Returns `false` if that is impossible (ALPN may have chosen another protocol): a new session is
+    /// then created.
     fn restart(&mut self, _established: &Established) -> bool {
         false
     }
-    /// Starts an exchange: appends its bytes.
+    /// Starts an exchange: appends its bytes to `out`.
     ///
     /// # Errors
-    /// [`Full`] where [`Session::room`] is 0; nothing was appended.
+    /// Returns [`Full`] if [`Session::room`] is 0; nothing was appended.
     fn submit(&mut self, id: ExchangeId, request: &Request, fill: &Fill<'_>, out: &mut Out) -> Result<Sent, Full>;
-    /// The same for a user who keeps something of earlier answers: in the place of [`Session::submit`] where the dialogue
-    /// says that its users do ([`Prepared::remembers`]).
+    /// Like [`Session::submit`], for a user who keeps state from earlier responses: called instead of it if
+    /// [`Prepared::remembers`] is set.
     ///
     /// # Errors
-    /// As [`Session::submit`].
+    /// As for [`Session::submit`].
     fn submit_with(
         &mut self,
         id: ExchangeId,
@@ -397,94 +412,98 @@ pub trait Session: Send {
     ) -> Result<Sent, Full> {
         self.submit(id, request, fill, out)
     }
-    /// Its time passed. True: the others live on and the connection may be used; false: the connection must close.
+    /// Cancels an exchange that timed out. Returns `true` if the connection stays usable and its other exchanges go
+    /// on, `false` if the connection must be closed.
     fn cancel(&mut self, _id: ExchangeId, _out: &mut Out) -> bool {
         false
     }
-    /// The time is over for which a part of this exchange was withheld ([`Sent::Withheld`]): appends that part. False where
-    /// nothing of it is withheld any more.
+    /// Appends the part of an exchange that was still held back ([`Sent::Withheld`]) when its wait ran out. Returns
+    /// `false` if nothing is held back any more.
     fn release(&mut self, _id: ExchangeId, _out: &mut Out) -> bool {
         false
     }
-    /// Bytes arrived (of a network of datagrams: one). What they complete is appended to `done`.
+    /// Processes received bytes (one datagram, on a datagram network) and appends the resulting events to `done`.
     ///
     /// # Errors
-    /// [`Broken`] where the peer does not follow the protocol; what was complete before is in `done`.
+    /// Returns [`Broken`] if the peer violates the protocol; events before the violation are in `done`.
     fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken>;
-    /// Which number ([`Fill::sequence`]) the request took that was submitted last; 0: none.
+    /// Returns the sequence number ([`Fill::sequence`]) of the request submitted last; 0 if it has none.
     fn sequence(&self) -> u64 {
         0
     }
-    /// Messages that came and were kept for whoever awaits them, and that nobody awaited so far: pushes, once the connection is
-    /// gone.
+    /// Returns the number of received messages that were buffered for a later request and never awaited by one. Once
+    /// the connection is closed they count as pushes.
     fn unheard(&self) -> u32 {
         0
     }
-    /// Messages that opened the connection and were said so far; no requests.
+    /// Returns the number of messages sent so far to open the connection; they are not requests.
     fn opening_messages(&self) -> u32 {
         0
     }
-    /// Says what it owes the peer for what that said of its own accord ([`crate::Event::Owed`]), at this time (nanoseconds since 1970):
-    /// how many messages that was.
+    /// Writes the replies due for unsolicited messages ([`crate::Event::Owed`]) at the given time (nanoseconds since
+    /// 1970); returns how many.
     fn pay(&mut self, _unix_ns: u64, _out: &mut Out) -> u32 {
         0
     }
-    /// The peer closed. An answer that ends with the connection ends so; everything else in flight is failed by the engine.
+    /// Handles the peer's close. A response delimited by the end of the connection is complete; the engine fails
+    /// everything else in flight.
     fn closed(&mut self, _done: &mut Done) {}
-    /// What came of an answer that is not whole, where it was kept: shown where the exchange fails so.
+    /// Returns what was received of an incomplete response, if it was buffered: shown when the exchange fails.
     fn begun(&self) -> &[u8] {
         &[]
     }
-    /// Answers given to what the peer sent of its own accord (pings), of which it is not known that they have left. The
-    /// session bounds them: a peer that asks and never reads breaks the conversation instead of filling our memory.
+    /// Returns the number of replies to unsolicited messages (pings) that may not have been sent yet. The session
+    /// bounds it: a peer that asks and never reads causes a protocol error instead of filling our memory.
     fn replies(&self) -> u32 {
         0
     }
-    /// Nearly all of them have left: counting begins anew.
+    /// Resets the count of [`Session::replies`], since nearly all of them have been sent.
     fn replies_left(&mut self) {}
-    /// What the peer said of the connection's end before it came, in a sentence; None where it said nothing. The detail of
-    /// what fails with the connection.
+    /// Returns, in a sentence, what the peer announced about the end of the connection before it closed; `None` if
+    /// nothing. Used as the detail of exchanges that fail with the connection.
     fn goodbye(&self) -> Option<Plain> {
         None
     }
-    /// The same with what only this peer said (a reason, a private code): what lost connections are told apart by.
+    /// Like [`Session::goodbye`], with the details particular to this peer (a reason, a private code): lost
+    /// connections are grouped by it.
     fn farewell(&self) -> Option<Cause> {
         self.goodbye().map(Cause::from)
     }
-    /// Why the peer did nothing for exchanges ([`crate::Event::Refused`]), in a sentence.
+    /// Returns, in a sentence, why the peer did not process exchanges ([`crate::Event::Refused`]).
     fn why_refused(&self) -> Plain {
         cause::response::refusing()
     }
-    /// Appends a sign of life that the peer answers; false where the protocol has none, or not now. The answer is told by
-    /// [`crate::Event::Heartbeat`]. At most one is on its way.
+    /// Appends a heartbeat that the peer answers, reported by [`crate::Event::Heartbeat`]; returns `false` if the
+    /// protocol has none or cannot send one now. At most one is in flight.
     fn heartbeat(&mut self, _out: &mut Out) -> bool {
         false
     }
-    /// Close frame, GOAWAY, COM_QUIT: before we close.
+    /// Appends what the protocol sends before a close by the client: close frame, GOAWAY, COM_QUIT.
     fn finish(&mut self, _out: &mut Out) {}
-    /// Exchanges it would take now. 0 with nothing in flight means: this connection is over (unless it is
-    /// [`Session::opening`]).
+    /// Returns the number of exchanges that the session would accept now. 0 with nothing in flight means that the
+    /// connection is used up (unless it is [`Session::opening`]).
     fn room(&self) -> usize;
-    /// What kind of failure it is where [`Session::receive`] found the conversation broken: a peer that refuses an upgrade
-    /// or a password follows its protocol.
+    /// Returns the kind of failure to count when [`Session::receive`] returned an error: a peer that refuses an
+    /// upgrade or a password follows its protocol.
     fn refusal(&self) -> FaultKind {
         FaultKind::BrokenProtocol
     }
-    /// The status code (as in [`crate::Ended::code`]) of such a refusal; 0 where the peer named none.
+    /// Returns the status code (as in [`crate::Ended::code`]) of such a refusal; 0 if the peer sent none.
     fn refusal_code(&self) -> u32 {
         0
     }
-    /// True while the session still shakes hands of its own (an upgrade, AUTH, QUIC) and takes no exchange yet.
+    /// Returns `true` while the session's own handshake (an upgrade, AUTH, QUIC) is in progress and it accepts no
+    /// exchange yet.
     fn opening(&self) -> bool {
         false
     }
-    /// True where TLS begins now, inside the conversation (MySQL's SSLRequest, STARTTLS): asked after each
-    /// [`Session::receive`] while the session is [`Session::opening`]. What was appended to `out` leaves in clear; then a
-    /// [`crate::SecureChannel`] is put between, and once its handshake is complete [`Session::secured`] is called. Bytes that
-    /// come before are the channel's. Only on connections that do not speak TLS already.
+    /// Returns `true` if TLS starts now, within the connection (MySQL's SSLRequest, STARTTLS): called after each
+    /// [`Session::receive`] while the session is [`Session::opening`]. Bytes already appended to `out` are sent in
+    /// clear; then a [`crate::SecureChannel`] is inserted, which gets all bytes received before its handshake is
+    /// complete, and [`Session::secured`] is called when it is. Only used on connections without TLS.
     fn secures_now(&self) -> bool {
         false
     }
-    /// The handshake asked for by [`Session::secures_now`] is complete: what follows is sealed.
+    /// Continues after the TLS handshake requested by [`Session::secures_now`]: everything from now on is encrypted.
     fn secured(&mut self, _out: &mut Out) {}
 }

@@ -1,7 +1,6 @@
-//! What stands between brunt and the target because the user says so: a proxy.
+//! Proxies between brunt and the target.
 //!
-//! Which of them a connection goes through depends on its origin alone, so that a pool of an origin's connections is one of
-//! a proxy's, too.
+//! The proxy of a connection depends on its origin alone, so a pool of connections to one origin uses a single proxy.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -12,38 +11,38 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::Origin;
 
-/// Where a proxy listens if nobody says: curl's default.
+/// Default port of a proxy, as in curl.
 const PORT: u16 = 1080;
 
-/// How a proxy is spoken to.
+/// Protocol of a proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyKind {
-    /// HTTP: it reads requests in clear itself; everything else goes through a tunnel (CONNECT).
+    /// HTTP: requests in clear are sent to the proxy itself; everything else goes through a tunnel (CONNECT).
     Http,
-    /// SOCKS5 (RFC 1928), told addresses: names are looked up here.
+    /// SOCKS5 (RFC 1928) with addresses: names are resolved locally.
     Socks5,
-    /// SOCKS5, told names, which it looks up itself.
+    /// SOCKS5 with names, which the proxy resolves.
     Socks5h,
 }
 
-/// One proxy.
+/// A proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proxy {
-    /// How it is spoken to.
+    /// Protocol of the proxy.
     pub kind: ProxyKind,
-    /// Its name or address, without brackets.
+    /// Name or address, without brackets.
     pub host: String,
-    /// Its port.
+    /// Port.
     pub port: u16,
-    /// Name and password, as they are.
+    /// Name and password, decoded.
     pub user: Option<(String, String)>,
 }
 
 impl Proxy {
-    /// Reads `http://user:password@host:port`; what is missing is as in curl: the scheme is http, the port 1080.
+    /// Parses `http://user:password@host:port`, with curl's defaults: the scheme http and the port 1080.
     ///
     /// # Errors
-    /// What is wrong with it and what would be right.
+    /// Returns what is wrong and what would be right.
     pub fn parse(text: &str) -> Result<Proxy, String> {
         const RIGHT: &str = "write one such as http://proxy:3128 or socks5h://user:password@proxy:1080";
         let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
@@ -95,7 +94,7 @@ impl Proxy {
         Ok(Proxy { kind, host: host.to_owned(), port, user })
     }
 
-    /// What an HTTP proxy is told of who asks: the value of `Proxy-Authorization`.
+    /// Returns the value of `Proxy-Authorization` for an HTTP proxy, if there are credentials.
     pub fn authorization(&self) -> Option<String> {
         let (name, password) = self.user.as_ref()?;
         Some(format!("Basic {}", STANDARD.encode(format!("{name}:{password}"))))
@@ -103,7 +102,7 @@ impl Proxy {
 }
 
 impl fmt::Display for Proxy {
-    /// As people write it, without name and password.
+    /// Formats the proxy as users write it, without name and password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = match self.kind {
             ProxyKind::Http => "http",
@@ -114,12 +113,12 @@ impl fmt::Display for Proxy {
     }
 }
 
-/// The host of a URL or of a `Host` line: IPv6 stands in brackets.
+/// Returns the host as in a URL or a `Host` header: IPv6 addresses are put in brackets.
 pub fn bracketed(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
-/// Undoes percent-encoding.
+/// Decodes percent-encoding.
 fn decoded(text: &str) -> String {
     let (mut bytes, mut at) = (Vec::with_capacity(text.len()), 0);
     while let Some(&byte) = text.as_bytes().get(at) {
@@ -138,49 +137,50 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The proxies of a run, and which hosts are reached without.
+/// The proxies of a run, and the hosts that are reached directly.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proxies {
-    /// For connections without TLS.
+    /// Proxy for connections without TLS.
     pub clear: Option<Arc<Proxy>>,
-    /// For connections with TLS.
+    /// Proxy for connections with TLS.
     pub tls: Option<Arc<Proxy>>,
-    /// The hosts that are reached without one.
+    /// Hosts that are reached without a proxy.
     pub except: Vec<Exception>,
 }
 
 impl Proxies {
-    /// The proxy that connections to `origin` go through.
+    /// Returns the proxy for connections to `origin`.
     pub fn of(&self, origin: &Origin) -> Option<&Arc<Proxy>> {
         let proxy = if origin.tls { self.tls.as_ref() } else { self.clear.as_ref() };
         proxy.filter(|_| !origin.datagrams && !self.except.iter().any(|except| except.holds(&origin.host)))
     }
 
-    /// The same where it reads what is said to the origin, as an HTTP proxy does with HTTP in clear: for protocols that
-    /// speak to proxies ([`Origin::forwarded`]).
+    /// Like [`Proxies::of`], but only if the proxy reads the requests itself, as an HTTP proxy does with HTTP in
+    /// clear: for protocols that support proxies ([`Origin::forwarded`]).
     pub fn forwarding(&self, origin: &Origin) -> Option<&Arc<Proxy>> {
         self.of(origin).filter(|proxy| proxy.kind == ProxyKind::Http && !origin.tls)
     }
 
-    /// True where all connections are direct.
+    /// Returns `true` if all connections are direct.
     pub fn is_empty(&self) -> bool {
         self.clear.is_none() && self.tls.is_none()
     }
 }
 
-/// One entry of `no_proxy`.
+/// An entry of `no_proxy`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exception {
     /// `*`: every host.
     Every,
-    /// A domain, and what is below it.
+    /// A domain and its subdomains.
     Domain(String),
-    /// An address with the bits of it that count.
+    /// An address and the length of its network prefix in bits.
     Net(IpAddr, u8),
 }
 
 impl Exception {
-    /// Reads a list as curl has it: hosts, domains, addresses and networks (`10.0.0.0/8`), with commas or blanks between.
+    /// Parses a list in curl's format: hosts, domains, addresses and networks (`10.0.0.0/8`), separated by commas or
+    /// blanks.
     pub fn list(text: &str) -> Vec<Exception> {
         let parts = text.split([',', ' ', '\t']).map(str::trim).filter(|part| !part.is_empty());
         parts.map(Exception::parse).collect()
@@ -201,7 +201,7 @@ impl Exception {
         }
     }
 
-    /// True where this host is meant.
+    /// Returns `true` if the entry matches this host.
     pub fn holds(&self, host: &str) -> bool {
         match self {
             Exception::Every => true,

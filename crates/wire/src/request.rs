@@ -1,4 +1,4 @@
-//! Requests as the engine sees them: all alike, whatever their protocol made of them.
+//! Requests as the engine sees them: opaque, whatever their protocol.
 
 use std::any::{Any, type_name};
 use std::fmt;
@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use crate::RequestId;
 
-/// A request of some protocol: prepared before the run, or made during it. Only its protocol looks inside; everybody else has a reference to a
-/// `Request` of a type that is not known.
+/// A request of some protocol: prepared before the run, or made during it. Only its protocol knows the type inside;
+/// all others hold a reference to a type-erased `Request`.
 #[derive(Clone)]
 pub struct Request<T: ?Sized = dyn Any + Send + Sync>(T);
 
 impl<T> Request<T> {
-    /// What a protocol made.
+    /// Wraps the protocol's own request.
     pub const fn new(made: T) -> Request<T> {
         Request(made)
     }
@@ -33,15 +33,16 @@ impl<T> DerefMut for Request<T> {
 }
 
 impl Request {
-    /// One made during the run, or sent but once: held by itself.
+    /// Creates a shared request, for one that is made during the run or sent only once.
     pub fn shared<T: Any + Send + Sync>(made: T) -> Arc<Request> {
         Arc::new(Request(made))
     }
 
-    /// What its protocol made.
+    /// Returns the protocol's own request.
     ///
     /// # Panics
-    /// Where it is another protocol's: the engine hands requests to the sessions of the workload they came from.
+    /// Panics if the request is of another protocol: the engine passes requests to the sessions of the workload they
+    /// came from.
     #[inline]
     pub fn of<T: Any>(&self) -> &T {
         match self.0.downcast_ref() {
@@ -62,45 +63,46 @@ impl<T: ?Sized> fmt::Debug for Request<T> {
     }
 }
 
-/// A request that is composed during the run: like a prepared one, but for what is said here.
+/// A request composed during the run: a prepared one with the fields given here replaced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Draft {
-    /// The prepared one: its name in figures, its checks, its options.
+    /// Prepared request that provides the name in reports, the checks and the options.
     pub like: RequestId,
-    /// Where it goes: a whole URL, or what leads there from that of the prepared one.
+    /// Destination: a whole URL, or one relative to that of the prepared request.
     pub url: Option<String>,
-    /// What it is, where a protocol has several methods.
+    /// Method, for protocols that have several.
     pub method: Option<String>,
-    /// Header fields that it has in the place of those of the same names, or beside the others.
+    /// Header fields, which replace those of the same names or are added.
     pub headers: Vec<(String, String)>,
-    /// Its body, or what another protocol says in its place.
+    /// Body, or its equivalent in another protocol.
     pub body: Option<Vec<u8>>,
 }
 
-/// One prepared request and where it goes.
+/// A prepared request with its origin and weight.
 #[derive(Clone, Debug)]
 pub struct Weighted<T: ?Sized = dyn Any + Send + Sync> {
     /// Index into [`crate::Prepared::origins`].
     pub origin: usize,
-    /// How often it is chosen, relative to the others.
+    /// Relative frequency with which the request is chosen.
     pub weight: f64,
     /// The request.
     pub request: Request<T>,
 }
 
 impl<T> Weighted<T> {
-    /// A request that goes to the origin of this index, chosen so often relative to the others.
+    /// Creates a request for the origin at this index, chosen with this relative weight.
     pub const fn new(request: T, origin: usize, weight: f64) -> Weighted<T> {
         Weighted { origin, weight, request: Request::new(request) }
     }
 }
 
-/// The prepared requests of a dialogue: a million of them are held as their protocol made them, one after the other.
+/// The prepared requests of a workload. There may be a million: they are stored contiguously in their protocol's own
+/// type.
 #[expect(clippy::len_without_is_empty, reason = "a dialogue has at least one")]
 pub trait RequestList: Send + Sync {
-    /// How many there are.
+    /// Returns the number of requests.
     fn len(&self) -> usize;
-    /// One of them, by its number.
+    /// Returns the request at this index.
     fn get(&self, at: usize) -> Option<&Weighted>;
 }
 
@@ -121,7 +123,7 @@ impl fmt::Debug for dyn RequestList {
 }
 
 impl dyn RequestList + '_ {
-    /// All of them, in their order.
+    /// Iterates over all requests, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Weighted> {
         (0..self.len()).map(|at| &self[at])
     }

@@ -1,54 +1,55 @@
-//! The other half of a protocol, used by the built-in target and the simulation.
+//! The server side of a protocol, used by the built-in test server and the simulation.
 
 use crate::{Broken, Out};
 
-/// How much of a request an [`Ask`] tells.
+/// Extent of a request that an [`Ask`] covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
-    /// All of it.
+    /// The whole request.
     #[default]
     Whole,
-    /// The head. The body follows in pieces as it arrives, each an [`Ask`] of the same id that says nothing but that.
+    /// The head. The body follows in pieces as it arrives, each an [`Ask`] with the same id and otherwise without
+    /// content.
     Begun,
     /// A piece of the body.
     More,
-    /// The last piece, perhaps an empty one.
+    /// The last piece of the body, possibly empty.
     Last,
-    /// Nothing more: the client gave the request up.
+    /// The client gave up the request; nothing more follows.
     Lost,
 }
 
-/// One request as a server sees it; borrowed, so that hearing one allocates nothing.
+/// A request as a server sees it; borrowed, so that receiving one does not allocate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ask<'a> {
-    /// Names it in [`ServerSession::answer`].
+    /// Identifier to pass to [`ServerSession::answer`].
     pub id: u32,
-    /// `GET`.
+    /// Method, such as `GET`.
     pub method: &'a str,
     /// Path and query: `/status/503?x=1`.
     pub path: &'a str,
-    /// The head as received (without the body).
+    /// Head as received, without the body.
     pub head: &'a [u8],
     /// Bytes of the body.
     pub body_bytes: u64,
-    /// The beginning of the body (64 KiB are plenty), for servers that echo; empty where the session keeps none.
+    /// Beginning of the body (64 KiB are plenty), for servers that echo; empty if the session does not buffer it.
     pub body: &'a [u8],
-    /// How much of it this tells: all of it, but for sessions that were asked to tell some requests in pieces.
+    /// Extent of the request that is covered: all of it, except in sessions that deliver some requests in pieces.
     pub extent: Extent,
 }
 
-/// How the end of an answer is marked.
+/// Delimitation of a response's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// By its announced length.
+    /// A length announced in advance.
     Length,
-    /// In chunks of this size.
+    /// Chunks of this size.
     Chunked(usize),
-    /// By closing the connection.
+    /// The close of the connection.
     UntilClose,
 }
 
-/// What to answer.
+/// A response to send.
 #[derive(Clone, Copy, Debug)]
 pub struct Reply<'a> {
     /// Status code.
@@ -57,25 +58,26 @@ pub struct Reply<'a> {
     pub headers: &'a [u8],
     /// The body.
     pub body: &'a [u8],
-    /// How its end is marked.
+    /// Delimitation of the body.
     pub shape: Shape,
-    /// Close after it.
+    /// Set if the connection closes after the response.
     pub close: bool,
 }
 
-/// One connection's conversation, server side.
+/// The server side of one connection.
 pub trait ServerSession: Send {
-    /// The connection stands: appends what the server says first (a greeting), where it does.
+    /// Appends what the server sends first (a greeting), if anything, once the connection is established.
     fn open(&mut self, _out: &mut Out) {}
-    /// Bytes arrived; calls `hear` once for each request they complete.
+    /// Processes received bytes; calls `hear` for each request they complete.
     ///
     /// # Errors
-    /// [`Broken`] where the client does not follow the protocol.
+    /// Returns [`Broken`] if the client violates the protocol.
     fn receive(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<(), Broken>;
-    /// Answers a request heard; answers of one connection may be given in any order and leave in the right one.
+    /// Responds to a received request. Responses may be given in any order and are sent in the correct one.
     fn answer(&mut self, id: u32, reply: &Reply<'_>, out: &mut Out);
-    /// Appends what the session owes without an answer (100 Continue, an acknowledgement): called after each `receive`.
+    /// Appends replies that are due without a response (100 Continue, an acknowledgement): called after each
+    /// `receive`.
     fn owed(&mut self, _out: &mut Out) {}
-    /// True where the connection must be closed once everything was sent.
+    /// Returns `true` if the connection must be closed once everything was sent.
     fn over(&self) -> bool;
 }

@@ -1,52 +1,53 @@
-//! The trace that a request belongs to (W3C Trace Context, level 1), made from its fill alone: nothing is stored of it, and whoever
-//! has the fill has the ids that were sent.
+//! The trace that a request belongs to (W3C Trace Context, level 1). It is derived from the slot context alone:
+//! nothing is stored, and the ids that were sent can be derived again from the same context.
 
 use measure::random::splitmix64;
 
 use crate::Fill;
 
-/// The name of the header.
+/// Name of the header.
 pub const TRACEPARENT: &str = "traceparent";
 
-/// What a request is found by where its service records traces.
+/// Identifiers by which a request is found in the traces of its service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trace {
-    /// The trace: all requests of an iteration share it.
+    /// Trace id, shared by all requests of an iteration.
     pub id: u128,
-    /// The request's own span.
+    /// Span id of the request.
     pub span: u64,
-    /// Its service was told to record it.
+    /// Set if the service was told to record the trace.
     pub sampled: bool,
 }
 
-/// The bytes of a header's value.
+/// Length of the header's value in bytes.
 const LENGTH: usize = 55;
 
 impl Trace {
-    /// The trace follows from the run and the request's number, which the requests of an iteration share; the span is the request's own.
-    /// Traces are sampled whose low half is below `sampled`, with the highest number all.
+    /// Derives the trace from the run and the request's number, which the requests of an iteration share, and the span
+    /// from the request's own random bits. A trace is sampled if its low half is below `sampled`; `u64::MAX` samples
+    /// all.
     #[inline]
     pub fn of(fill: &Fill<'_>, sampled: u64) -> Trace {
-        /// Apart from the random slots of the same request.
+        /// Separates spans from the random slots of the same request.
         const SPAN: u64 = 0x7370_616e_u64.wrapping_mul(0xd1b5_4a32_d192_ed03);
         let (mut seed, mut number) = (fill.run, fill.number);
         seed ^= splitmix64(&mut number);
         let (high, low) = (splitmix64(&mut seed), splitmix64(&mut seed));
         let mut span = splitmix64(&mut (fill.random ^ SPAN));
         Trace {
-            // Neither may be zero.
+            // Neither id may be zero.
             id: (u128::from(high) << 64 | u128::from(low)).max(1),
             span: splitmix64(&mut span).max(1),
             sampled: low < sampled || sampled == u64::MAX,
         }
     }
 
-    /// Below what the low halves of a share of all traces lie; a number above the largest becomes that.
+    /// Returns the bound below which the low halves of a share of all traces lie; saturates at `u64::MAX`.
     pub fn sampled_below(share: f64) -> u64 {
         (share * 2f64.powi(64)) as u64
     }
 
-    /// The value of its header: `00-TRACE-SPAN-FLAGS`.
+    /// Returns the value of the header: `00-TRACE-SPAN-FLAGS`.
     pub fn header(&self) -> [u8; LENGTH] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut text = *b"00-00000000000000000000000000000000-0000000000000000-00";
@@ -60,7 +61,7 @@ impl Trace {
         text
     }
 
-    /// The value of a header read again; None where it is none.
+    /// Parses the value of a header; `None` if it is malformed.
     pub fn read(value: &[u8]) -> Option<Trace> {
         let text = std::str::from_utf8(value).ok()?;
         let whole = text.len() == LENGTH && text.starts_with("00-") && &text[35..36] == "-" && &text[52..53] == "-";
@@ -74,7 +75,7 @@ impl Trace {
         (id > 0 && span > 0).then_some(Trace { id, span, sampled: flags & 1 == 1 })
     }
 
-    /// That of a request of HTTP, as it stands in the text of its head.
+    /// Finds the trace in the head of an HTTP request.
     pub fn within(request: &[u8]) -> Option<Trace> {
         let head = request.split(|byte| *byte == b'\n').take_while(|line| !line.trim_ascii().is_empty());
         let value = |line: &[u8]| {

@@ -1,30 +1,31 @@
-//! Values that a flow takes out of answers and puts into later requests.
+//! Values that a flow captures from responses and puts into later requests.
 
-/// What one user knows by name in a flow: values by the index of their names, in the order of the run's variables
+/// Values that one user of a flow has captured, by the index of their names in the run's variables
 /// ([`crate::Asked::variables`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Values(Vec<Value>);
 
-/// Its memory stays when it is forgotten, so that the next iteration allocates nothing.
+/// A captured value. Its buffer is kept when the value is forgotten, so that the next iteration does not allocate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Value {
     known: bool,
     bytes: Vec<u8>,
-    /// Of a list: where its elements end, a comma behind each. Empty: it is one value.
+    /// Ends of the elements of a list, which are separated by commas; empty for a single value.
     ends: Vec<u32>,
 }
 
 impl Values {
-    /// None known; where nobody asks for a value of a run without a flow.
+    /// Empty values, for runs without a flow.
     pub const NONE: &'static Values = &Values(Vec::new());
 
-    /// A value; None: it is not known.
+    /// Returns a value; `None` if it is not set.
     #[inline]
     pub fn get(&self, index: u16) -> Option<&[u8]> {
         self.0.get(usize::from(index)).filter(|value| value.known).map(|value| &*value.bytes)
     }
 
-    /// One of the elements of a list, from 0 on. A value that is no list has one, and none where it is empty.
+    /// Returns an element of a list, counted from 0. A single value is a list of one element, or of none if it is
+    /// empty.
     #[inline]
     pub fn element(&self, index: u16, nth: usize) -> Option<&[u8]> {
         let value = self.0.get(usize::from(index)).filter(|value| value.known)?;
@@ -36,12 +37,12 @@ impl Values {
         value.bytes.get(from..end)
     }
 
-    /// It is this from now on.
+    /// Sets a value.
     pub fn set(&mut self, index: u16, bytes: &[u8]) {
         self.set_list(index, bytes, &[]);
     }
 
-    /// It is this list from now on: its elements with commas between, and where each ends.
+    /// Sets a list: its elements separated by commas, and the end of each.
     pub fn set_list(&mut self, index: u16, bytes: &[u8], ends: &[u32]) {
         let index = usize::from(index);
         if self.0.len() <= index {
@@ -55,14 +56,14 @@ impl Values {
         value.ends.extend_from_slice(ends);
     }
 
-    /// Only those of which `lasting` says so are known from now on.
+    /// Forgets all values except those marked in `lasting`.
     pub fn forget_all_but(&mut self, lasting: &[bool]) {
         for (at, value) in self.0.iter_mut().enumerate() {
             value.known &= lasting.get(at).copied().unwrap_or(false);
         }
     }
 
-    /// These are known from now on, and no others; memory is kept.
+    /// Replaces all values by those of `others`; buffers are kept.
     pub fn become_those(&mut self, others: &Values) {
         self.forget();
         for (at, other) in others.0.iter().enumerate().filter(|(_, other)| other.known) {
@@ -70,12 +71,12 @@ impl Values {
         }
     }
 
-    /// Where the elements of a value end, where it is a list.
+    /// Returns the ends of the elements of a list; empty if the value is not a list.
     pub fn ends(&self, index: u16) -> &[u32] {
         self.0.get(usize::from(index)).map_or(&[], |value| &value.ends)
     }
 
-    /// None of them is known any more.
+    /// Forgets all values.
     pub fn forget(&mut self) {
         self.0.iter_mut().for_each(|value| value.known = false);
     }
