@@ -1,31 +1,31 @@
-//! What all findings come to: one principal limit, or why there is none.
+//! The conclusion from all findings: one principal limit, or the reason why there is none.
 
 use crate::case::Case;
 use crate::found::{Found, Proof, Stage};
 use crate::rules;
 use crate::run::Run;
 
-/// What limited the run.
+/// The outcome of a diagnosis: what limited the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The first of the findings. Where there is none that limits, findings stand beside another outcome.
+    /// The first of the findings. With any other outcome, the findings are not limits.
     Limit,
-    /// Nothing: what was asked for was kept.
+    /// No limit: the requested load was sustained.
     NotReached,
-    /// The number of users: hardly anybody waited for another.
+    /// The number of users: hardly any user waited for another.
     Users,
-    /// The most users of a rate: iterations were due while all of them were busy, and were dropped.
+    /// The maximum number of users of a rate: iterations that came due while all users were busy were dropped.
     MaxUsers,
-    /// The plan itself: users waited for their turns to send a step, of which all were taken.
+    /// The plan itself: users waited to send a step whose `at-most` rate was used up.
     AtMost,
-    /// Something; nothing that was counted shows what.
+    /// Unknown: no counter shows the limit.
     Unknown,
-    /// The run is too short or has no request to judge by.
+    /// The run is too short, or has no requests to judge by.
     NothingToJudge,
 }
 
 impl Outcome {
-    /// Its word in documents.
+    /// Returns the name used in documents.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Limit => "limit",
@@ -39,27 +39,27 @@ impl Outcome {
     }
 }
 
-/// Whose counters there were to judge by.
+/// The origin of the available counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Seen {
-    /// Nobody's.
+    /// No counters.
     Nothing,
-    /// Those of the machine that made the load.
+    /// Counters of the machine that generated the load.
     Here,
-    /// Those of the service too.
+    /// Counters of the service as well.
     Service,
 }
 
 /// CPU time within the window, in cores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shared {
-    /// Of the service's processes.
+    /// CPU time of the service's processes.
     pub service: f64,
-    /// Of the generator's threads.
+    /// CPU time of the generator's threads.
     pub generator: f64,
-    /// Of everybody.
+    /// CPU time of all processes.
     pub busy: f64,
-    /// How many there are.
+    /// Number of cores.
     pub cores: f64,
 }
 
@@ -70,46 +70,46 @@ impl Shared {
         }
         let (busy, cores) = case.here.busy_cores()?;
         let service = case.here.per_s("service.all.cpu")? / 1e9;
-        // Threads are timed exactly, a machine by its ticks: a part is never more than the whole.
+        // Threads are timed exactly, a machine by its ticks: the total must not be less than its parts.
         let generator = case.run.generator_cores;
         Some(Shared { service, generator, busy: busy.max(service + generator), cores })
     }
 }
 
-/// Findings, the principal one first, and what they come to.
+/// The findings, the principal one first, with the outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conclusion {
-    /// What they come to.
+    /// Outcome of the diagnosis.
     pub outcome: Outcome,
-    /// Those that limit first, then proved ones before consistent ones, and each by where on a request's way it stands.
+    /// Findings: limits first, then proved before consistent, then in the order of the request path.
     pub found: Vec<Found>,
-    /// Whose counters there were to judge by.
+    /// Origin of the available counters.
     pub seen: Seen,
-    /// How the machine was shared, where the service ran on that of the generator.
+    /// Division of the cores, if the service ran on the generator's machine.
     pub shared: Option<Shared>,
-    /// As in [`Run::at_most`].
+    /// Step and rate, as in [`Run::at_most`].
     pub at_most: Option<(String, f64)>,
 }
 
 impl Conclusion {
-    /// The principal limit.
+    /// Returns the principal limit.
     pub fn principal(&self) -> Option<&Found> {
         self.found.first().filter(|found| found.is_limit)
     }
 }
 
-/// A window shorter than this tells nothing, in seconds.
+/// Minimum length of a window, in seconds; a shorter one is not judged.
 const LEAST_S: f64 = 1.0;
 
-/// A mean response so near to the shortest one, which waited for nobody, has no queue in it.
+/// Maximum ratio of the mean response to the shortest one, which did not queue, at which there is no queueing.
 const ALONE: f64 = 1.5;
 
-/// Users who never pause and hardly wait for each other: more of them bring more.
+/// Returns `true` if users never pause and hardly wait for each other: more users would bring more throughput.
 fn alone(run: &Run) -> bool {
     run.is_pressed() && run.service.count >= 30 && run.service.mean <= ALONE * run.service.min
 }
 
-/// Judges a case by every rule.
+/// Applies every rule to a case.
 pub fn conclude(case: &Case) -> Conclusion {
     let run = &case.run;
     let there = case.there();
@@ -120,7 +120,7 @@ pub fn conclude(case: &Case) -> Conclusion {
     };
     let mut found: Vec<Found> = rules::rules().filter_map(|rule| rule.find(case, there.as_ref())).collect();
     if run.generator_doubt.is_some() {
-        // What a disturbed generator saw proves nothing about the service; what a kernel counted stands.
+        // Observations of a disturbed generator prove nothing about the service; counters of a kernel remain valid.
         found.retain(|f| f.stage == Stage::Generator || (f.proof == Proof::Proved && f.stage < Stage::Service));
     }
     found.sort_by_key(|f| (!f.is_limit, f.proof, f.stage));

@@ -1,14 +1,14 @@
-//! Counters of a host over the window: how far each rose, and between what it moved.
+//! Counters of a host over the window: their increases and their ranges.
 
 use std::collections::BTreeMap;
 
-/// Over less than this, in seconds, nothing is called a rate: readings are a second apart.
+/// Minimum span of a rate, in seconds: readings are a second apart.
 const RATED_LEAST_S: f64 = 0.9;
 
-/// What is kept of a counter: constant, however long the run.
+/// Summary of a counter's readings; of constant size, however long the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Course {
-    /// When it was read first.
+    /// Time of the first reading.
     from_ns: i64,
     first: f64,
     last: f64,
@@ -32,11 +32,11 @@ impl Course {
     }
 }
 
-/// The counters of a host while the window lasted.
+/// The counters of a host during the window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counted {
     courses: BTreeMap<String, Course>,
-    /// What things were called at the last reading.
+    /// Labels at the last reading.
     names: BTreeMap<String, String>,
     from_ns: i64,
     to_ns: i64,
@@ -44,8 +44,8 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Takes the next reading, of a moment since the start of the window (nanoseconds): every counter there is by its name. Of
-    /// those before the window the last is what rises are counted from.
+    /// Adds the next reading, with its time since the start of the window (nanoseconds) and all counters by name. Of
+    /// the readings before the window only the last is kept, as the base of increases.
     pub fn see<'a>(&mut self, at_ns: i64, values: impl IntoIterator<Item = (&'a str, f64)>) {
         if self.readings == 0 || at_ns <= 0 {
             *self = Counted { from_ns: at_ns, ..Counted::default() };
@@ -60,86 +60,86 @@ impl Counted {
         }
     }
 
-    /// Takes what things are called.
+    /// Sets the labels.
     pub fn call<'a>(&mut self, names: impl IntoIterator<Item = (&'a str, &'a str)>) {
         self.names = names.into_iter().map(|(name, word)| (name.to_owned(), word.to_owned())).collect();
     }
 
-    /// What something was called at the last reading.
+    /// Returns a label at the last reading.
     pub fn called(&self, name: &str) -> Option<&str> {
         self.names.get(name).map(String::as_str)
     }
 
-    /// True where nothing was counted over any span.
+    /// Returns `true` if there are no two readings apart in time.
     pub fn is_empty(&self) -> bool {
         self.readings < 2 || self.span_s() <= 0.0
     }
 
-    /// From the first reading to the last, in seconds.
+    /// Returns the time from the first reading to the last, in seconds.
     pub fn span_s(&self) -> f64 {
         (self.to_ns - self.from_ns) as f64 / 1e9
     }
 
-    /// How far a counter rose; None: nobody counted it, or it went back (another process took its place).
+    /// Returns the increase of a counter; `None` if it was not read, or if it fell (another process took its place).
     pub fn rise(&self, name: &str) -> Option<f64> {
         let course = self.courses.get(name).filter(|course| course.readings > 1)?;
         Some(course.last - course.first).filter(|rise| *rise >= 0.0)
     }
 
-    /// As [`Counted::rise`], where the counter counts from zero and is not told before: one that was read first within the window rose by
-    /// all it had then.
+    /// Like [`Counted::rise`], for a counter that starts at zero and is absent until then: if it first appeared within
+    /// the window, its whole value counts as increase.
     pub fn rise_of_all(&self, name: &str) -> Option<f64> {
         let course = self.courses.get(name)?;
         let from = if course.from_ns > self.from_ns { 0.0 } else { course.first };
         Some(course.last - from).filter(|rise| *rise >= 0.0)
     }
 
-    /// True where it rose at all.
+    /// Returns `true` if the counter increased.
     pub fn rose(&self, name: &str) -> bool {
         self.rise(name).is_some_and(|rise| rise > 0.0)
     }
 
-    /// How far it rose a second; None also where the span is too short for a rate: times of CPU are counted in ticks of 4 or 10 ms, and
-    /// those of a service are not all read at each reading.
+    /// Returns the increase per second; also `None` if the span is too short for a rate: CPU times are counted in
+    /// ticks of 4 or 10 ms, and those of a service are not all read at each reading.
     pub fn per_s(&self, name: &str) -> Option<f64> {
         (self.span_s() >= RATED_LEAST_S).then(|| self.rise(name))?.map(|rise| rise / self.span_s())
     }
 
-    /// The highest reading.
+    /// Returns the highest reading.
     pub fn most(&self, name: &str) -> Option<f64> {
         self.courses.get(name).map(|course| course.most)
     }
 
-    /// The lowest reading.
+    /// Returns the lowest reading.
     pub fn least(&self, name: &str) -> Option<f64> {
         self.courses.get(name).map(|course| course.least)
     }
 
-    /// The mean of the readings.
+    /// Returns the mean of the readings.
     pub fn mean(&self, name: &str) -> Option<f64> {
         self.courses.get(name).map(|course| course.sum / f64::from(course.readings))
     }
 
-    /// The mean of the readings between the first and the last, and how many they are: those two may be of a moment without the load.
-    /// None where there are none.
+    /// Returns the mean of the readings without the first and the last, which may be from a time without load, and
+    /// their number. `None` if there are none.
     pub fn mean_within(&self, name: &str) -> Option<(f64, u32)> {
         let course = self.courses.get(name)?;
         let within = course.readings.checked_sub(2).filter(|within| *within > 0)?;
         Some(((course.sum - course.first - course.last) / f64::from(within), within))
     }
 
-    /// The last reading.
+    /// Returns the last reading.
     pub fn last(&self, name: &str) -> Option<f64> {
         self.courses.get(name).map(|course| course.last)
     }
 
-    /// What stands between `before` and `after` in names: `eth0` of `net.eth0.rx_bytes`.
+    /// Iterates over the middle parts of names between `before` and `after`: `eth0` of `net.eth0.rx_bytes`.
     pub fn between<'a>(&'a self, before: &'a str, after: &'a str) -> impl Iterator<Item = &'a str> {
         let middle = move |name: &'a String| name.strip_prefix(before)?.strip_suffix(after);
         self.courses.keys().filter_map(middle)
     }
 
-    /// The share of its cores that a host used, and how many it has; None where the span is too short to tell.
+    /// Returns the number of busy cores of a host and its number of cores; `None` if the span is too short to tell.
     pub fn busy_cores(&self) -> Option<(f64, f64)> {
         if self.span_s() < RATED_LEAST_S {
             return None;

@@ -1,6 +1,8 @@
-//! Whether a machine is fit for a run, before it: what it can do, what the run would hit and when, and the commands that would change it.
+//! Checks of a machine before a run: its abilities, the limits that the run would hit and when, and the commands that
+//! would raise them.
 //!
-//! The arithmetic is that of ports, TIME_WAIT and queues; a change is advised only where a number of this run asks for it.
+//! The arithmetic is that of ports, TIME_WAIT and queues; a change is advised only if a number of this run requires
+//! it.
 
 use words::text::{Text, text};
 use words::{Lang, Said, show};
@@ -9,49 +11,49 @@ mod service;
 
 pub use service::{examine_service, service_abilities};
 
-/// How long a closed connection keeps its port, in seconds (`TCP_TIMEWAIT_LEN`).
+/// Time for which a closed connection keeps its port, in seconds (`TCP_TIMEWAIT_LEN`).
 const TIME_WAIT_S: f64 = 60.0;
-/// Loopback reuses such ports after a second (`tcp_tw_reuse` is 2, or 1 where it is on for all).
+/// Time after which loopback reuses such ports, in seconds (`tcp_tw_reuse` is 2, or 1 if it is on everywhere).
 const REUSED_S: f64 = 1.0;
-/// The share of a table that may be in use.
+/// Maximum share of a table that may be in use.
 const FULL: f64 = 0.8;
 
-/// What a run is going to need.
+/// The resources that a run will need.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Planned {
-    /// The most connections at a time.
+    /// Maximum number of connections at a time.
     pub connections: u64,
-    /// Arrivals a second at the peak of open load.
+    /// Peak arrivals per second of open load.
     pub rate_per_s: Option<f64>,
-    /// Every request opens a connection of its own.
+    /// Set if every request opens its own connection.
     pub is_one_shot: bool,
-    /// How long it lasts, in seconds, where that is known.
+    /// Duration in seconds, if known.
     pub lasts_s: Option<f64>,
-    /// Source addresses.
+    /// Number of source addresses.
     pub sources: u64,
-    /// Addresses with a port that it goes to.
+    /// Number of destinations (address and port).
     pub destinations: u64,
-    /// The target is on this machine.
+    /// Set if the target is on this machine.
     pub is_local: bool,
-    /// Small requests that brunt sends at most here, where it was calibrated for this protocol.
+    /// Maximum rate of small requests from this machine, if it was calibrated for this protocol.
     pub most_per_s: Option<f64>,
 }
 
-/// What follows for the run.
+/// Severity of a piece of advice for the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Prospect {
-    /// Nothing stands against it.
+    /// The run is not affected.
     Fine,
-    /// It will be worth knowing.
+    /// The run is possible, but its results may be affected.
     Caution,
-    /// It cannot go as planned.
+    /// The run cannot proceed as planned.
     Stops,
 }
 
-/// One line of a doctor.
+/// A single result of the checks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advice {
-    /// What follows.
+    /// Severity for the run.
     pub prospect: Prospect,
     said: Said,
     change: Option<Said>,
@@ -66,18 +68,18 @@ impl Advice {
         Advice { change: Some(change.into()), ..self }
     }
 
-    /// What there is to say, without a full stop.
+    /// Returns the text, without a full stop.
     pub fn sentence(&self, lang: Lang) -> String {
         self.said.of(lang)
     }
 
-    /// The command that would change it.
+    /// Returns the command that would change it.
     pub fn command(&self, lang: Lang) -> Option<String> {
         self.change.as_ref().map(|change| change.of(lang))
     }
 }
 
-/// Reads a counter or a setting of the machine by its name.
+/// A function that returns a counter or a setting of the machine by name.
 pub type Read<'a> = &'a dyn Fn(&str) -> Option<f64>;
 
 const CORES: Text = text("{cores} cores", "{cores} 个核");
@@ -96,7 +98,7 @@ const IDLE: Text = text(
     "空闲的核最多需要 {exit} 才能唤醒（cpuidle）；固定速率压测的工作线程会提前唤醒并轮询，见 --precise",
 );
 
-/// What the machine can do, whatever the run.
+/// Describes the abilities of the machine, independent of the run.
 pub fn abilities(read: Read<'_>) -> Vec<Said> {
     let whole = |n: f64| show::count(n as u64);
     let mut all = Vec::new();
@@ -126,13 +128,13 @@ fn quota(read: Read<'_>) -> Option<f64> {
     Some(read("self.cgroup.quota_us")? / read("self.cgroup.period_us").filter(|period| *period > 0.0)?)
 }
 
-/// Ports that connections may have, those set aside left out.
+/// Returns the number of usable local ports, without the reserved ones.
 fn ports(read: Read<'_>) -> Option<f64> {
     let range = read("setting.ip_local_port_range.high")? - read("setting.ip_local_port_range.low")? + 1.0;
     Some((range - read("setting.ip_local_reserved").unwrap_or(0.0)).max(0.0))
 }
 
-/// What stands against a run, the worst first.
+/// Returns the problems that a run would have, the worst first.
 pub fn examine(read: Read<'_>, planned: &Planned) -> Vec<Advice> {
     let checks: [fn(Read<'_>, &Planned) -> Option<Advice>; 6] =
         [generator, standing_ports, used_ports, tracked, accept_queue, shared];
@@ -227,7 +229,7 @@ const RAISE_TRACKED: Text =
     text("sysctl -w net.netfilter.nf_conntrack_max={wanted}", "sysctl -w net.netfilter.nf_conntrack_max={wanted}");
 
 fn tracked(read: Read<'_>, planned: &Planned) -> Option<Advice> {
-    // The module may be there and no rule use it: its table is empty then.
+    // The module may be loaded without any rule that uses it: its table is then empty.
     let count = read("conntrack.count").filter(|count| *count > 0.0)?;
     let max = read("conntrack.max").filter(|max| *max > 0.0)?;
     // Closed connections stay in the table for two minutes (nf_conntrack_tcp_timeout_time_wait).
@@ -264,12 +266,12 @@ fn accept_queue(read: Read<'_>, planned: &Planned) -> Option<Advice> {
     listen_queue(read, planned).filter(|_| planned.is_local)
 }
 
-/// The queue of the listener, wherever it is.
+/// Checks the accept queue of the listener, on whichever machine it is.
 fn listen_queue(read: Read<'_>, planned: &Planned) -> Option<Advice> {
     let limit = read("listener.limit")?;
     (planned.connections as f64 > limit).then(|| {
         let facts = [("limit", show::count(limit as u64)), ("connections", show::count(planned.connections))];
-        // A longer backlog alone would be cut to what the kernel allows.
+        // A longer backlog alone would be limited to the kernel's maximum.
         let is_cut = read("setting.somaxconn").is_some_and(|most| (planned.connections as f64) > most);
         let change = match is_cut {
             true => Said::new(LONGER_BOTH, [("wanted", planned.connections.to_string())]),
@@ -315,7 +317,7 @@ mod tests {
         Planned { connections: 100, lasts_s: Some(600.0), sources: 1, destinations: 1, ..Planned::default() }
     }
 
-    /// Every place in what they say is filled, in both languages.
+    /// Checks that all placeholders of the texts are filled, in both languages.
     pub(super) fn filled(all: &[Advice]) {
         for (advice, lang) in all.iter().flat_map(|advice| [(advice, Lang::En), (advice, Lang::Zh)]) {
             let whole = advice.sentence(lang) + &advice.command(lang).unwrap_or_default();
@@ -347,7 +349,7 @@ mod tests {
         );
     }
 
-    /// The story of seed 000: 2,000 connections a second.
+    /// The example of seed 000: 2,000 connections a second.
     #[test]
     fn ports_that_end_are_foretold_with_the_moment() {
         let short = Planned { rate_per_s: Some(2000.0), is_one_shot: true, ..run() };

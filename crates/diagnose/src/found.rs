@@ -1,19 +1,19 @@
-//! What a rule found.
+//! A finding of a rule.
 
 use words::text::{Text, text};
 use words::{Lang, Said};
 
-/// How sure it is.
+/// Strength of the evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Proof {
-    /// A counter that means nothing else moved within the window.
+    /// A counter with no other meaning increased within the window.
     Proved,
-    /// What the generator saw is what this cause looks like; no counter says so.
+    /// The generator's observations match this cause; no counter confirms it.
     Consistent,
 }
 
 impl Proof {
-    /// Its word in documents.
+    /// Returns the name used in documents.
     pub fn name(self) -> &'static str {
         match self {
             Proof::Proved => "proved",
@@ -22,27 +22,27 @@ impl Proof {
     }
 }
 
-/// Where on the request's path: the earliest limit hides those behind it.
+/// Position on the request path: the earliest limit hides those behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// The program that makes the load.
+    /// The load generator.
     Generator,
-    /// The kernel it runs on.
+    /// The kernel of the generator.
     ClientKernel,
-    /// What lies between.
+    /// The network in between.
     Network,
     /// A proxy or a limiter in front of the service.
     Proxy,
     /// The kernel of the service.
     ServerKernel,
-    /// The service.
+    /// The service itself.
     Service,
-    /// What the service waits for.
+    /// A dependency that the service waits for.
     Dependency,
 }
 
 impl Stage {
-    /// Its word in documents.
+    /// Returns the name used in documents.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Generator => "generator",
@@ -56,18 +56,19 @@ impl Stage {
     }
 }
 
-/// A limit or a fault, with what proves it.
+/// A limit or a fault, with its evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// The rule: `N2`.
+    /// Identifier of the rule: `N2`.
     pub rule: &'static str,
-    /// Where.
+    /// Position on the request path.
     pub stage: Stage,
-    /// How sure.
+    /// Strength of the evidence.
     pub proof: Proof,
-    /// It keeps what was asked for from being done; otherwise it only makes responses slower, and is never the principal limit.
+    /// Set if it prevents the requested load; otherwise it only slows responses down, and is never the principal
+    /// limit.
     pub is_limit: bool,
-    /// The machine whose counters say so, where it is not that of the generator.
+    /// Machine of the evidence, if it is not the generator's.
     pub host: Option<String>,
     pub(crate) claim: Said,
     pub(crate) evidence: Said,
@@ -78,12 +79,12 @@ pub struct Found {
 const THERE: Text = text("{evidence} (counted on {host})", "{evidence}（{host} 的计数）");
 
 impl Found {
-    /// What is claimed, without a full stop.
+    /// Returns the claim, without a full stop.
     pub fn claim(&self, lang: Lang) -> String {
         self.claim.of(lang)
     }
 
-    /// The counters that say so.
+    /// Returns the counters that support the claim.
     pub fn evidence(&self, lang: Lang) -> String {
         let evidence = self.evidence.of(lang);
         match &self.host {
@@ -92,18 +93,18 @@ impl Found {
         }
     }
 
-    /// What to change.
+    /// Returns what to change.
     pub fn remedy(&self, lang: Lang) -> String {
         lang.of(self.remedy).to_owned()
     }
 
-    /// What would refute it.
+    /// Returns the experiment that would refute the claim.
     pub fn experiment(&self, lang: Lang) -> String {
         self.experiment.of(lang)
     }
 }
 
-/// What a rule says of a case. Where it stands, what to change and what would refute it say the rule itself, unless the verdict says so.
+/// The result of a rule for a case. Stage, remedy and experiment are the rule's unless set here.
 pub(crate) struct Verdict {
     pub proof: Proof,
     pub claim: Said,
@@ -113,16 +114,16 @@ pub(crate) struct Verdict {
     pub stage: Option<Stage>,
     pub remedy: Option<Text>,
     pub experiment: Option<Text>,
-    /// The facts of the experiment.
+    /// Placeholder values of the experiment.
     pub facts: Vec<(&'static str, String)>,
 }
 
-/// A claim, and the counters that mean nothing else.
+/// Creates a verdict from a claim and counters with no other meaning.
 pub(crate) fn proved(claim: impl Into<Said>, evidence: impl Into<Said>) -> Verdict {
     Verdict::new(Proof::Proved, claim, evidence)
 }
 
-/// A claim, and what the generator saw that looks like it.
+/// Creates a verdict from a claim and matching observations of the generator.
 pub(crate) fn consistent(claim: impl Into<Said>, evidence: impl Into<Said>) -> Verdict {
     Verdict::new(Proof::Consistent, claim, evidence)
 }
@@ -134,32 +135,32 @@ impl Verdict {
         Verdict { proof, claim, evidence, is_limit: true, host, stage, remedy, experiment, facts }
     }
 
-    /// Another place on a request's way than the rule's.
+    /// Overrides the rule's stage.
     pub fn at(self, stage: Stage) -> Verdict {
         Verdict { stage: Some(stage), ..self }
     }
 
-    /// Another change than the rule's.
+    /// Overrides the rule's remedy.
     pub fn remedy(self, remedy: Text) -> Verdict {
         Verdict { remedy: Some(remedy), ..self }
     }
 
-    /// Another experiment than the rule's.
+    /// Overrides the rule's experiment.
     pub fn experiment(self, experiment: Text) -> Verdict {
         Verdict { experiment: Some(experiment), ..self }
     }
 
-    /// Facts of the experiment.
+    /// Sets the placeholder values of the experiment.
     pub fn experiment_with<const N: usize>(self, facts: [(&'static str, String); N]) -> Verdict {
         Verdict { facts: facts.into(), ..self }
     }
 
-    /// A limit, or only something beside it.
+    /// Sets whether the finding is a limit.
     pub fn limiting(self, is_limit: bool) -> Verdict {
         Verdict { is_limit, ..self }
     }
 
-    /// Judged by the counters of this machine.
+    /// Sets the machine whose counters are the evidence.
     pub fn by(self, host: Option<String>) -> Verdict {
         Verdict { host, ..self }
     }

@@ -1,11 +1,11 @@
-//! What limited a run, from its record: the load as it was kept, and the counters of the hosts while it went on.
+//! Diagnosis of what limited a run, from its record: the results of the load, and the counters of the hosts during it.
 //!
-//! Pure: a rule is a function of a [`Case`], so that a report of a run made last year is judged by the rules of today. A rule
-//! gives a [`Found`]: what is claimed, the counter that says so and by how much it moved, what to change, and one
-//! experiment that would refute it. [`conclude`] ranks what was found by where on a request's way it stands and names
-//! one principal limit, or that none was reached, or that it cannot be told.
+//! All functions are pure: a rule is a function of a [`Case`], so that a report of a run made last year is judged by
+//! today's rules. A rule returns a [`Found`]: a claim, the counter that supports it with its increase, what to change,
+//! and one experiment that would refute it. [`conclude`] ranks the findings by their position on the request path and
+//! names one principal limit, or states that none was reached or that it is unknown.
 //!
-//! The rules and their thresholds are those of `docs/measurement.md`, «What limited the run».
+//! The rules and their thresholds are those of `docs/measurement.md`, "What limited the run".
 
 mod case;
 mod conclusion;

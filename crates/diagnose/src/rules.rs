@@ -1,9 +1,9 @@
-//! The rules, one a file, and the list of them in the order of a request's way.
+//! The rules, one per file, and their list in the order of the request path.
 //!
-//! A rule knows nothing of the others; a new one is a file and a line in the list. Each is tested with its fault and with a twin that
-//! looks alike and has another cause.
+//! Rules are independent of each other; a new one is a file and a line in the list. Each is tested with its fault and
+//! with a case that looks alike but has another cause.
 
-// What rules are made of: each takes all of it from here.
+// Building blocks of rules, imported by each from here.
 use words::text::{Text, text};
 use words::{Lang, Said, show};
 
@@ -16,12 +16,12 @@ use crate::run::{GeneratorDoubt, Outage, Run, Times};
 
 mod logged;
 
-/// Declares the rules and lists them.
+/// Declares the modules of the rules and lists them.
 macro_rules! rules {
     ($($name:ident),* $(,)?) => {
         $(mod $name;)*
 
-        /// All of them.
+        /// All rules.
         const ALL: &[Rule] = &[$($name::RULE),*];
     };
 }
@@ -82,40 +82,41 @@ rules! {
     round_timeouts,
 }
 
-/// All rules, in the order of a request's way.
+/// Iterates over all rules, in the order of the request path.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
     ALL.iter()
 }
 
-/// A rule: what is to be read about it (`brunt explain` and `docs/limits.md` are made of it), and what it finds in a case, if anything.
+/// A rule: its documentation (the source of `brunt explain` and `docs/limits.md`), and its test of a case.
 pub struct Rule {
-    /// Its word: `N2`.
+    /// Identifier: `N2`.
     pub rule: &'static str,
-    /// Whose counters it is judged by.
+    /// Machine whose counters it is judged by.
     on: On,
-    /// Where what it finds stands on a request's way, unless the verdict says otherwise.
+    /// Position of its finding on the request path, unless the verdict overrides it.
     stage: Stage,
-    /// What it is about.
+    /// Title of its page.
     pub title: Text,
-    /// How it looks to whoever runs a load.
+    /// Symptoms as seen by a user who runs a load.
     pub sign: Text,
-    /// What to change.
+    /// Recommended change.
     pub remedy: Text,
-    /// What would refute it: `{url}` is what loads the same again, other facts are the verdict's.
+    /// Experiment that would refute it: `{url}` is the target or command to load the same again, other placeholders
+    /// are filled by the verdict.
     experiment: Text,
-    /// Advice that is often given and wrong, or a trap.
+    /// Common advice that is wrong, or a trap.
     pub beware: Option<Text>,
     judge: fn(&Case) -> Option<Verdict>,
 }
 
-/// Whose counters a rule is judged by.
+/// The machine whose counters a rule is judged by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum On {
-    /// Those of the machine that makes the load, and what services told it.
+    /// The machine that generates the load, with the counters that services reported to it.
     Generator,
-    /// Those of the machine of the service, where they were counted; else what is seen from here.
+    /// The service's machine if its counters were recorded; otherwise the generator's.
     Service,
-    /// Those of either.
+    /// Either machine.
     Either,
 }
 
@@ -124,7 +125,7 @@ const REMEDY: Text = text("change: {remedy}", "改进：{remedy}");
 const BEWARE: Text = text("beware: {beware}", "注意：{beware}");
 
 impl Rule {
-    /// The paragraphs of its page, without the title.
+    /// Returns the paragraphs of its page, without the title.
     pub fn paragraphs(&self, lang: Lang) -> Vec<String> {
         let mut all = vec![
             lang.fill(SIGN, &[("sign", lang.of(self.sign))]),
@@ -134,7 +135,7 @@ impl Rule {
         all
     }
 
-    /// What it finds; `there` is the case as the machine of the service saw it, where that is another one.
+    /// Returns its finding; `there` is the case as seen from the service's machine, if that is a different one.
     pub(crate) fn find(&self, case: &Case, there: Option<&Case>) -> Option<Found> {
         let elsewhere = || {
             let host = case.elsewhere.as_ref().map(|elsewhere| elsewhere.host.clone());
@@ -148,7 +149,7 @@ impl Rule {
         }
     }
 
-    /// What it finds by what the case has of one machine.
+    /// Returns its finding for the counters of one machine.
     fn alone(&self, case: &Case) -> Option<Found> {
         let verdict = (self.judge)(case)?;
         let mut facts = verdict.facts;
@@ -167,19 +168,19 @@ impl Rule {
     }
 }
 
-/// A counter as a figure of a sentence.
+/// Formats a counter for a sentence.
 fn whole(n: f64) -> String {
     show::count(n as u64)
 }
 
-/// Cases for tests: a closed run of 50 users, pressed and healthy, and counters that rise.
+/// Cases for tests: a healthy closed run of 50 users without pauses, and counters that increase.
 #[cfg(test)]
 pub(crate) mod made_up {
     use super::{Case, Rule};
     use crate::counted::Counted;
     use crate::run::{Run, Spread};
 
-    /// Fifty users against a service that is alike all the time.
+    /// A run of fifty users against a service with uniform behavior.
     pub fn run() -> Run {
         Run {
             url: "http://127.0.0.1:8080/".into(),
@@ -201,7 +202,7 @@ pub(crate) mod made_up {
         }
     }
 
-    /// Counters that were so at the start of the window and so at its end, ten seconds later.
+    /// Counters with these values at the start of the window and at its end, ten seconds later.
     pub fn counted(courses: &[(&str, f64, f64)]) -> Counted {
         let mut counted = Counted::default();
         for at in 0..=10 {
@@ -212,7 +213,7 @@ pub(crate) mod made_up {
         counted
     }
 
-    /// Two cores of which so many were busy, beside other counters.
+    /// Counters of a machine with two cores, `busy` of them busy, in addition to other counters.
     pub fn cores(busy: f64, others: &[(&str, f64, f64)]) -> Counted {
         let zero = |name| (name, 0.0, 0.0);
         let mut all = vec![
@@ -225,12 +226,12 @@ pub(crate) mod made_up {
         counted(&all)
     }
 
-    /// What a rule finds where the run was changed so and these counters moved.
+    /// Returns the proof of a rule's finding for a changed run and these counters.
     pub fn judged(rule: &Rule, change: impl FnOnce(&mut Run), here: Counted) -> Option<&'static str> {
         proof(rule, change, Case { here, ..Case::default() })
     }
 
-    /// The same where a service told these counters.
+    /// Like [`judged`], with counters reported by a service.
     pub fn judged_told(rule: &Rule, change: impl FnOnce(&mut Run), told: Counted) -> Option<&'static str> {
         proof(rule, change, Case { told: vec![told], ..Case::default() })
     }

@@ -1,63 +1,63 @@
-//! What the record says of the load, as far as rules ask for it.
+//! The results of the load in the record, as far as rules need them.
 
 use std::collections::BTreeMap;
 
-/// Failures of a sort.
+/// A count of failures of one kind and phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Failures {
-    /// `timeout`, `no_ports` … as records spell them.
+    /// Kind, as in records: `timeout`, `no_ports` …
     pub kind: String,
-    /// `connect`, `first_byte` …
+    /// Phase: `connect`, `first_byte` …
     pub phase: String,
-    /// How many.
+    /// Number of failures.
     pub count: u64,
 }
 
-/// How long something took, in seconds.
+/// Summary statistics of durations, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
-    /// How many took that long.
+    /// Number of durations.
     pub count: u64,
-    /// The shortest.
+    /// Shortest duration.
     pub min: f64,
-    /// The mean.
+    /// Mean.
     pub mean: f64,
-    /// The standard deviation.
+    /// Standard deviation.
     pub deviation: f64,
-    /// The longest.
+    /// Longest duration.
     pub longest: f64,
-    /// The share that took 0.9 s and longer.
+    /// Share of durations of 0.9 s and longer.
     pub second_or_more: f64,
 }
 
 impl Spread {
-    /// The deviation in units of the mean: 0 where all took the same.
+    /// Returns the coefficient of variation: 0 if all durations are equal.
     pub fn variation(&self) -> f64 {
         if self.mean > 0.0 { self.deviation / self.mean } else { 0.0 }
     }
 }
 
-/// Times and how many took each, in seconds, shortest first.
+/// A distribution of durations in seconds with their counts, shortest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times(Vec<(f64, u64)>);
 
 impl Times {
-    /// Of these, shortest first.
+    /// Creates the distribution from durations and counts, shortest first.
     pub fn of(times: impl IntoIterator<Item = (f64, u64)>) -> Times {
         Times(times.into_iter().collect())
     }
 
-    /// How many there are.
+    /// Returns the total count.
     pub fn count(&self) -> u64 {
         total(self.0.iter())
     }
 
-    /// How many took from `from` to below `to`.
+    /// Returns the number of durations from `from` to below `to`.
     pub fn within(&self, from: f64, to: f64) -> u64 {
         total(self.0.iter().filter(|(time, _)| (from..to).contains(time)))
     }
 
-    /// The longest at this rank, the shortest being the first; None where there are fewer.
+    /// Returns the duration at this rank, with 1 as the shortest; `None` if there are fewer.
     pub fn at_rank(&self, rank: u64) -> Option<f64> {
         let mut seen = 0u64;
         let found = self.0.iter().find(|(_, n)| {
@@ -67,192 +67,194 @@ impl Times {
         found.map(|(time, _)| *time)
     }
 
-    /// What half of them took at most; 0 of none.
+    /// Returns the median; 0 if there are no durations.
     pub fn median(&self) -> f64 {
         self.at_rank(self.count().div_ceil(2)).unwrap_or(0.0)
     }
 }
 
-/// A record from elsewhere may count anything.
+/// Sums counts with saturation: a record from elsewhere may hold any counts.
 fn total<'a>(times: impl Iterator<Item = &'a (f64, u64)>) -> u64 {
     times.fold(0, |sum, (_, n)| sum.saturating_add(*n))
 }
 
-/// A stretch of the window in which nothing succeeded though something was asked for: the longest of them.
+/// The longest period of the window in which requests were due or in flight but none succeeded.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outage {
-    /// When it began, in seconds since the window did.
+    /// Start, in seconds since the start of the window.
     pub from_s: f64,
-    /// When the next success came, or the run ended.
+    /// Time of the next success or of the end of the run, in seconds since the start of the window.
     pub to_s: f64,
-    /// No success came after it.
+    /// Set if there was no later success.
     pub to_the_end: bool,
-    /// How many others there were.
+    /// Number of other such periods.
     pub more: u64,
 }
 
-/// The shortest wait before a segment is sent again, in seconds (`TCP_RTO_MIN`).
+/// Shortest retransmission timeout of a segment, in seconds (`TCP_RTO_MIN`).
 const SENT_AGAIN: f64 = 0.2;
 
-/// The load, as it was kept.
+/// The results of the load, as recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
-    /// What was loaded, secrets masked.
+    /// Target, secrets masked.
     pub url: String,
-    /// The command line without the size of the load, quoted for a shell; empty where it is not known.
+    /// Command line without the size of the load, quoted for a shell; empty if unknown.
     pub command: String,
-    /// Arrivals did not wait for responses.
+    /// Set for open load: arrivals did not wait for responses.
     pub is_open: bool,
-    /// The most users of closed load.
+    /// Maximum number of users of closed load.
     pub users: u32,
-    /// The load was changed on the way: averages are of several loads.
+    /// Set if the load was changed during the run: averages are of several loads.
     pub was_changed: bool,
-    /// Users paused between their requests, or waited for their turns.
+    /// Set if users paused between their requests, or waited for their turns.
     pub has_pauses: bool,
-    /// The step of the plan that was sent as often as it may be (`at-most`), and how often a second that is.
+    /// Step of the plan that was sent at its maximum rate (`at-most`), and that rate per second.
     pub at_most: Option<(String, f64)>,
-    /// Most connections of open load.
+    /// Maximum number of connections of open load.
     pub connections: u32,
     /// Length of the window in seconds.
     pub window_s: f64,
-    /// Requests scheduled within it.
+    /// Requests scheduled within the window.
     pub scheduled: u64,
-    /// In a flow: requests of an iteration, for a rate is one of iterations there.
+    /// Requests per iteration of a flow, whose rate is one of iterations.
     pub per_iteration: Option<f64>,
-    /// Several scenarios: no option of the command line says how much of them.
+    /// Set if there are several scenarios, so that no option of the command line sets the whole load.
     pub has_scenarios: bool,
     /// Successes ÷ the window.
     pub succeeded_per_s: f64,
     /// Requests that ended within the window ÷ the window, failures included.
     pub ended_per_s: f64,
-    /// Responses that failed a check, or whose status counts as a failure: from the first write to the last byte.
+    /// Durations, from the first write to the last byte, of responses that failed a check, or whose status counts as a
+    /// failure.
     pub failed_responses: Spread,
-    /// Requests that may share a connection of open load.
+    /// Maximum number of requests that share a connection of open load.
     pub per_connection: u32,
-    /// Connections that a database refused because it had all it takes, by its own word.
+    /// Number of connections that a database refused with an error about its connection limit.
     pub turned_away: u64,
-    /// The server did not keep up with the rate of open load.
+    /// Set if the server did not keep up with the rate of open load.
     pub is_overloaded: bool,
-    /// Iterations were dropped, as all users of a rate were busy when they were due.
+    /// Set if iterations were dropped because all users of a rate were busy when they were due.
     pub dropped_iterations: bool,
-    /// Arrivals that found every connection taken.
+    /// Arrivals that waited because the connection limit was reached.
     pub waited_for_connection: u64,
-    /// Mean of the requests in flight.
+    /// Mean number of requests in flight.
     pub in_flight: f64,
     /// Bytes received on the wire within the window ÷ its length.
     pub received_per_s: f64,
-    /// From the first write to the last byte.
+    /// Durations from the first write to the last byte, of successes.
     pub service: Spread,
-    /// From `connect` to the connection.
+    /// Durations from `connect` to the established connection.
     pub connect: Spread,
-    /// Connections that stood.
+    /// Number of connections established.
     pub opened: u64,
-    /// Failures of each sort.
+    /// Failures by kind and phase.
     pub failures: Vec<Failures>,
     /// Status code → count.
     pub status: BTreeMap<String, u64>,
-    /// Status codes of failures were asked for (`--expect-status`).
+    /// Set if status codes of failures were expected (`--expect-status`).
     pub expects_status: bool,
-    /// What the trust rules doubt of the generator itself; its words then stand for the limit.
+    /// Doubt of the trust rules about the generator itself, which then is the limit.
     pub generator_doubt: Option<GeneratorDoubt>,
-    /// Requests that had no end when the run was over.
+    /// Requests without an end when the run was over.
     pub unfinished: u64,
-    /// Failures on connections that had served before, closed by the other side before a byte of the response came.
+    /// Failures on reused connections that the peer closed before the first byte of the response.
     pub closed_when_reused: u64,
-    /// The most failures that may be such in two neighbouring seconds.
+    /// Maximum number of failures in two adjacent seconds that may be such closes.
     pub closed_at_once: u64,
-    /// The longest time without a success.
+    /// Longest time without a success.
     pub outage: Option<Outage>,
-    /// From `connect` to the connection, each.
+    /// Distribution of the durations from `connect` to the established connection.
     pub connects: Times,
-    /// Service times of all complete responses.
+    /// Distribution of the service times of all complete responses.
     pub times: Times,
-    /// The same with those of the warm-up, where the first requests met a service that nobody used.
+    /// Distribution of service times including the warm-up, in which the first requests met an unloaded service.
     pub times_from_start: Times,
-    /// From the first byte of a response to its last.
+    /// Distribution of the durations from the first byte of a response to its last.
     pub transfers: Times,
-    /// Of each whole second of the window, what its slow responses took at least (the third slowest), in seconds; 0 where brunt itself was
-    /// held up.
+    /// Third-slowest response time of each whole second of the window, in seconds; 0 if brunt itself was held up.
     pub slow_each_second: Vec<f64>,
-    /// Arrivals of open load that waited for a connection at the end of each second of the window.
+    /// Arrivals of open load waiting for a connection at the end of each second of the window.
     pub waiting_each_second: Vec<f64>,
-    /// Worker threads.
+    /// Number of worker threads.
     pub workers: u32,
     /// CPU time of the busiest worker ÷ the window.
     pub busiest_worker: f64,
-    /// CPU time of all workers in cores, that which was polled away included.
+    /// CPU time of all workers in cores, including the polled part.
     pub generator_cores: f64,
-    /// What of it was polled away: free for whoever wanted the core.
+    /// Part of it that was spent polling: available to any process that wanted the core.
     pub polled_cores: f64,
 }
 
-/// Why the generator is the first to be mended.
+/// The reason why the generator's results are doubted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeneratorDoubt {
-    /// A worker was full.
+    /// A worker was saturated.
     Busy,
-    /// It waited for a core that others had.
+    /// A worker waited for a core that others used.
     Starved,
-    /// It had used up the CPU quota of its group.
+    /// The CPU quota of its group was used up.
     Throttled,
-    /// It did not look at its sockets for a while.
+    /// A worker did not read its sockets for a while.
     Absent,
-    /// It sent requests late.
+    /// Requests were sent late.
     Late,
 }
 
 impl Run {
-    /// What follows `brunt -c N` to load the same again.
+    /// Returns the arguments that follow `brunt -c N` to repeat the load.
     pub fn again(&self) -> String {
         if self.command.is_empty() { self.url.clone() } else { self.command.clone() }
     }
 
-    /// What `-r` would have to say for so many requests a second.
+    /// Returns the argument of `-r` for this many requests per second.
     pub fn rate_for(&self, requests_per_s: f64) -> String {
         let rate = requests_per_s / self.per_iteration.filter(|requests| *requests > 0.0).unwrap_or(1.0);
         format!("{:.0}/s", rate.max(1.0).round())
     }
 
-    /// Complete responses a second, those that failed a check too: the service worked for them as well.
+    /// Returns complete responses per second, including those that failed a check: the service worked for them as
+    /// well.
     pub fn answered_per_s(&self) -> f64 {
         let failed = if self.window_s > 0.0 { self.failed_responses.count as f64 / self.window_s } else { 0.0 };
         self.succeeded_per_s + failed
     }
 
-    /// As many responses a second, each of the shortest time there is, as the service worked for: one that failed sooner is a part of one.
+    /// Returns the service's work as a number of responses of the shortest duration per second: a response that failed
+    /// sooner counts as a fraction.
     pub fn worked_per_s(&self) -> f64 {
         let part = if self.service.min > 0.0 { (self.failed_responses.mean / self.service.min).min(1.0) } else { 1.0 };
         self.succeeded_per_s + part * (self.answered_per_s() - self.succeeded_per_s)
     }
 
-    /// Failures of this kind.
+    /// Returns the number of failures of this kind.
     pub fn failed_by(&self, kind: &str) -> u64 {
         self.failures.iter().filter(|f| f.kind == kind).map(|f| f.count).sum()
     }
 
-    /// Failures of this kind in this phase.
+    /// Returns the number of failures of this kind in this phase.
     pub fn failed_in(&self, kind: &str, phase: &str) -> u64 {
         self.failures.iter().filter(|f| f.kind == kind && f.phase == phase).map(|f| f.count).sum()
     }
 
-    /// A segment of this run may have been lost: something took as long as its second sending does, or failed. Counters are those of
-    /// the whole machine, which may lose what is not ours.
+    /// Returns `true` if a segment of this run may have been lost: something took as long as a retransmission, or
+    /// failed. Counters are those of the whole machine, whose losses may belong to others.
     pub fn may_have_lost(&self) -> bool {
         self.service.longest.max(self.connect.longest) >= SENT_AGAIN || !self.failures.is_empty()
     }
 
-    /// Connecting took as long as a second SYN does, or failed.
+    /// Returns `true` if connecting took as long as a second SYN, or failed.
     pub fn waited_to_connect(&self) -> bool {
         self.connect.second_or_more > 0.0 || self.failures.iter().any(|f| f.phase == "connect")
     }
 
-    /// More was asked for than came: users who never pause, or a rate that was not kept. Where a rate was kept nothing was at its
-    /// limit.
+    /// Returns `true` if more was requested than was served: users who never pause, or a rate that was not sustained.
+    /// If a rate was sustained, no limit was reached.
     pub fn is_pressed(&self) -> bool {
         if self.is_open { self.is_overloaded || self.dropped_iterations } else { !self.has_pauses }
     }
 
-    /// Responses with one of these codes.
+    /// Returns the number of responses with one of these codes.
     pub fn answered(&self, codes: &[&str]) -> u64 {
         codes.iter().filter_map(|code| self.status.get(*code)).sum()
     }

@@ -1,4 +1,4 @@
-//! Shows every counter of this host, or with an address those of the service there, and what reading them costs:
+//! Prints every counter of this host, and with an address those of the service there, and the cost of reading them:
 //! `cargo run --release -p brunt-probe --example host -- 127.0.0.1:8080`
 
 use std::io;
@@ -9,7 +9,7 @@ use measure::{Clock, Nanos};
 use probe::{Counters, Host, Sampler, Service, Source, delta};
 use record::Changes;
 
-/// So many samples are compared.
+/// Number of samples compared.
 const SAMPLES: usize = 12;
 
 fn main() -> io::Result<()> {
@@ -25,10 +25,11 @@ fn main() -> io::Result<()> {
     let sampler = Sampler::start(move || host.read(), Clock.now(), Nanos::from_secs(1), take)?;
     let samples: Vec<Counters> = samples.iter().take(SAMPLES).collect();
     sampler.stop();
-    // With the first one goes the search for the processes of the service.
+    // The first one includes the search for the processes of the service.
     let Some((second, last)) = samples.get(1).zip(samples.last()) else { return Ok(()) };
     show(last);
-    // The scheduler counts a thread's time when it leaves its core: each sample has the cost of those before it.
+    // The scheduler counts a thread's time when it leaves its core: each sample includes the cost of the previous
+    // ones.
     let spent = delta(second, last).of("self.thread.counters.cpu").unwrap_or_default();
     println!("{} µs of processor time a sample", spent / (samples.len() as u64 - 2) / 1000);
     let mut changes = Changes::new("here");

@@ -1,6 +1,6 @@
-//! A sample: counters by name, and how parsers put them there.
+//! A sample: counters by name, and the sink that parsers write them to.
 //!
-//! Names are dotted, stable and shared: of the six hundred of a sample hardly one is new, so each is made once.
+//! Names are dotted, stable and shared: hardly any of the six hundred in a sample is new, so each is allocated once.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -11,46 +11,47 @@ use record::{Changes, HostCounters, Number};
 /// The name of a counter: `Tcp.RetransSegs`, `cpu.0.steal`.
 pub type Name = Arc<str>;
 
-/// What was read at one moment. What cannot be read is not there, and never zero.
+/// Counters read at one moment. A counter that cannot be read is absent, never zero.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters {
-    /// When (`CLOCK_MONOTONIC`).
+    /// Time of the sample (`CLOCK_MONOTONIC`).
     pub moment: Nanos,
-    /// The counters and gauges.
+    /// Counters and gauges.
     pub values: BTreeMap<Name, Number>,
-    /// What is a word and no number: `setting.clocksource`.
+    /// Values that are words rather than numbers: `setting.clocksource`.
     pub labels: BTreeMap<Name, String>,
-    /// What could not be read and why: `psi.cpu: not supported`. In order, each once.
+    /// Counters that could not be read, with the reason: `psi.cpu: not supported`. Sorted, without duplicates.
     pub unobservable: Vec<String>,
 }
 
 impl Counters {
-    /// A count; None where it cannot be read.
+    /// Returns a count; `None` if it could not be read.
     pub fn get(&self, name: &str) -> Option<u64> {
         self.values.get(name).and_then(|value| value.whole())
     }
 
-    /// A word; None where it cannot be read.
+    /// Returns a label; `None` if it could not be read.
     pub fn label(&self, name: &str) -> Option<&str> {
         self.labels.get(name).map(String::as_str)
     }
 
-    /// The event that tells this sample of a machine, whose window began (or is to begin) at `start`.
+    /// Converts this sample of a machine to an event; `start` is the start of the window, past or planned.
     pub fn tell(self, changes: &mut Changes, start: Nanos) -> HostCounters {
         let at_ns = self.moment.0.wrapping_sub(start.0).cast_signed();
         changes.tell(at_ns, self.values, self.labels, self.unobservable)
     }
 }
 
-/// What is longer is the name of no counter.
+/// Maximum length of a counter's name.
 const LONGEST_NAME: usize = 300;
 
-/// A name of a counter that somebody else chose: of a length and of letters that can be shown.
+/// Returns whether a name chosen by another program is acceptable for a counter: of bounded length, without control
+/// characters.
 pub fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= LONGEST_NAME && !name.chars().any(char::is_control)
 }
 
-/// What is put in while a host, or a service, is read.
+/// A collector of counters while a host or a service is read.
 #[derive(Debug, Default)]
 pub struct Sink {
     names: HashSet<Name>,
@@ -61,42 +62,42 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// A count; its name is these parts with dots between them. The last one put under a name holds.
+    /// Adds a count under a name joined from these parts with dots. The last value put under a name wins.
     pub fn put(&mut self, name: &[&str], value: u64) {
         let name = self.name(name);
         self.values.push((name, Number::Whole(value)));
     }
 
-    /// A number that need not be whole.
+    /// Adds a number that need not be whole.
     pub fn put_number(&mut self, name: &[&str], value: Number) {
         let name = self.name(name);
         self.values.push((name, value));
     }
 
-    /// A count that may be missing.
+    /// Adds a count that may be missing.
     pub fn put_some(&mut self, name: &[&str], value: Option<u64>) {
         if let Some(value) = value {
             self.put(name, value);
         }
     }
 
-    /// A word.
+    /// Adds a label.
     pub fn label(&mut self, name: &[&str], word: &str) {
         let name = self.name(name);
         self.labels.insert(name, word.to_owned());
     }
 
-    /// What cannot be read, and why.
+    /// Records that something cannot be read, and why.
     pub fn unobservable(&mut self, what: &str, why: &str) {
         self.unobservable.push(format!("{what}: {why}"));
     }
 
-    /// How much was put so far: whether a parser found anything shows by it.
+    /// Returns the number of values put so far: shows whether a parser found anything.
     pub fn count(&self) -> usize {
         self.values.len() + self.labels.len()
     }
 
-    /// Everything put since this was asked last.
+    /// Takes everything put since the last call.
     pub fn take(&mut self, moment: Nanos) -> Counters {
         let room = self.values.len();
         let values = std::mem::replace(&mut self.values, Vec::with_capacity(room));
@@ -108,7 +109,7 @@ impl Sink {
         Counters { moment, values: values.into_iter().collect(), labels, unobservable }
     }
 
-    /// Processes come and go, and their names with them.
+    /// Drops cached names once most are stale: processes come and go, and their names with them.
     fn forget_names(&mut self, in_use: usize) {
         if self.names.len() > 4096 + 4 * in_use {
             self.names.clear();
@@ -132,7 +133,7 @@ impl Sink {
     }
 }
 
-/// Runs a parser and gives back all it found, in order.
+/// Runs a parser and returns everything it found, in order.
 #[cfg(test)]
 pub(crate) fn found(parse: impl FnOnce(&mut Sink)) -> Vec<(String, u64)> {
     let mut sink = Sink::default();
@@ -141,7 +142,7 @@ pub(crate) fn found(parse: impl FnOnce(&mut Sink)) -> Vec<(String, u64)> {
     counters.values.iter().map(|(name, value)| (name.to_string(), value.whole().unwrap())).collect()
 }
 
-/// As [`found`], to compare with.
+/// Converts expected values to the format of [`found`], for comparison.
 #[cfg(test)]
 pub(crate) fn these(wanted: &[(&str, u64)]) -> Vec<(String, u64)> {
     wanted.iter().map(|&(name, value)| (name.to_owned(), value)).collect()

@@ -1,40 +1,41 @@
-//! What happened between two samples.
+//! The difference between two samples.
 
 use measure::Nanos;
 use record::Number;
 
 use crate::Counters;
 
-/// Two samples of the same host, the earlier one first.
+/// A pair of samples of the same host, the earlier one first.
 #[derive(Clone, Copy, Debug)]
 pub struct Delta<'a> {
     before: &'a Counters,
     after: &'a Counters,
 }
 
-/// What happened between `before` and `after`.
+/// Returns the difference between `before` and `after`.
 pub fn delta<'a>(before: &'a Counters, after: &'a Counters) -> Delta<'a> {
     Delta { before, after }
 }
 
 impl<'a> Delta<'a> {
-    /// The time between them.
+    /// Returns the time between the samples.
     pub fn time(&self) -> Nanos {
         Nanos(self.after.moment.0.saturating_sub(self.before.moment.0))
     }
 
-    /// By how much a counter grew; None where either sample lacks it, and where it began anew in between.
+    /// Returns the increase of a counter; `None` if either sample lacks it, or if it was reset in between.
     pub fn of(&self, name: &str) -> Option<u64> {
         self.growth(name)?.whole()
     }
 
-    /// As [`Delta::of`], a second; of a counter in nanoseconds divide by 1e9 and it is the share of a core.
+    /// Returns the increase per second; for a CPU time in nanoseconds, the result divided by 1e9 is the share of a
+    /// core.
     pub fn rate(&self, name: &str) -> Option<f64> {
         let time = self.time().0;
         (time > 0).then(|| self.growth(name).map(|grown| grown.real() * 1e9 / time as f64))?
     }
 
-    /// All counters that grew, by name.
+    /// Iterates over all counters that increased, by name.
     pub fn grown(&self) -> impl Iterator<Item = (&'a str, Number)> {
         let delta = *self;
         let names = self.after.values.keys().map(|name| &**name);
@@ -43,7 +44,7 @@ impl<'a> Delta<'a> {
 
     fn growth(&self, name: &str) -> Option<Number> {
         let (before, after) = (*self.before.values.get(name)?, *self.after.values.get(name)?);
-        // The kernel puts idle time together from several clocks, and it may go back by a tick (proc(5), `iowait`).
+        // The kernel computes idle time from several clocks, and it may go back by a tick (proc(5), `iowait`).
         let waits = name.starts_with("cpu.") && (name.ends_with(".idle") || name.ends_with(".iowait"));
         after.since(before).or(waits.then_some(Number::Whole(0)))
     }

@@ -1,4 +1,4 @@
-//! A host: everything of it that can be read at one moment.
+//! The counters of a host, read together at one moment.
 
 use std::net::SocketAddr;
 
@@ -16,7 +16,7 @@ use crate::source::{Kept, Source, why};
 
 type Parse = fn(&str, Units, &mut Sink);
 
-/// The files that hold counters of the host, each with what it tells.
+/// Files with counters of the host, each with the name of its counters and its parser.
 const FILES: [(&str, &str, Parse); 16] = [
     ("cpu", "/proc/stat", |text, units, sink| cpu::stat(text, units.tick_ns, sink)),
     ("psi.cpu", "/proc/pressure/cpu", |text, _, sink| cpu::pressure(text, "cpu", sink)),
@@ -40,7 +40,7 @@ const FILES: [(&str, &str, Parse); 16] = [
     ("files", "/proc/sys/fs/file-nr", |text, _, sink| host::files(text, sink)),
 ];
 
-/// The counters of a host, of this process, and of a service on it where one is watched.
+/// A reader of the counters of a host, of this process, and of a service on the host if one is watched.
 #[derive(Debug)]
 pub struct Host {
     source: Source,
@@ -50,17 +50,17 @@ pub struct Host {
     files: Vec<Kept>,
     interfaces: Interfaces,
     own: Own,
-    /// The texts of the settings, or why they cannot be read.
+    /// Texts of the settings, or why they cannot be read.
     settings: Vec<Result<String, &'static str>>,
-    /// How long the deepest idle state of the first core takes to leave (microseconds).
+    /// Exit latency of the deepest idle state of the first core (microseconds).
     idle_exit_us: Option<u64>,
     service: Option<Service>,
-    /// What TCP says of some of the connections to the address under load.
+    /// TCP statistics of a sample of the connections to the address under load.
     sampled: Option<Sampled>,
 }
 
 impl Host {
-    /// Of which nothing but its settings was read yet.
+    /// Creates a reader; only the settings are read at this point.
     pub fn new(source: Source) -> Host {
         let read = |path: &str| source.text(path).map_err(|error| why(&error));
         Host {
@@ -78,22 +78,22 @@ impl Host {
         }
     }
 
-    /// Names for the threads of this process; may be given at any time, from any thread.
+    /// Returns the labels of this process's threads; they may be set at any time, from any thread.
     pub fn labels(&self) -> Labels {
         self.own.labels.clone()
     }
 
-    /// From now on samples hold this service's counters too.
+    /// Includes the counters of this service in samples from now on.
     pub fn watch(&mut self, service: Service) {
         self.service = Some(service);
     }
 
-    /// From now on samples hold what TCP says of some of the connections from this host to an address.
+    /// Includes TCP statistics of a sample of the connections from this host to an address in samples from now on.
     pub fn follow(&mut self, target: SocketAddr) {
         self.sampled = Some(Sampled::to(target));
     }
 
-    /// Reads everything as it is now.
+    /// Reads all counters now.
     pub fn read(&mut self) -> Counters {
         let moment = Clock.now();
         self.read_at(moment)
@@ -126,7 +126,8 @@ impl Host {
     }
 }
 
-/// Of the idle states of the first core that are not switched off, what the slowest takes to leave; None where the kernel has none, as in most virtual machines.
+/// Returns the longest exit latency among the enabled idle states of the first core; `None` if the kernel has none, as
+/// in most virtual machines.
 fn idle_exit(source: &Source) -> Option<u64> {
     let state = |n: u32, what: &str| {
         let text = source.text(&format!("/sys/devices/system/cpu/cpu0/cpuidle/state{n}/{what}")).ok()?;
@@ -139,7 +140,7 @@ fn idle_exit(source: &Source) -> Option<u64> {
         .max()
 }
 
-/// Parses a text, or says why there is nothing of it.
+/// Parses a text, or records why it is unavailable.
 fn tell(what: &str, text: Result<&str, &'static str>, sink: &mut Sink, parse: impl FnOnce(&str, &mut Sink)) {
     let before = sink.count();
     match text {

@@ -1,4 +1,4 @@
-//! The network interfaces of the host: those that carry most, up to a bound.
+//! The network interfaces of the host: those with the most traffic, up to a limit.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -7,14 +7,14 @@ use crate::counters::Sink;
 use crate::parse::network::{Interface, interfaces, speed};
 use crate::source::{Kept, Source, why};
 
-/// A host of containers has hundreds, most of which carry nothing of the run.
+/// Maximum number of interfaces: a host of containers has hundreds, most of which carry nothing of the run.
 const MOST: usize = 16;
 
-/// Those that are followed.
+/// The set of interfaces that are read.
 #[derive(Debug)]
 pub(crate) struct Interfaces {
     counters: Kept,
-    /// With their speed, where it is known.
+    /// Interfaces with their speed, if known.
     followed: BTreeMap<String, Option<u64>>,
 }
 
@@ -23,7 +23,7 @@ impl Interfaces {
         Interfaces { counters: Kept::new("/proc/net/dev"), followed: BTreeMap::new() }
     }
 
-    /// Tells them under `net.NAME`.
+    /// Adds their counters under `net.NAME`.
     pub fn tell(&mut self, source: &Source, buffer: &mut Vec<u8>, sink: &mut Sink) {
         let text = match self.counters.read(source, buffer) {
             Ok(text) => text,

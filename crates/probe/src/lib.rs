@@ -1,11 +1,11 @@
-//! The counters of a host, by name: what the kernel tells in `/proc`, `/sys` and over netlink.
+//! The counters of a host, by name: read from `/proc`, from `/sys` and over netlink.
 //!
-//! A [`Host`] is read once a second into [`Counters`]; a [`Sampler`] does that on a thread of its own. A [`Service`] on this host
-//! adds its listen queue and its processes. Nothing here knows what the counters mean for a run: diagnosis does.
+//! A [`Host`] is read once a second into [`Counters`]; a [`Sampler`] does that on a thread of its own. A [`Service`]
+//! on this host adds its listen queue and its processes. This crate does not interpret the counters: diagnosis does.
 //!
-//! What cannot be read is absent, and said so ([`Counters::unobservable`]); it is never zero and never guessed. All texts are
-//! read by pure functions (`parse`), the kernel's answers about sockets likewise (`sock_diag`); around them is a thin shell over
-//! a root that tests make up ([`Source`]). The names:
+//! Counters that cannot be read are absent and listed as such ([`Counters::unobservable`]); they are never zero and
+//! never guessed. All texts are parsed by pure functions (`parse`), as are the kernel's answers about sockets
+//! (`sock_diag`); the thin layer of I/O around them works on a root that tests can simulate ([`Source`]). The names:
 //!
 //! | names | unit |
 //! |---|---|
@@ -25,13 +25,14 @@
 //! | `service.{PID,all}.{cpu,wait,threads,fds,rss,swap,voluntary,involuntary}`, `service.PID.fd_limit`, `service.all.processes` | as `self` |
 //! | `service.{PID,all}.busiest.{cpu,tid}` and the label `.comm` | ns |
 //! | `service.cgroup.*`, `service.connections` | as `self`; connections |
-//! | `{target,service}.tcp.{sockets,unread,rtt}`: 64 connections to the address under load at the most, and of the service | connections; bytes; µs |
-//! | `{target,service}.tcp.{time,busy,window_limited,buffer_limited,retransmits}`, of the same, summed up | µs; segments |
+//! | `{target,service}.tcp.{sockets,unread,rtt}`: up to 64 connections to the address under load, and of the service | connections; bytes; µs |
+//! | `{target,service}.tcp.{time,busy,window_limited,buffer_limited,retransmits}`: sums over these connections | µs; segments |
 //!
-//! Another host tells its counters through a probe there ([`remote`]).
+//! Counters of another host are served by a probe there ([`remote`]).
 //!
-//! `busiest.cpu` is a sum over intervals between samples: of each, the time on a core of the thread that had most of it. Where it
-//! grows by a second each second, one thread is full, whichever it is.
+//! `busiest.cpu` is a sum over the intervals between samples: for each, the CPU time of the thread that used the most.
+//! If it grows by a second each second, some thread is saturated in every interval, though not necessarily the same
+//! one.
 
 mod counters;
 mod delta;

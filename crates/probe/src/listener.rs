@@ -8,18 +8,18 @@ use crate::counters::Sink;
 use crate::sock_diag::{Query, Socket, State};
 use crate::source::Source;
 
-/// Where somebody listens for those who connect to a target.
+/// A listener that accepts the connections to a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Listener {
-    /// As it was bound: `0.0.0.0:80` for a target `127.0.0.1:80`.
+    /// Address it is bound to: `0.0.0.0:80` for a target `127.0.0.1:80`.
     pub address: SocketAddr,
 }
 
 impl Listener {
-    /// The listener that the kernel would choose; None where nobody listens.
+    /// Returns the listener that the kernel would choose; `None` if no socket listens.
     ///
     /// # Errors
-    /// What the kernel said of the question.
+    /// Returns the error of the kernel's socket query.
     pub fn of(source: &Source, target: SocketAddr) -> io::Result<Option<Listener>> {
         let target = SocketAddr::new(target.ip().to_canonical(), target.port());
         let mut best: Option<(u8, SocketAddr)> = None;
@@ -33,10 +33,10 @@ impl Listener {
         Ok(best.map(|(_, address)| Listener { address }))
     }
 
-    /// Who listens at a port, at whichever address; one that takes connections to every address comes first.
+    /// Returns the listener at a port, at any address; one bound to all addresses is preferred.
     ///
     /// # Errors
-    /// What the kernel said of the question.
+    /// Returns the error of the kernel's socket query.
     pub fn at_port(source: &Source, port: u16) -> io::Result<Option<Listener>> {
         let mut best: Option<(bool, SocketAddr)> = None;
         for v6 in [false, true] {
@@ -48,10 +48,10 @@ impl Listener {
         Ok(best.map(|(_, address)| Listener { address }))
     }
 
-    /// Its sockets: several, where they share the port (`SO_REUSEPORT`).
+    /// Returns its sockets: several, if they share the port (`SO_REUSEPORT`).
     ///
     /// # Errors
-    /// What the kernel said of the question.
+    /// Returns the error of the kernel's socket query.
     pub fn sockets(self, source: &Source) -> io::Result<Vec<Socket>> {
         let mut found = Vec::new();
         source.sockets(&self.query(State::Listen), &mut |socket| {
@@ -62,10 +62,10 @@ impl Listener {
         Ok(found)
     }
 
-    /// Connections that stand.
+    /// Returns the number of established connections.
     ///
     /// # Errors
-    /// What the kernel said of the question.
+    /// Returns the error of the kernel's socket query.
     pub fn connections(self, source: &Source) -> io::Result<u64> {
         let any = self.address.ip().is_unspecified();
         let mut count = 0;
@@ -79,7 +79,7 @@ impl Listener {
         Query { v6: self.address.is_ipv6(), state, port: self.address.port(), peer: 0, sampled: false }
     }
 
-    /// Tells the sockets under `listener.ADDRESS`: the queue and limit of the fullest, the drops of all.
+    /// Adds the sockets under `listener.ADDRESS`: the queue and limit of the fullest, and the drops of all.
     pub fn tell(self, sockets: &[Socket], sink: &mut Sink) {
         let address = self.address.to_string();
         let mut put = |what, value| sink.put(&["listener", &address, what], value);
@@ -95,12 +95,12 @@ impl Listener {
     }
 }
 
-/// What the sockets' descriptors lead to.
+/// Returns the inodes that the sockets' descriptors link to.
 pub(crate) fn inodes(sockets: &[Socket]) -> BTreeSet<u32> {
     sockets.iter().map(|socket| socket.inode).collect()
 }
 
-/// How well a socket fits an address; the kernel takes the one that fits best.
+/// Returns how well a socket matches an address; the kernel takes the best match.
 fn fit(target: IpAddr, socket: &Socket) -> Option<u8> {
     let own = socket.local.ip();
     match (target, own) {
@@ -187,7 +187,7 @@ pub(crate) mod tests {
         ];
         assert_eq!(found(|sink| listener.tell(&sockets, sink)), these(&wanted));
         assert_eq!(inodes(&sockets), BTreeSet::from([1, 2, 3]));
-        // A backlog of 0 takes one all the same.
+        // A backlog of 0 still accepts one connection.
         let none = [Socket { drops: None, ..socket("0.0.0.0:80", State::Listen, 1, (1, 0)) }];
         let wanted = these(&[
             ("listener.0.0.0.0:80.limit", 0),

@@ -1,4 +1,4 @@
-//! Asking the kernel about its sockets, over netlink. Needs no privilege; a socket for each question costs microseconds.
+//! Socket queries to the kernel, over netlink. Needs no privilege; a socket per query costs microseconds.
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;
@@ -9,19 +9,19 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 
 use crate::sock_diag::{Query, Socket, Told, answers};
 
-/// The kernel fills datagrams of at most this size.
+/// Maximum size of a datagram from the kernel.
 const DATAGRAM: usize = 32 << 10;
-/// So many sockets are counted; more would take longer than a sample may.
+/// Maximum number of sockets counted; more would take longer than a sample may.
 const MOST: usize = 200_000;
-/// Where a sample is enough, no more are asked for once there are so many.
+/// Number of sockets after which a query stops that only needs a sample.
 const SAMPLE: usize = 96;
-/// The kernel answers at once; whoever pretends to be it might not.
+/// Receive timeout. The kernel answers at once; a process pretending to be it might not.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Puts a question and hands out the answers.
+/// Sends a query and passes each socket of the answer to `each`.
 ///
 /// # Errors
-/// What the kernel said; that it is too much; that it was not understood.
+/// Returns the kernel's error, or an error if there are too many sockets or the answer is malformed.
 pub(crate) fn ask(query: &Query, each: &mut dyn FnMut(Socket)) -> io::Result<()> {
     const SEQUENCE: u32 = 1;
     let socket =
@@ -31,7 +31,7 @@ pub(crate) fn ask(query: &Query, each: &mut dyn FnMut(Socket)) -> io::Result<()>
     let mut buffer = vec![0; DATAGRAM];
     let mut count = 0;
     loop {
-        // The whole length is told, so that what was cut is not taken for what is there.
+        // With TRUNC the full length is returned, so that a truncated datagram is detected.
         let (_, length) = retry_on_intr(|| recv(&socket, &mut *buffer, RecvFlags::TRUNC))?;
         let datagram = buffer.get(..length).filter(|datagram| !datagram.is_empty()).ok_or(ErrorKind::InvalidData)?;
         let told = answers(datagram, SEQUENCE, &mut |socket| {

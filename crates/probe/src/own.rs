@@ -1,4 +1,4 @@
-//! The process that reads: the generator, thread by thread.
+//! The process that reads the counters: the generator, thread by thread.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,17 +8,17 @@ use crate::process::{Process, Units, as_part};
 use crate::quotas::Quotas;
 use crate::source::Source;
 
-/// What threads of this process are called in samples, by their numbers. Those without a label have their own names.
+/// Labels of this process's threads in samples, by thread id. Threads without a label use their own names.
 #[derive(Clone, Debug, Default)]
 pub struct Labels(Arc<Mutex<BTreeMap<u32, String>>>);
 
 impl Labels {
-    /// Names a thread.
+    /// Labels a thread.
     pub fn set(&self, tid: u32, label: impl Into<String>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(tid, label.into());
     }
 
-    /// Names the thread that calls this.
+    /// Labels the calling thread.
     pub fn set_this(&self, label: impl Into<String>) {
         self.set(rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned(), label);
     }
@@ -28,13 +28,13 @@ impl Labels {
     }
 }
 
-/// Names that threads had are kept up to here, so that none is given twice.
+/// Number of names of former threads that are remembered, so that none is reused.
 const NAMES: usize = 1024;
 
-/// Which thread has which name. No two have the same, not even one after the other: that would be one counter.
+/// Unique names of threads. No two threads have the same name, even one after the other: that would be one counter.
 #[derive(Debug, Default)]
 struct Names {
-    /// What a thread wanted to be called, and what it is called.
+    /// The name a thread requested and the one it got, by thread id.
     given: BTreeMap<u32, (String, String)>,
     taken: BTreeMap<String, u32>,
 }
@@ -58,7 +58,7 @@ impl Names {
     }
 }
 
-/// This process.
+/// The calling process.
 #[derive(Debug)]
 pub(crate) struct Own {
     pub labels: Labels,
@@ -75,7 +75,7 @@ impl Own {
         Own { labels: Labels::default(), process: Process::of(FOLDER), quotas, names: Names::default() }
     }
 
-    /// Tells it under `self`.
+    /// Adds its counters under `self`.
     pub fn tell(&mut self, source: &Source, units: Units, buffer: &mut Vec<u8>, sink: &mut Sink) {
         self.quotas.tell(source, buffer, "self", sink);
         let Some(looked) = self.process.look(source, units, buffer) else {
@@ -134,7 +134,7 @@ mod tests {
         own.labels.set(72, "a.b");
         let wanted = [("self.thread.a-b.cpu", 3), ("self.thread.brunt.cpu", 1), ("self.thread.worker-0.cpu", 2)];
         assert_eq!(times(&mut own, &fake), these(&wanted));
-        // Another of the same name, after the first has ended, is another counter.
+        // A thread of the same name, started after the first has ended, is a separate counter.
         fake.remove("proc/self/task/71");
         thread(&fake, 73, "worker 0", 9);
         thread(&fake, 70, "brunt", 2);

@@ -1,4 +1,4 @@
-//! Which processes serve: those that hold a listening socket, and those that they started.
+//! The processes of a service: those that hold a listening socket, and those they started.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -6,15 +6,15 @@ use std::io::ErrorKind;
 use crate::parse::process::stat;
 use crate::source::Source;
 
-/// Who holds sockets.
+/// The processes that hold sockets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Holders {
     pub pids: BTreeSet<u32>,
-    /// Processes whose descriptors we may not see.
+    /// Number of processes whose descriptors we may not read.
     pub denied: usize,
 }
 
-/// Looks through the descriptors of all processes. Dear: it is done once, and when the sockets change.
+/// Searches the descriptors of all processes. Expensive: done once, and again when the sockets change.
 pub(crate) fn holders(source: &Source, inodes: &BTreeSet<u32>) -> Holders {
     let mut found = Holders::default();
     let sockets: Vec<String> = inodes.iter().map(|inode| format!("socket:[{inode}]")).collect();
@@ -32,13 +32,13 @@ pub(crate) fn holders(source: &Source, inodes: &BTreeSet<u32>) -> Holders {
         }
     }
     if found.pids.len() > 1 || source.text("/proc/1/comm").is_ok_and(|name| name.trim() == "systemd") {
-        // It listens for services that have not started, and keeps the socket of those that have.
+        // systemd listens for services that have not started, and keeps the sockets of those that have.
         found.pids.remove(&1);
     }
     found
 }
 
-/// The holders and all that they started, near and far, without `me` and what it started, unless it is a holder itself.
+/// Returns the holders and all their descendants, without `me` and its descendants, unless it is a holder itself.
 pub(crate) fn family(source: &Source, holders: &BTreeSet<u32>, me: u32) -> BTreeSet<u32> {
     let all = source.numbers("/proc").into_iter().flatten();
     let parent = |pid: u32| Some((pid, stat(&source.text(&format!("/proc/{pid}/stat")).ok()?)?.parent));
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn what_holders_started_serves_with_them_and_we_do_not() {
-        // 2 holds; 5 is the shell of somebody else; 9 is us, with a worker 10; 12 was started by the service's child.
+        // 2 holds; 5 is an unrelated shell; 9 is us, with a worker 10; 12 was started by the service's child.
         let parents = BTreeMap::from([(2, 1), (3, 2), (4, 2), (5, 1), (6, 5), (9, 2), (10, 9), (12, 4)]);
         for (holders, me, all) in [
             (&[2][..], 9, &[2, 3, 4, 12][..]),

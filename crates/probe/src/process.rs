@@ -1,4 +1,4 @@
-//! One process: its time, its threads, its memory, its descriptors.
+//! A single process: its CPU time, threads, memory and descriptors.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::parse::process::{children, descriptors, stat};
 use crate::source::{Kept, Source, why};
 use crate::threads::{MOST, Threads, Totals};
 
-/// What of a process is counted in units of the system.
+/// Units of the system's process counters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Units {
     pub tick_ns: u64,
@@ -21,7 +21,7 @@ impl Units {
     }
 }
 
-/// A process that is followed.
+/// A process whose counters are read repeatedly.
 #[derive(Debug)]
 pub(crate) struct Process {
     folder: String,
@@ -29,19 +29,19 @@ pub(crate) struct Process {
     pub threads: Threads,
     descriptor_limit: Option<u64>,
     looked: Option<Looked>,
-    /// A thread of it ran before it was looked at last.
+    /// Set if any of its threads ran before the last reading.
     ran: bool,
 }
 
-/// What a process was like when it was looked at; what could not be read is missing.
+/// The counters of a process at one reading; those that could not be read are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Looked {
-    /// Time on a core of all its threads (nanoseconds, by the system's tick).
+    /// CPU time of all its threads (nanoseconds, in steps of the system's tick).
     pub cpu: u64,
-    /// The same of children that ended and were waited for, with theirs.
+    /// CPU time of children that ended and were waited for, including their own.
     pub reaped: u64,
     pub parent: u32,
-    /// When it was started, since the host was (nanoseconds, by the system's tick).
+    /// Start time since the boot of the host (nanoseconds, in steps of the system's tick).
     pub started: u64,
     pub threads: u64,
     pub rss: u64,
@@ -49,12 +49,12 @@ pub(crate) struct Looked {
     pub descriptors: Option<u64>,
     pub descriptor_limit: Option<u64>,
     pub totals: Totals,
-    /// Threads that are not followed.
+    /// Number of threads that are not read.
     pub left_out: u64,
 }
 
 impl Process {
-    /// Of a folder such as `/proc/7` or `/proc/self`.
+    /// Creates a reader for a folder such as `/proc/7` or `/proc/self`.
     pub fn of(folder: impl Into<String>) -> Process {
         let folder = folder.into();
         Process {
@@ -67,7 +67,7 @@ impl Process {
         }
     }
 
-    /// Looks at it; None once it has ended. A process none of whose threads ran is as it was.
+    /// Reads the process; `None` once it has ended. A process none of whose threads ran is unchanged.
     pub fn look(&mut self, source: &Source, units: Units, buffer: &mut Vec<u8>) -> Option<Looked> {
         let ran = self.threads.look(source, buffer);
         self.ran = ran || self.threads.known.is_empty();
@@ -77,7 +77,7 @@ impl Process {
         }
         let stat = self.stat.read(source, buffer).ok().and_then(|text| stat(&text))?;
         if stat.threads != self.threads.known.len() as u64 {
-            // Where they cannot be listed, their counts are missing.
+            // If they cannot be listed, their counts are missing.
             let _ = self.threads.list(source, buffer);
         }
         self.threads.looked();
@@ -103,8 +103,8 @@ impl Process {
         Some(looked)
     }
 
-    /// The processes that it started and that are there, where it ran before it was looked at last: otherwise they are
-    /// those that were known. Nothing where this kernel does not tell.
+    /// Returns the live children of the process, if it ran before the last reading; otherwise they are unchanged and
+    /// the list is empty. Also empty if this kernel does not report children.
     pub fn started(&self, source: &Source) -> Vec<u32> {
         if !self.ran {
             return Vec::new();
@@ -113,13 +113,13 @@ impl Process {
         self.threads.known.keys().flat_map(|tid| children(&told(tid)).collect::<Vec<_>>()).collect()
     }
 
-    /// What the thread is called that had most time on a core of late, with its number.
+    /// Returns the id and name of the thread that recently used the most CPU time.
     pub fn busiest(&self) -> Option<(u32, &str)> {
         let tid = self.threads.busiest?;
         Some((tid, &self.threads.known.get(&tid)?.name))
     }
 
-    /// Says what of it cannot be seen, where it was looked at.
+    /// Records which of its counters could not be read.
     pub fn excuse(&self, name: &str, looked: &Looked, source: &Source, sink: &mut Sink) {
         if looked.descriptors.is_none() {
             let why = match source.count_descriptors(&format!("{}/fd", self.folder)) {
@@ -137,7 +137,7 @@ impl Process {
     }
 }
 
-/// A word of others as a part of a name: dots and spaces part names.
+/// Makes a word from elsewhere usable as a part of a name, in which dots and spaces separate parts.
 pub(crate) fn as_part(word: &str) -> Cow<'_, str> {
     let parts = |c: char| c == '.' || c.is_whitespace() || c.is_control();
     if word.contains(parts) { word.replace(parts, "-").into() } else { word.into() }
@@ -151,7 +151,7 @@ pub(crate) mod tests {
 
     pub(crate) const UNITS: Units = Units { tick_ns: 10_000_000, page: 4096 };
 
-    /// A process of one thread: time in ticks, pages, what the scheduler says.
+    /// A process with one thread: CPU time in ticks, pages, and the scheduler's statistics.
     pub(crate) fn process(fake: &Fake, pid: u32, parent: u32, (ticks, pages): (u64, u64), schedstat: &str) {
         stat_of(fake, pid, parent, (ticks, pages), 1);
         fake.write(&format!("proc/{pid}/task/{pid}/schedstat"), schedstat);
@@ -169,7 +169,7 @@ pub(crate) mod tests {
         waited(fake, pid, parent, (ticks, pages), (threads, 0, 5));
     }
 
-    /// The same with time of children, and when it was started, both in ticks.
+    /// Writes the stat of a process with the CPU time of its children and its start time, both in ticks.
     pub(crate) fn waited(
         fake: &Fake,
         pid: u32,
@@ -207,7 +207,7 @@ pub(crate) mod tests {
         assert_eq!((first, process_7.busiest()), (wanted, Some((7, "srv 7"))));
         stat_of(&fake, 7, 1, (11, 6), 1);
         assert_eq!(process_7.look(&source, UNITS, &mut buffer), Some(first), "it did not run");
-        // A thread of it ran and another came: seen by the number of threads.
+        // A thread of it ran and another was started: detected by the number of threads.
         fake.write("proc/7/task/7/schedstat", "1000 70 4\n");
         fake.write("proc/7/task/9/schedstat", "5000 1 1\n");
         fake.write("proc/7/task/9/status", "Name:\thot\nvoluntary_ctxt_switches:\t2\nnonvoluntary_ctxt_switches:\t0\n");

@@ -1,15 +1,16 @@
-//! The quotas of processor time that processes live under, and how they are enforced.
+//! The CPU quotas that processes run under, and their enforcement.
 //!
-//! Groups are nested, and any of them may have a quota. The tightest is told; what is counted is, of each interval between
-//! two looks, the enforcement of the group that was stopped longest in it, because that is the one which was felt.
+//! Groups are nested, and any of them may have a quota. The tightest is reported. Enforcement is counted, for each
+//! interval between two readings, for the group that was throttled longest in it, since that is the one that had an
+//! effect.
 
 use crate::counters::Sink;
 use crate::parse::quota::{Enforced, Quota, Version, enforced, folders};
 use crate::source::{Kept, Source, why};
 
-/// Quotas seldom change: they are read again after so many looks.
+/// Number of readings between searches for quotas, which seldom change.
 const LOOKS: u32 = 10;
-/// Of so many processes the groups are looked for.
+/// Maximum number of processes whose groups are searched.
 const MEMBERS: usize = 8;
 
 /// A group with a quota.
@@ -21,7 +22,7 @@ struct Group {
     last: Option<Enforced>,
 }
 
-/// The groups of a process, or of several.
+/// The groups of one or several processes.
 #[derive(Debug, Default)]
 pub(crate) struct Quotas {
     members: Vec<String>,
@@ -32,7 +33,7 @@ pub(crate) struct Quotas {
 }
 
 impl Quotas {
-    /// Of the processes with these folders (`/proc/7`).
+    /// Sets the processes by their folders (`/proc/7`).
     pub fn follow(&mut self, processes: impl Iterator<Item = String>) {
         let members: Vec<String> = processes.take(MEMBERS).collect();
         if members != self.members {
@@ -41,7 +42,7 @@ impl Quotas {
         }
     }
 
-    /// Tells them under `NAME.cgroup`; nothing where there is no quota.
+    /// Adds the counters under `NAME.cgroup`; none if there is no quota.
     pub fn tell(&mut self, source: &Source, buffer: &mut Vec<u8>, name: &str, sink: &mut Sink) {
         match self.looks_left.checked_sub(1) {
             Some(left) => self.looks_left = left,
@@ -93,12 +94,13 @@ impl Quotas {
         self.groups = found;
     }
 
-    /// Adds what happened since the last look.
+    /// Adds the enforcement since the last reading.
     fn count(&mut self, source: &Source, buffer: &mut Vec<u8>) {
         let mut felt: Option<(Enforced, f64)> = None;
         for group in &mut self.groups {
             let Some(now) = group.stat.read(source, buffer).ok().and_then(|text| enforced(&text)) else { continue };
-            // At first all that was counted ever; a group that came later counts from then on.
+            // The first reading counts everything since the group was created; groups that appear later count from
+            // then on.
             let before = group.last.replace(now).unwrap_or(if self.sums.is_none() { Enforced::default() } else { now });
             let (since, cores) = (now - before, group.quota.cores());
             let more = felt.is_none_or(|(most, least)| {
@@ -144,7 +146,7 @@ mod tests {
         found(|sink| quotas.tell(&fake.source(), &mut Vec::new(), "self", sink))
     }
 
-    /// Periods, throttled, microseconds throttled, quota, of a period of 100 ms.
+    /// Expected counters: periods, throttled, microseconds throttled, quota, with a period of 100 ms.
     fn wanted(periods: u64, throttled: u64, throttled_us: u64, quota_us: u64) -> Vec<(String, u64)> {
         let names = ["period_us", "periods", "quota_us", "throttled", "throttled_us"];
         let values = [100_000, periods, quota_us, throttled, throttled_us];
@@ -169,11 +171,11 @@ mod tests {
         assert_eq!(told(&mut quotas, &fake), wanted(40, 4, 400, 50_000));
         fake.write("sys/fs/cgroup/pod/box/cpu.stat", &stat(50, 6, 600));
         assert_eq!(told(&mut quotas, &fake), wanted(50, 6, 600, 50_000));
-        // The siblings use up what all share.
+        // Sibling groups use up the shared quota.
         fake.write("sys/fs/cgroup/pod/cpu.stat", &stat(109, 7, 9000));
         fake.write("sys/fs/cgroup/pod/box/cpu.stat", &stat(60, 7, 700));
         assert_eq!(told(&mut quotas, &fake), wanted(59, 13, 9600, 50_000));
-        // The quota is lifted: seen within ten looks.
+        // The quota is removed: noticed within ten readings.
         fake.write("sys/fs/cgroup/pod/box/cpu.max", "max 100000\n");
         let after: Vec<_> = (0..LOOKS).map(|_| told(&mut quotas, &fake)).collect();
         assert!(after.iter().any(|told| *told == wanted(59, 13, 9600, 200_000)), "{after:?}");

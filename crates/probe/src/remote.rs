@@ -1,12 +1,13 @@
-//! Counters of another host: `brunt probe` tells them there, `--probe` reads them here.
+//! Counters of another host: `brunt probe` serves them there, `--probe` reads them here.
 //!
-//! They speak in frames (`record::frames`). Each side says hello; the probe challenges; the client proves that it has the token, and
-//! says which address is under load; from then on the probe sends a sample a second, and tells the time when it is asked. A client
-//! can say nothing else, so that a probe changes nothing on its host. Nothing is read there while nobody is connected.
+//! The two sides exchange frames (`record::frames`). Each sends a hello; the probe sends a challenge; the client
+//! proves that it has the token, and sends the address under load; from then on the probe sends a sample a second, and
+//! its time on request. A client can send nothing else, so a probe changes nothing on its host. Nothing is read there
+//! while no client is connected.
 //!
-//! The clocks of two hosts are compared as NTP does (RFC 5905, section 8): four stamps of an exchange give the difference, and half
-//! its round trip by how much that may be wrong. The exchange with the shortest round trip tells most; an old one tells less each second, as
-//! clocks drift.
+//! The clocks of two hosts are compared as in NTP (RFC 5905, section 8): four timestamps of an exchange give the
+//! offset, and half its round trip the maximum error. The exchange with the shortest round trip is the most precise;
+//! its error bound grows each second, as clocks drift.
 
 mod clock;
 mod joined;
@@ -26,18 +27,18 @@ pub use joined::{Following, Joined, Joining, News};
 pub use serving::{Follow, Granting, Serving};
 pub use speech::Facts;
 
-/// A connection that is read and written in clear, whatever goes over the wire.
+/// A connection that is read and written as plaintext, whatever is on the wire.
 pub trait Clear: Read + Write + Send {}
 
 impl<T: Read + Write + Send> Clear for T {}
 
-/// Puts TLS over a socket, or leaves it as it is.
+/// A function that wraps a socket in TLS, or leaves it as it is.
 pub type Seal = Box<dyn Fn(TcpStream) -> io::Result<Box<dyn Clear>> + Send + Sync>;
 
-/// One who says nothing for so long, or takes nothing of what is said, is not waited for.
+/// Timeout for a peer that sends nothing, or does not read what is sent.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A socket, and what is read and written over it.
+/// A socket with its plaintext stream.
 struct Line {
     clear: BufReader<Box<dyn Clear>>,
     socket: TcpStream,
@@ -51,7 +52,7 @@ impl Line {
         Ok(Line { clear: BufReader::new(seal(socket.try_clone()?)?), socket })
     }
 
-    /// So long a read waits from now on; never for ever.
+    /// Sets the read timeout; never unlimited.
     fn wait_at_most(&self, time: Duration) -> io::Result<()> {
         self.socket.set_read_timeout(Some(time.max(Duration::from_millis(1))))
     }
@@ -61,7 +62,7 @@ impl Line {
     }
 }
 
-/// A read that gave up waiting.
+/// Returns `true` for the error of a read that timed out.
 fn gave_up(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }

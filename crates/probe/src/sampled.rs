@@ -1,7 +1,8 @@
-//! What TCP says of some connections: whether what they send waits for the other side to read, and what waits here to be read.
+//! TCP statistics of some connections: whether sending waits for the peer to read, and how much is waiting here to be
+//! read.
 //!
-//! The same 64 at the most are followed while they stand. What a connection did before it was seen first is in no sum, so that sums hold only
-//! what happened while somebody looked.
+//! Up to 64 connections are followed as long as they are open. What a connection did before it was first seen is not
+//! counted, so that the sums cover only the time in which it was observed.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -13,31 +14,31 @@ use crate::pace::Pace;
 use crate::sock_diag::{Query, Socket, State, Tcp};
 use crate::source::{Source, why};
 
-/// So many are followed.
+/// Maximum number of connections followed.
 const MOST: usize = 64;
 
-/// Which end of its connections an address is.
+/// The end of a connection that an address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// That of this host.
+    /// The local end.
     Near,
-    /// The other.
+    /// The remote end.
     Far,
 }
 
-/// Some connections at an address, or to one.
+/// A sample of the connections at an address, or to one.
 #[derive(Debug)]
 pub(crate) struct Sampled {
     address: SocketAddr,
     end: End,
-    /// How each was when it was looked at last, by its cookie.
+    /// Last statistics of each connection, by its cookie.
     known: BTreeMap<u64, Tcp>,
     looked: Nanos,
     sums: Sums,
     pace: Pace,
 }
 
-/// Over all of them, while they were followed.
+/// Sums over all connections, while they were followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sums {
     time_us: u64,
@@ -58,12 +59,12 @@ impl Sums {
 }
 
 impl Sampled {
-    /// Of those that this host has to an address, whoever opened them.
+    /// Creates a sample of the connections from this host to an address, of any process.
     pub fn to(target: SocketAddr) -> Sampled {
         Sampled::at(SocketAddr::new(target.ip().to_canonical(), target.port()), End::Far)
     }
 
-    /// Of those that a service of this host accepted.
+    /// Creates a sample of the connections that a service of this host accepted.
     pub fn of_service(listener: SocketAddr) -> Sampled {
         Sampled::at(listener, End::Near)
     }
@@ -79,12 +80,12 @@ impl Sampled {
         }
     }
 
-    /// Whether it is of this address.
+    /// Returns `true` if the sample is of this address.
     pub fn is_of(&self, address: SocketAddr) -> bool {
         self.address == address
     }
 
-    /// Tells them, no oftener than it costs next to nothing.
+    /// Adds the statistics, as rarely as needed to keep the cost negligible.
     pub fn tell(&mut self, source: &Source, now: Nanos, sink: &mut Sink) {
         if !self.pace.is_due(now) {
             return;
@@ -111,7 +112,7 @@ impl Sampled {
         if !found.is_empty() && found.iter().all(|socket| socket.tcp.is_none()) {
             return sink.unobservable(name, "the kernel does not report it");
         }
-        // Those that were followed go on being followed.
+        // Connections that were followed before are preferred.
         found.sort_by_key(|socket| !self.known.contains_key(&socket.cookie));
         found.truncate(MOST);
         self.follow(&found, now);
@@ -154,7 +155,7 @@ impl Sampled {
             ("retransmits", retransmits),
         ];
         sums.iter().for_each(|(what, sum)| sink.put(&[name, what], *sum));
-        // Where there is none, there is no mean of any.
+        // Without connections there is no mean.
         if !self.known.is_empty() {
             let count = self.known.len() as u64;
             let round_trips: u64 = self.known.values().map(|tcp| u64::from(tcp.rtt)).sum();
@@ -183,7 +184,7 @@ mod tests {
     fn told(sampled: &mut Sampled, at_s: u64, sockets: Vec<Socket>) -> Counters {
         let (fake, mut sink) = (Fake::new(&[]), Sink::default());
         let source = Source { sockets, ..fake.source() };
-        // However long the last look took here.
+        // However long the last reading took here.
         sampled.pace = Pace::at_most_every(Nanos::ZERO);
         sampled.tell(&source, Nanos::from_secs(at_s), &mut sink);
         sink.take(Nanos::from_secs(at_s))
@@ -195,13 +196,13 @@ mod tests {
         let first = told(&mut sampled, 10, vec![connection(1, TARGET, 500, 400), connection(9, "10.0.0.2:80", 1, 1)]);
         let sum = |counters: &Counters, what: &str| counters.get(&format!("target.tcp.{what}"));
         assert_eq!((sum(&first, "busy"), sum(&first, "sockets"), sum(&first, "unread")), (Some(0), Some(1), Some(7)));
-        // A new one begins at what it has; the other rose by 700, of which 600 for the window.
+        // A new connection starts at its current values; the other rose by 700, 600 of them for the window.
         let both = vec![connection(2, TARGET, 9_000, 9_000), connection(1, TARGET, 1_200, 1_000)];
         let second = told(&mut sampled, 12, both);
         let sums = ["busy", "window_limited", "buffer_limited", "retransmits", "time", "rtt", "sockets"];
         let values = sums.map(|what| sum(&second, what).unwrap());
         assert_eq!(values, [700, 600, 0, 700, 2_000_000, 150, 2]);
-        // All are gone: what was summed up stays, and there is no mean.
+        // All are closed: the sums stay, and there is no mean.
         let last = told(&mut sampled, 13, Vec::new());
         assert_eq!((sum(&last, "busy"), sum(&last, "rtt"), sum(&last, "unread")), (Some(700), None, None));
     }

@@ -1,4 +1,4 @@
-//! Reading a host, or what a service tells, once a second, on a thread of its own.
+//! A thread that reads a host, or the counters of a service, once a second.
 
 use std::io;
 use std::panic;
@@ -10,7 +10,8 @@ use measure::{Clock, Nanos};
 
 use crate::Counters;
 
-/// Reads at once, then at each whole interval since a moment, and once more when it is stopped. Dropping it stops it.
+/// A periodic reader. Reads at once, then at each whole interval since a given time, and once more when it is stopped.
+/// Dropping it stops it.
 #[derive(Debug)]
 pub struct Sampler {
     stop: Arc<Stop>,
@@ -28,7 +29,7 @@ impl Stop {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sleeps until a moment; false where it was asked to stop before.
+    /// Sleeps until the given time; returns `false` if it was stopped before.
     fn sleep_until(&self, moment: Nanos) -> bool {
         let mut asked = self.asked();
         loop {
@@ -43,10 +44,10 @@ impl Stop {
 }
 
 impl Sampler {
-    /// Starts reading; each sample is handed to `take` on the sampler's thread, which must not keep it long.
+    /// Starts reading; each sample is passed to `take` on the sampler's thread, which must not block it for long.
     ///
     /// # Errors
-    /// No thread could be started.
+    /// Returns an error if no thread could be started.
     pub fn start(
         mut read: impl FnMut() -> Counters + Send + 'static,
         begin: Nanos,
@@ -67,7 +68,7 @@ impl Sampler {
         Ok(Sampler { stop, thread: Some(thread) })
     }
 
-    /// Reads once more and waits for that.
+    /// Reads once more, waits for that, and ends the thread.
     pub fn stop(mut self) {
         if let Err(broken) = self.end() {
             panic::resume_unwind(broken);
@@ -83,12 +84,12 @@ impl Sampler {
 
 impl Drop for Sampler {
     fn drop(&mut self) {
-        // A thread that panicked has said so already.
+        // A thread that panicked has already reported it.
         let _ = self.end();
     }
 }
 
-/// The first whole interval since `begin` that is still to come. Those that a busy machine missed are left out.
+/// Returns the next whole interval since `begin`. Those that a busy machine missed are skipped.
 fn next(begin: Nanos, every: Nanos, now: Nanos) -> Nanos {
     let every = every.0.max(1);
     let phase = begin.0 % every;

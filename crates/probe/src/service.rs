@@ -1,7 +1,7 @@
-//! The service under load, where it is on this host: its listen queue, its processes, its connections.
+//! The service under load, if it is on this host: its listen queue, its processes, its connections.
 //!
-//! Found by the address it is asked at, by its port, or named by the number of a process. What needs a walk over all processes, or over all connections, is done as seldom as
-//! it is dear; in between, what it would tell is absent.
+//! Found by the address under load, by its port, or by a process id. Operations that scan all processes or all
+//! connections are rate-limited by their cost; in between, their counters are absent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -21,35 +21,36 @@ use crate::sampled::Sampled;
 use crate::source::{Source, why};
 use sums::{All, Followed, Sums};
 
-/// So many processes are followed, and so many told one by one; the sums have all.
+/// Maximum number of processes followed, and of those reported one by one; the sums include all.
 const MOST: usize = 256;
 const TOLD: usize = 16;
 
-/// Why nothing is told of a named process any more.
+/// Reason why a process selected by its id is no longer reported.
 pub const ENDED: &str = "the process has ended";
 
-/// What serves at an address of this host.
+/// A service at an address of this host.
 #[derive(Debug)]
 pub struct Service {
-    /// Where it is asked; None where only its processes are known.
+    /// Address under load; `None` if only its processes are known.
     target: Option<SocketAddr>,
-    /// It is this process and what that started, whoever holds the socket.
+    /// Process that was selected by its id: the service is this process and its descendants, whichever process holds
+    /// the socket.
     named: Option<u32>,
     me: u32,
     listener: Option<Listener>,
-    /// What TCP says of some of its connections.
+    /// TCP statistics of a sample of its connections.
     sampled: Option<Sampled>,
     inodes: BTreeSet<u32>,
     holders: BTreeSet<u32>,
-    /// Why the processes are not known.
+    /// Reason why the processes are unknown.
     hidden: Option<&'static str>,
     processes: BTreeMap<u32, Followed>,
     told: BTreeSet<u32>,
     sums: Sums,
     quotas: Quotas,
-    /// Who holds the sockets is to be found out.
+    /// Set if the holders of the sockets must be searched for.
     unknown: bool,
-    /// When it was looked at first, since the host was started.
+    /// Time of the first reading, since the boot of the host.
     since: Option<Nanos>,
     searching: Pace,
     listing: Pace,
@@ -58,7 +59,8 @@ pub struct Service {
 }
 
 impl Service {
-    /// The service that listens at an address; None where the address is not of this host, or nobody listens.
+    /// Returns the service that listens at an address; `None` if the address is not of this host, or no socket
+    /// listens.
     pub fn of(host: &Host, target: SocketAddr) -> Option<Service> {
         let source = host.source();
         let text = |path| source.text(path).unwrap_or_default();
@@ -68,15 +70,15 @@ impl Service {
         match Listener::of(source, target) {
             Ok(Some(listener)) => Some(Service::at(Some(target), Some(listener), std::process::id())),
             Ok(None) => None,
-            // Somebody may listen; samples will say why that cannot be seen.
+            // A socket may be listening; samples will report why that cannot be seen.
             Err(_) => Some(Service::at(Some(target), None, std::process::id())),
         }
     }
 
-    /// Whoever listens at a port of this host, at whichever address.
+    /// Returns the service that listens at a port of this host, at any address.
     ///
     /// # Errors
-    /// Nobody listens there, or why that cannot be seen, as a sentence goes on behind the port.
+    /// Returns an error if no socket listens there or the kernel cannot be asked, phrased to follow the port.
     pub fn at_port(host: &Host, port: u16) -> Result<Service, &'static str> {
         match Listener::at_port(host.source(), port) {
             Ok(Some(listener)) => Ok(Service::at(Some(listener.address), Some(listener), std::process::id())),
@@ -85,10 +87,11 @@ impl Service {
         }
     }
 
-    /// A process and what it started; where `target` is an address of this host, also the queue of its listener.
+    /// Returns the service of a process and its descendants; if `target` is an address of this host, it includes the
+    /// queue of the listener there.
     ///
     /// # Errors
-    /// There is no such process.
+    /// Returns an error if there is no such process.
     pub fn of_process(host: &Host, pid: u32, target: Option<SocketAddr>) -> Result<Service, &'static str> {
         if host.source().text(&format!("/proc/{pid}/stat")).is_err() {
             return Err("there is no such process");
@@ -124,7 +127,7 @@ impl Service {
         }
     }
 
-    /// Tells it under `listener` and `service`.
+    /// Adds its counters under `listener` and `service`.
     pub(crate) fn tell(&mut self, source: &Source, units: Units, now: Nanos, buffer: &mut Vec<u8>, sink: &mut Sink) {
         self.tell_listener(source, sink);
         self.find_processes(source, now);
@@ -151,7 +154,7 @@ impl Service {
         };
         match listener.sockets(source) {
             Ok(sockets) if sockets.is_empty() => {
-                // It may come back, at another address.
+                // The listener may reappear at another address.
                 self.listener = None;
                 sink.unobservable(&name(listener.address), "nobody listens");
             }
@@ -182,7 +185,7 @@ impl Service {
             self.unknown = false;
         }
         let family = if self.holders.is_empty() { BTreeSet::new() } else { family(source, &self.holders, self.me) };
-        // Those that listen come first.
+        // Listening processes come first.
         let (first, then): (Vec<u32>, Vec<u32>) = family.into_iter().partition(|pid| self.holders.contains(pid));
         self.follow(first.into_iter().chain(then));
         let took = Clock.of_this_thread() - before;
@@ -192,7 +195,8 @@ impl Service {
         self.listing.took(now, took);
     }
 
-    /// Asks those that ran what they started since: cheaper than a list of all processes, and so done more often.
+    /// Reads the new children of processes that ran: cheaper than a list of all processes, and therefore done more
+    /// often.
     fn find_children(&mut self, source: &Source, now: Nanos) {
         if !self.asking.is_due(now) {
             return;
@@ -203,7 +207,7 @@ impl Service {
         self.asking.took(now, Clock.of_this_thread() - before);
     }
 
-    /// From now on they are told, until they end.
+    /// Follows these processes from now on, until they end.
     fn follow(&mut self, pids: impl Iterator<Item = u32>) {
         for pid in pids.filter(|pid| *pid != self.me || self.holders.contains(pid)) {
             if self.processes.len() < MOST {
@@ -216,7 +220,7 @@ impl Service {
     }
 
     fn tell_processes(&mut self, source: &Source, units: Units, buffer: &mut Vec<u8>, sink: &mut Sink) {
-        // What it did stays readable until its parent has heard of its end.
+        // Its counters stay readable until its parent has waited for it.
         let stat = |pid| source.text(&format!("/proc/{pid}/stat")).unwrap_or_default();
         if self.hidden.is_none() && self.named.is_some_and(|pid| is_zombie(&stat(pid))) {
             self.hidden = Some(ENDED);
@@ -227,7 +231,7 @@ impl Service {
         let first = self.since.is_none();
         let since = *self.since.get_or_insert_with(|| up(source));
         let mut all = All::default();
-        // What processes had that ended, by the one that started them.
+        // CPU time of processes that ended, by their parent.
         let mut ended: BTreeMap<u32, u64> = BTreeMap::new();
         let mut befores = Vec::new();
         for pid in by_generation(&self.processes) {
@@ -239,7 +243,8 @@ impl Service {
                 self.ended(pid);
                 continue;
             };
-            // What it did before this began is of no run; one that this started since did all it did for the service.
+            // Time before the first reading is not counted; a process started since then did all its work for the
+            // service.
             let earlier = if first || looked.started >= since.0 { Looked::default() } else { looked };
             let before = followed.last.replace(looked).unwrap_or(earlier);
             all.add(&looked, &before, &followed.process, &mut self.sums);
@@ -265,7 +270,7 @@ impl Service {
     fn ended(&mut self, pid: u32) {
         self.processes.remove(&pid);
         self.told.remove(&pid);
-        // Its successor, if there is one, may hold the socket by now.
+        // A successor, if there is one, may hold the socket by now.
         self.unknown |= self.holders.remove(&pid) && self.named.is_none();
         if self.named == Some(pid) {
             self.hidden = Some(ENDED);
@@ -289,18 +294,18 @@ impl Service {
     }
 }
 
-/// Those that started others in front of them: of a child that is gone when it is looked at, the one that waited for it must not hold the time already
-/// when it was looked at.
+/// Returns the processes, parents before children: if a child has disappeared when it is read, its parent must not
+/// already have included the child's time when the parent was read.
 fn by_generation(processes: &BTreeMap<u32, Followed>) -> Vec<u32> {
     let parent = |pid: &u32| processes.get(pid)?.last.map(|last| last.parent);
     let depth = |pid: &u32| std::iter::successors(Some(*pid), parent).take(processes.len() + 1).count();
     let mut pids: Vec<u32> = processes.keys().copied().collect();
-    // What was not looked at yet was started last.
+    // Processes that were not read yet were started last.
     pids.sort_by_cached_key(|pid| (processes[pid].last.is_none(), depth(pid)));
     pids
 }
 
-/// How long the host has been up; zero where it does not say.
+/// Returns the uptime of the host; zero if it is unknown.
 fn up(source: &Source) -> Nanos {
     let text = source.text("/proc/uptime").unwrap_or_default();
     let seconds = text.split_ascii_whitespace().next().and_then(|up| up.parse::<f64>().ok()).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! What the kernel says of its TCP sockets (sock_diag(7)): the question and the answers, as bytes.
+//! Queries for the kernel's TCP sockets (sock_diag(7)): encoding of the request and parsing of the answers.
 //!
-//! Of a socket that listens, the queue is how many connections wait to be accepted, and the limit how many may.
+//! For a listening socket, the queue is the number of connections waiting to be accepted, and the limit its maximum.
 
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -12,38 +12,38 @@ const REQUEST_AND_DUMP: u16 = 0x301;
 const TCP: u8 = 6;
 const AF_INET: u8 = 2;
 const AF_INET6: u8 = 10;
-/// Attributes of an answer: what TCP knows of it; memory of the socket, whose ninth number are its drops; whether it takes IPv6 alone.
+/// Attributes of an answer: `tcp_info`; memory of the socket, whose ninth number are its drops; the IPv6-only flag.
 const INFO: u16 = 2;
 const MEMORY: u16 = 7;
 const DROPS: usize = 8;
 const ONLY_V6: u16 = 11;
-/// Lengths of a message's head and of the two bodies.
+/// Lengths of a message's header and of the two bodies.
 const HEAD: usize = 16;
 const QUESTION: usize = 56;
 const ANSWER: usize = 72;
 
-/// The state of a TCP socket, as far as we ask for it.
+/// A TCP socket state that is queried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Established = 1,
     Listen = 10,
 }
 
-/// Sockets of one family and state between these ports.
+/// A query for the sockets of one family and state with these ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Query {
     pub v6: bool,
     pub state: State,
-    /// Their own; 0: any.
+    /// Local port; 0 for any.
     pub port: u16,
-    /// That of the other side; 0: any.
+    /// Remote port; 0 for any.
     pub peer: u16,
-    /// Some of them are enough, each with what TCP knows of it.
+    /// Set if some of the sockets are enough, each with its `tcp_info`.
     pub sampled: bool,
 }
 
 impl Query {
-    /// The message that asks for them.
+    /// Encodes the request message.
     pub fn encode(&self, sequence: u32) -> [u8; HEAD + QUESTION] {
         let mut message = [0; HEAD + QUESTION];
         let length = message.len() as u32;
@@ -54,7 +54,7 @@ impl Query {
         let question = &mut message[HEAD..];
         question[0] = if self.v6 { AF_INET6 } else { AF_INET };
         question[1] = TCP;
-        // The memory of many thousands is not asked for.
+        // The memory of many thousands of sockets is not requested.
         question[2] = match (self.state, self.sampled) {
             (State::Listen, _) => 1 << (MEMORY - 1),
             (State::Established, true) => 1 << (INFO - 1),
@@ -66,7 +66,7 @@ impl Query {
         message
     }
 
-    /// Whether a socket is one of those asked for.
+    /// Returns `true` if a socket matches the query.
     #[cfg(test)]
     pub fn asks_for(&self, socket: &Socket) -> bool {
         let fits = |asked: u16, port: u16| asked == 0 || asked == port;
@@ -81,43 +81,43 @@ impl Query {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Socket {
     pub state: u8,
-    /// Its own address.
+    /// Local address.
     pub local: SocketAddr,
-    /// That of the other side.
+    /// Remote address.
     pub peer: SocketAddr,
-    /// No other socket has or had it.
+    /// Cookie, unique among all sockets past and present.
     pub cookie: u64,
-    /// Connections that wait to be accepted; of a connection, bytes that nobody has read yet.
+    /// Number of connections waiting to be accepted; for a connection, bytes not read yet.
     pub queue: u32,
-    /// How many may wait.
+    /// Maximum number of waiting connections.
     pub limit: u32,
-    /// What its descriptors lead to.
+    /// Inode that its descriptors link to.
     pub inode: u32,
-    /// What the kernel dropped that was meant for it.
+    /// Number of packets for it that the kernel dropped.
     pub drops: Option<u32>,
-    /// It takes no IPv4.
+    /// Set if it does not accept IPv4.
     pub only_v6: bool,
-    /// What TCP knows of it, where that was asked for.
+    /// TCP statistics, if requested.
     pub tcp: Option<Tcp>,
 }
 
-/// What TCP knows of a connection: the parts of `tcp_info` that say what its sending waited for.
+/// TCP statistics of a connection: the parts of `tcp_info` that show what its sending waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tcp {
-    /// Round trip, smoothed (µs).
+    /// Smoothed round-trip time (µs).
     pub rtt: u32,
-    /// Segments that were sent again.
+    /// Retransmitted segments.
     pub retransmits: u32,
-    /// Time in which there was something to send or to be acknowledged (µs).
+    /// Time in which there was data to send or to be acknowledged (µs).
     pub busy: u64,
-    /// Of it, time in which the window of the other side was full (µs).
+    /// Part of it in which the peer's receive window was full (µs).
     pub window_limited: u64,
-    /// Of it, time in which its own buffer was (µs).
+    /// Part of it in which its own send buffer was full (µs).
     pub buffer_limited: u64,
 }
 
 impl Tcp {
-    /// None before Linux 4.10, which does not know the times.
+    /// Parses `tcp_info`; `None` before Linux 4.10, which lacks the times.
     fn of(info: &[u8]) -> Option<Tcp> {
         Some(Tcp {
             rtt: u32_at(info, 68)?,
@@ -129,17 +129,17 @@ impl Tcp {
     }
 }
 
-/// Whether more answers are to come.
+/// Progress of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     More,
     Done,
 }
 
-/// Reads the messages of one datagram; those of other questions are gone past.
+/// Parses the messages of one datagram; answers to other requests are skipped.
 ///
 /// # Errors
-/// What the kernel said, or that it was not understood.
+/// Returns the kernel's error, or an error if the datagram is malformed.
 pub(crate) fn answers(mut bytes: &[u8], sequence: u32, each: &mut dyn FnMut(Socket)) -> io::Result<Told> {
     let garbled = || io::Error::from(ErrorKind::InvalidData);
     while !bytes.is_empty() {
@@ -165,7 +165,7 @@ pub(crate) fn answers(mut bytes: &[u8], sequence: u32, each: &mut dyn FnMut(Sock
     Ok(Told::More)
 }
 
-/// `inet_diag_msg` and the attributes behind it.
+/// Parses an `inet_diag_msg` and the attributes after it.
 fn socket(body: &[u8]) -> Option<Socket> {
     let (fixed, attributes) = body.split_at_checked(ANSWER)?;
     let address = |at: usize, port: usize| {
@@ -197,7 +197,7 @@ fn socket(body: &[u8]) -> Option<Socket> {
     Some(socket)
 }
 
-/// Ends where the rest is no attribute.
+/// Iterates over attributes; ends if the rest is malformed.
 fn for_each_attribute(mut bytes: &[u8], mut each: impl FnMut(u16, &[u8])) {
     const HEAD: usize = 4;
     while let (Some(length), Some(kind)) = (u16_at(bytes, 0), u16_at(bytes, 2)) {

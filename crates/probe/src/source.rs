@@ -1,7 +1,7 @@
-//! Where counters are read: the files of this host, or of a made-up one in a folder.
+//! The source of counters: the files of this host, or of a simulated one in a folder.
 //!
-//! Files of `/proc` are made when they are read, so a file that is open is read again from its beginning, without looking
-//! its path up anew. All text is judged elsewhere, by pure functions.
+//! Files of `/proc` are generated when they are read, so an open file is read again from its beginning, without
+//! resolving its path again. All text is parsed elsewhere, by pure functions.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -16,32 +16,33 @@ use rustix::process::{Resource, getrlimit};
 use crate::netlink;
 use crate::sock_diag::{Query, Socket};
 
-/// No file that is read here is longer in earnest.
+/// Maximum size of a file; no real one is longer.
 const LONGEST: usize = 16 << 20;
-/// Descriptors of a process are counted one by one up to here, where the kernel does not tell their number (before 6.2).
+/// Number of descriptors of a process up to which they are counted one by one, if the kernel does not report it
+/// (before 6.2).
 const COUNTED: usize = 20_000;
 
 /// A host, by its files.
 #[derive(Debug)]
 pub struct Source {
     pub(crate) root: PathBuf,
-    /// Files whose descriptors lie below stay open; half of the table is left to others.
+    /// Descriptors below this number are kept open; half of the table is left to others.
     pub(crate) kept: i32,
-    /// Nobody may read these.
+    /// Paths that simulate a lack of permission.
     #[cfg(test)]
     pub(crate) denied: Vec<&'static str>,
-    /// What the made-up kernel says of its sockets.
+    /// Sockets of the simulated kernel.
     #[cfg(test)]
     pub(crate) sockets: Vec<Socket>,
 }
 
 impl Source {
-    /// The host that this runs on.
+    /// Returns the host that this process runs on.
     pub fn here() -> Source {
         Source::under("/")
     }
 
-    /// A host whose `/proc` and `/sys` are in a folder. It has no sockets to ask the kernel about.
+    /// Returns a host whose `/proc` and `/sys` are in a folder. It has no sockets to query.
     pub fn under(root: impl Into<PathBuf>) -> Source {
         Source {
             root: root.into(),
@@ -67,29 +68,29 @@ impl Source {
         Ok(self.root.join(path.trim_start_matches('/')))
     }
 
-    /// A file that is read once.
+    /// Reads a file once.
     pub(crate) fn text(&self, path: &str) -> io::Result<String> {
         let mut buffer = Vec::new();
         Kept::new(path).read(self, &mut buffer).map(Cow::into_owned)
     }
 
-    /// The names in a folder.
+    /// Lists the names in a folder.
     pub(crate) fn list(&self, path: &str) -> io::Result<impl Iterator<Item = String>> {
         let entries = fs::read_dir(self.path(path)?)?;
         Ok(entries.map_while(Result::ok).filter_map(|entry| entry.file_name().into_string().ok()))
     }
 
-    /// The names in a folder that are numbers: processes, threads, descriptors.
+    /// Lists the names in a folder that are numbers: processes, threads, descriptors.
     pub(crate) fn numbers(&self, path: &str) -> io::Result<impl Iterator<Item = u32>> {
         Ok(self.list(path)?.filter_map(|name| name.parse().ok()))
     }
 
-    /// Where a link leads.
+    /// Returns the target of a link.
     pub(crate) fn link(&self, path: &str) -> io::Result<PathBuf> {
         fs::read_link(self.path(path)?)
     }
 
-    /// How many descriptors are in a folder of them; None where they are too many to be counted.
+    /// Returns the number of descriptors in a folder; `None` if they are too many to count.
     pub(crate) fn count_descriptors(&self, path: &str) -> io::Result<Option<u64>> {
         let told = fs::metadata(self.path(path)?)?.len();
         if self.is_here() && told > 0 {
@@ -99,7 +100,7 @@ impl Source {
         Ok((counted <= COUNTED).then_some(counted as u64))
     }
 
-    /// Asks the kernel about its sockets.
+    /// Queries the kernel's sockets.
     pub(crate) fn sockets(&self, query: &Query, each: &mut dyn FnMut(Socket)) -> io::Result<()> {
         if self.is_here() {
             return netlink::ask(query, each);
@@ -116,7 +117,7 @@ impl Source {
     }
 }
 
-/// A file that is read again and again.
+/// A file that is read repeatedly.
 #[derive(Debug)]
 pub(crate) struct Kept {
     path: String,
@@ -124,12 +125,12 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// It is opened when it is read first.
+    /// Creates a handle; the file is opened at the first read.
     pub fn new(path: impl Into<String>) -> Kept {
         Kept { path: path.into(), file: None }
     }
 
-    /// Its whole text as it is now. What could not be read is opened anew the next time.
+    /// Reads the current content. A file that could not be read is opened again the next time.
     pub fn read<'b>(&mut self, source: &Source, buffer: &'b mut Vec<u8>) -> io::Result<Cow<'b, str>> {
         let file = match self.file.take() {
             Some(file) => file,
@@ -141,7 +142,7 @@ impl Kept {
     }
 }
 
-/// Reads from the beginning to the end; the buffer keeps its length, so that it is made once.
+/// Reads from the beginning to the end; the buffer keeps its length, so that it is allocated once.
 fn fill(file: &File, buffer: &mut Vec<u8>) -> io::Result<usize> {
     let mut length = 0;
     loop {
@@ -160,7 +161,7 @@ fn fill(file: &File, buffer: &mut Vec<u8>) -> io::Result<usize> {
     }
 }
 
-/// Why something cannot be read, in a word or two.
+/// Returns why something cannot be read, in a word or two.
 pub(crate) fn why(error: &io::Error) -> &'static str {
     match (error.kind(), Errno::from_io_error(error)) {
         (ErrorKind::PermissionDenied, _) => "permission",

@@ -1,7 +1,8 @@
-//! The threads of a process: how the scheduler treated each, and all of them together.
+//! The threads of a process: the scheduler's statistics of each, and totals.
 //!
-//! A thread whose time stood still has not run since, so nothing else of it can have changed: of a process with hundreds of
-//! threads only those that worked cost more than one short read. Sums go on when a thread ends.
+//! A thread whose CPU time is unchanged has not run, so none of its other counters can have changed: in a process with
+//! hundreds of threads, only those that ran cost more than one short read. Totals keep the counts of threads that
+//! ended.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,24 +10,24 @@ use std::io;
 use crate::parse::process::{Scheduled, name, scheduled, swapped, switches};
 use crate::source::{Kept, Source};
 
-/// So many threads of a process are followed.
+/// Maximum number of threads of a process that are read.
 pub(crate) const MOST: usize = 256;
 
-/// One thread.
+/// A single thread.
 #[derive(Debug)]
 pub(crate) struct Thread {
     schedstat: Kept,
     status: Kept,
-    /// What it is called; empty where that cannot be read.
+    /// Name; empty if it cannot be read.
     pub name: String,
     pub scheduled: Option<Scheduled>,
-    /// By itself, and taken from its core.
+    /// Voluntary and involuntary context switches.
     pub switches: Option<(u64, u64)>,
-    /// Swapped memory, of the whole process.
+    /// Swapped memory of the whole process.
     pub swap: Option<u64>,
 }
 
-/// What happened to one thread since it was looked at.
+/// Outcome of reading a thread.
 enum Look {
     Idle,
     Ran,
@@ -50,7 +51,7 @@ impl Thread {
         let counted = self.schedstat.read(source, buffer);
         let uncounted = counted.is_err();
         self.scheduled = counted.ok().and_then(|text| scheduled(&text));
-        // Three zeros come from a kernel that counts no times, whose threads run unseen.
+        // Three zeros come from a kernel without these statistics, whose threads run unseen.
         if self.scheduled.is_some() && self.scheduled == before && !first {
             return Look::Idle;
         }
@@ -66,14 +67,14 @@ impl Thread {
     }
 }
 
-/// Counts of all threads that there were; what no thread told is missing.
+/// Counts over all threads, past and present; counts that no thread reported are missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
-    /// Nanoseconds ready without a core.
+    /// Nanoseconds runnable without a core.
     pub wait: Option<u64>,
     pub voluntary: Option<u64>,
     pub involuntary: Option<u64>,
-    /// Of each interval between two looks, the time on a core of the thread that had most of it.
+    /// Sum over the intervals between readings of the CPU time of the thread that used the most.
     pub busiest: Option<u64>,
 }
 
@@ -87,30 +88,30 @@ pub(crate) struct Threads {
     folder: String,
     pub known: BTreeMap<u32, Thread>,
     pub totals: Totals,
-    /// The thread that had most time on a core in the last interval in which any had some.
+    /// Thread that used the most CPU time in the last interval in which any ran.
     pub busiest: Option<u32>,
-    /// Of the interval at hand.
+    /// Largest CPU time of a thread in the current interval.
     top: Option<(u64, u32)>,
 }
 
 impl Threads {
-    /// Those in a folder such as `/proc/7/task`.
+    /// Creates the threads of a folder such as `/proc/7/task`.
     pub fn of(folder: String) -> Threads {
         Threads { folder, known: BTreeMap::new(), totals: Totals::default(), busiest: None, top: None }
     }
 
-    /// Looks at those that are known; false where none of them ran.
+    /// Reads the known threads; returns `false` if none of them ran.
     pub fn look(&mut self, source: &Source, buffer: &mut Vec<u8>) -> bool {
         self.top = None;
         let tids: Vec<u32> = self.known.keys().copied().collect();
-        // Each is to be looked at, whatever the ones before did.
+        // Each must be read, whatever the ones before did.
         tids.into_iter().filter(|tid| self.look_at(*tid, source, buffer)).count() > 0
     }
 
-    /// Lists them anew, and looks at those that were not known.
+    /// Lists the threads again, and reads the new ones.
     ///
     /// # Errors
-    /// Why they cannot be listed.
+    /// Returns why they cannot be listed.
     pub fn list(&mut self, source: &Source, buffer: &mut Vec<u8>) -> io::Result<()> {
         let listed: Vec<u32> = source.numbers(&self.folder)?.collect();
         self.known.retain(|tid, _| listed.contains(tid));
@@ -123,7 +124,7 @@ impl Threads {
         Ok(())
     }
 
-    /// To be said when all were looked at.
+    /// Finishes a reading of all threads.
     pub fn looked(&mut self) {
         if let Some((time, tid)) = self.top.take() {
             add(&mut self.totals.busiest, Some(time));
@@ -133,7 +134,7 @@ impl Threads {
         }
     }
 
-    /// True where it ran, or is no more.
+    /// Reads a thread; returns `true` if it ran or has ended.
     fn look_at(&mut self, tid: u32, source: &Source, buffer: &mut Vec<u8>) -> bool {
         let Some(thread) = self.known.get_mut(&tid) else { return false };
         let (before, switched) = (thread.scheduled.unwrap_or_default(), thread.switches.unwrap_or_default());
@@ -174,13 +175,13 @@ mod tests {
 
     fn end(fake: &Fake, tid: u32) {
         for file in ["schedstat", "status"] {
-            // A file that is open stays readable in a folder; one in /proc says that its thread has ended.
+            // An open file stays readable in a folder; in /proc it reports that its thread has ended.
             fake.remove(&format!("proc/7/task/{tid}/{file}"));
         }
         fake.remove(&format!("proc/7/task/{tid}"));
     }
 
-    /// As [`Threads::look`] by whoever knows that threads came or went.
+    /// Reads known threads and lists them again, as a caller would that knows that threads came or went.
     fn look(threads: &mut Threads, source: &Source) -> Totals {
         let mut buffer = Vec::new();
         threads.look(source, &mut buffer);

@@ -24,7 +24,7 @@ pub struct Calibration {
     pub cpu_us: f64,
     /// Median service time of a single user (microseconds): the lowest that can be measured here.
     pub floor_p50_us: f64,
-    /// The 99th percentile, likewise.
+    /// 99th percentile of the same service time (microseconds).
     pub floor_p99_us: f64,
 }
 

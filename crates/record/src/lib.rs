@@ -234,7 +234,7 @@ pub struct FirstAnswer {
     pub requests: u64,
     /// Error in English, if any.
     pub failure: Option<String>,
-    /// The same error as a translatable sentence; null in older records.
+    /// A translatable sentence for that error; null in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
 }
@@ -263,12 +263,12 @@ pub fn add_code(all: &mut BTreeMap<String, u64>, code: &str, count: u64) {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// Before the window: excluded from the results.
+    /// Time before the window: excluded from the results.
     Warmup,
     /// The window: the time over which throughput is computed.
     #[default]
     Window,
-    /// After the window: unfinished requests may still finish.
+    /// Time after the window: unfinished requests may still finish.
     Drain,
 }
 
@@ -318,7 +318,7 @@ pub struct Loss {
     /// Details beyond the kind, in English: the code and reason that the peer closed with, the heartbeat that was
     /// missed.
     pub detail: String,
-    /// The same details as a translatable sentence; null if nothing is known, or in older records.
+    /// A translatable sentence for those details; null if nothing is known, or in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
     /// Number of connections.
@@ -358,7 +358,7 @@ pub struct Example {
     pub errno: Option<String>,
     /// Details beyond the kind, in English.
     pub detail: String,
-    /// The same details as a translatable sentence; null if nothing is known, or in older records.
+    /// A translatable sentence for those details; null if nothing is known, or in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
     /// Bytes sent (as text if they are text, else with \x escapes), secrets masked, cut at 4 KiB.

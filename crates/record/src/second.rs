@@ -126,8 +126,8 @@ second! {
         /// Time integral of the requests in flight, in request-nanoseconds, all requests.
         #[serde(deserialize_with = "wide::read")]
         in_flight_ns: u128,
-        /// The same integral from independent counters: summed service times of requests that ended in the second,
-        /// plus the boundary terms.
+        /// An estimate of that integral from independent counters: summed service times of requests that ended in the
+        /// second, plus the boundary terms.
         #[serde(deserialize_with = "wide::read")]
         service_ns: i128,
         /// Status code → count, of successes and failures that carried one.

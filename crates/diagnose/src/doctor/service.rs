@@ -1,12 +1,13 @@
-//! The machine of the service, before a run: what the run would fill there.
+//! Checks of the service's machine before a run: the tables that the run would fill there.
 
 use words::text::{Text, text};
 use words::{Said, show};
 
 use super::{Advice, Planned, Prospect, Read, TIME_WAIT_S, listen_queue, tracked};
 
-/// What a run would fill on the service's machine, where its counters were read; the worst first. Beside the names of counters it asks for
-/// `listener.limit`, the queue of the only listener there can be, and `service.room`, the descriptors that all processes of the service may still open.
+/// Returns the problems that a run would have on the service's machine, if its counters were read; the worst first. In
+/// addition to the names of counters it asks for `listener.limit`, the queue of the only possible listener, and
+/// `service.room`, the number of descriptors that all processes of the service can still open.
 pub fn examine_service(read: Read<'_>, planned: &Planned) -> Vec<Advice> {
     let checks: [fn(Read<'_>, &Planned) -> Option<Advice>; 4] = [descriptors, listen_queue, tracked, time_wait];
     let mut all: Vec<Advice> = checks.iter().filter_map(|check| check(read, planned)).collect();
@@ -21,7 +22,7 @@ const ROOM: Text = text(
     "服务还可打开 {room} 个文件描述符（{processes} 个进程）",
 );
 
-/// What that machine can do, as far as it tells.
+/// Describes the abilities of that machine, as far as they are known.
 pub fn service_abilities(read: Read<'_>) -> Vec<Said> {
     let whole = |n: f64| show::count(n as u64);
     let cores = read("cpu.count").map(|cores| Said::new(CORES, [("cores", whole(cores))]));
@@ -42,13 +43,13 @@ const RAISE: Text = text(
     "提高其单元的 LimitNOFILE=、ulimit -n 或 nginx 的 worker_rlimit_nofile：大于 {wanted}",
 );
 
-/// Each connection needs one there; those that it opens itself come to that.
+/// Checks descriptors: each connection needs one there, in addition to those that the service opens itself.
 fn descriptors(read: Read<'_>, planned: &Planned) -> Option<Advice> {
     let room = read("service.room")?;
     (planned.connections as f64 > room).then(|| {
         let facts = [("room", show::count(room as u64)), ("connections", show::count(planned.connections))];
         let wanted = [("wanted", show::count(planned.connections))];
-        // A service may give its threads tables of their own: it need not stop.
+        // A service may give its threads separate descriptor tables, so the run need not fail.
         Advice::new(Prospect::Caution, Said::new(FEW, facts)).change(Said::new(RAISE, wanted))
     })
 }

@@ -1,4 +1,4 @@
-//! N2: the accept queue of the service was full: connections were made faster than it took them.
+//! N2: the accept queue of the service was full: connections arrived faster than they were accepted.
 
 use super::*;
 
@@ -43,7 +43,7 @@ const EVIDENCE: Text = text(
 );
 const SYNS: Text = text("TcpExt TCPSynRetrans +{n}", "TcpExt TCPSynRetrans +{n}");
 
-/// The share of connections that must have waited for a second SYN where only they tell.
+/// Minimum share of connections that waited for a second SYN, if there is no other evidence.
 const SHARE: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<Verdict> {
@@ -69,14 +69,16 @@ fn judge(case: &Case) -> Option<Verdict> {
     Some(Verdict::new(proof, claim, evidence).experiment_with([("users", users.to_string())]))
 }
 
-/// The listener of the service whose queue was seen full while the kernel counted overflows, or whose own drops rose.
+/// Returns the listener of the service whose queue was full while the kernel counted overflows, or whose own drops
+/// increased.
 fn full(case: &Case) -> Option<(&str, f64, f64)> {
     let here = &case.here;
     here.between("listener.", ".limit").find_map(|listener| {
         let limit = here.last(&format!("listener.{listener}.limit"))?;
         let queue = here.most(&format!("listener.{listener}.queue"))?;
-        // A listener drops for other reasons too (a segment that belongs to no connection any more), and the kernel counts overflows of all
-        // listeners together: only both are this queue's. It takes one more than its limit.
+        // A listener also drops packets for other reasons (a segment without a connection), and the kernel counts
+        // overflows of all listeners together: only both are evidence for this queue. A queue holds one more than its
+        // limit.
         let this_one = queue >= limit || here.rose(&format!("listener.{listener}.drops"));
         (here.rose("TcpExt.ListenOverflows") && this_one).then_some((listener, queue, limit))
     })

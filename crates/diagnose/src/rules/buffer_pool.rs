@@ -1,4 +1,5 @@
-//! D4: what queries read does not fit into the memory of the database, InnoDB's buffer pool or the shared buffers of PostgreSQL.
+//! D4: the data that queries read does not fit into the memory of the database: InnoDB's buffer pool, or the shared
+//! buffers of PostgreSQL.
 
 use super::*;
 
@@ -58,12 +59,12 @@ const STILL: Text = text(
     "若只请求放得下的少量行，blk_read_time 应不再增加，延迟应下降",
 );
 
-/// The part of the requests in flight that must wait for files.
+/// Minimum part of the requests in flight that wait for files.
 const PART: f64 = 0.4;
-/// The share of reads that miss, from which on it may be the limit, and how many a second these must be.
+/// Minimum share of reads that miss, and minimum rate of these.
 const SHARE: f64 = 0.01;
 const RATE: f64 = 100.0;
-/// Where more of the cores are busy, they are what is waited for.
+/// Share of busy cores above which the cores are the limit.
 const CORES: f64 = 0.8;
 
 fn judge(case: &Case) -> Option<Verdict> {
@@ -75,12 +76,12 @@ fn judge(case: &Case) -> Option<Verdict> {
     case.told("mysql.").find_map(found).or_else(postgres)
 }
 
-/// Much of what PostgreSQL reads is in the system's cache and costs next to nothing: only the time of reading tells, which it keeps where
-/// `track_io_timing` is on.
+/// Judges PostgreSQL: many of its reads are served by the system's cache at almost no cost, so only the time of
+/// reading is evidence, which it records if `track_io_timing` is on.
 fn timed(postgres: &Counted, in_flight: f64) -> Option<Verdict> {
     let database = |name: &str| format!("postgres.database.{name}");
     let (missed, hit) = (postgres.rise(&database("blks_read"))?, postgres.rise(&database("blks_hit"))?);
-    // Milliseconds, summed over all sessions: a second of it each second is one that always reads.
+    // Milliseconds, summed over all sessions: an increase of a second per second is one session that always reads.
     let waiting = postgres.per_s(&database("blk_read_time"))? / 1e3;
     if missed < SHARE * (missed + hit) || waiting < PART * in_flight.max(1.0) {
         return None;
@@ -99,7 +100,8 @@ fn timed(postgres: &Counted, in_flight: f64) -> Option<Verdict> {
 fn found(mysql: &Counted) -> Option<Verdict> {
     let pool = |name: &str| format!("mysql.Innodb_buffer_pool_{name}");
     let (missed, asked) = (mysql.rise(&pool("reads"))?, mysql.rise(&pool("read_requests"))?);
-    // A pool that is still cold keeps what missed: only misses that took the place of another page tell that it is too small.
+    // A pool that is still cold keeps the missed pages: only misses that replaced another page show that it is too
+    // small.
     mysql.last(&pool("pages_data"))?;
     let filled = mysql.rise(&pool("pages_data")).unwrap_or(0.0);
     let replaced = (missed - filled).max(0.0);
@@ -119,7 +121,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{cores, counted, judged_told, run};
 
-    /// Ten seconds in which so many of so many reads missed, and the pool came to hold so many pages more.
+    /// Ten seconds with this many misses among this many reads, and this many more pages in the pool.
     fn pool(missed: f64, asked: f64, filled: f64) -> Counted {
         counted(&[
             ("mysql.Innodb_buffer_pool_reads", 7.0, 7.0 + missed),
@@ -137,7 +139,7 @@ mod tests {
         assert_eq!(judged_told(&RULE, |run| run.is_open = true, pool(20_000.0, 200_000.0, 3.0)), None, "rate kept");
     }
 
-    /// The same of PostgreSQL: blocks read and found, and the milliseconds of reading.
+    /// Counters of PostgreSQL: blocks read and found, and the milliseconds of reading.
     fn blocks(read: f64, hit: f64, ms: f64) -> Counted {
         counted(&[
             ("postgres.database.blks_read", 7.0, 7.0 + read),

@@ -1,4 +1,4 @@
-//! P4: the proxy saw its clients leave before it had answered.
+//! P4: the proxy's clients disconnected before it had responded.
 
 use super::*;
 
@@ -41,11 +41,11 @@ const EVIDENCE: Text = text("access log: {lines} lines with status 499", "访问
 const BETWEEN: Text =
     text("look for a load balancer or firewall in between, and its timeout", "检查中间的负载均衡或防火墙及其超时");
 
-/// Counts that differ by less than this share are of the same requests: log and run end at different moments.
+/// Maximum difference, as a share, between counts of the same requests: log and run end at different times.
 const SAME: f64 = 0.2;
 
 fn judge(case: &Case) -> Option<Verdict> {
-    // Requests without a response at the end are given up as well.
+    // Requests without a response at the end are also aborted.
     let timeouts = case.run.failed_by("timeout").saturating_add(case.run.unfinished) as f64;
     let lines = case.told("log.").find_map(|log| log.rise("log.client_closed")).filter(|lines| *lines > 0.0)?;
     let ours = (lines - timeouts).abs() <= SAME * lines.max(timeouts);

@@ -1,4 +1,4 @@
-//! N5: the table of tracked connections was full, so that the kernel dropped packets of new ones.
+//! N5: the connection tracking table was full, so the kernel dropped packets of new connections.
 
 use super::*;
 
@@ -34,7 +34,7 @@ fn judge(case: &Case) -> Option<Verdict> {
     let dropped: f64 =
         ["drop", "early_drop", "insert_failed"].iter().filter_map(|way| here.rise(&format!("conntrack.{way}"))).sum();
     let (count, max) = (here.most("conntrack.count")?, here.last("conntrack.max")?);
-    // Entries are also refused for reasons of their own where the table has room.
+    // Entries may also be refused for other reasons while the table has room.
     if dropped <= 0.0 || count < 0.8 * max || !case.run.waited_to_connect() {
         return None;
     }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
 
-    /// This run has the sign of it.
+    /// A run with the symptom.
     fn felt(run: &mut Run) {
         run.connect.second_or_more = 0.1;
     }

@@ -52,18 +52,18 @@ const EXPERIMENT_OPEN: Text = text(
     "速率翻倍后成功数不应增加：`brunt -r {rate} {url}`",
 );
 
-/// The share of the cores at which they are full.
+/// Share of busy cores above which a machine is saturated.
 const FULL: f64 = 0.9;
-/// The part of the busy cores that makes somebody the one who uses them.
+/// Minimum part of the busy cores that is attributed to a single user of them.
 const PART: f64 = 0.5;
-/// A service that waits for a core for less than this, in threads, is not held up by it.
+/// Number of threads waiting for a core below which the service is not held up.
 const WAITED: f64 = 0.5;
 
 fn judge(case: &Case) -> Option<Verdict> {
     let (run, here) = (&case.run, &case.here);
     let (busy, cores) = here.busy_cores()?;
     let service = here.per_s("service.all.cpu")? / 1e9;
-    // A core that brunt polls on is there for whoever wants it.
+    // A core on which brunt only polls is available to others.
     let busy = busy - run.polled_cores;
     if busy < FULL * cores || !run.is_pressed() {
         return None;
@@ -81,7 +81,7 @@ fn judge(case: &Case) -> Option<Verdict> {
     } else if wait >= service.max(WAITED) {
         (OTHERS, QUIET)
     } else {
-        // Somebody fills the machine, and the service hardly waits for a core.
+        // Other processes saturate the machine, but the service hardly waits for a core.
         return None;
     };
     let mut evidence =

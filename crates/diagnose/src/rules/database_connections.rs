@@ -1,4 +1,4 @@
-//! D1: the database turned connections away, as it had all it takes.
+//! D1: the database refused connections because its limit was reached.
 
 use super::*;
 
@@ -30,7 +30,7 @@ const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS：Connection_errors_max_connections 增加 {refused}；Threads_connected 最高 {connected}，max_connections 为 {max}",
 );
 
-/// What databases say of it themselves, without being watched.
+/// Evidence from the errors that databases send to clients, without being watched.
 const FULL: Text =
     text("the database refused connections: it had reached its limit", "数据库拒绝了连接：连接数已达上限");
 const SAID: Text = text(
@@ -41,7 +41,8 @@ const FEWER: Text = text(
     "with fewer connections (-c, --max-connections), none should be refused",
     "减少连接数（-c、--max-connections）后，不应再有连接被拒绝",
 );
-/// PostgreSQL counts nobody whom it turned away: whoever asks it is told that, and the sessions are counted beside.
+/// PostgreSQL has no counter of refused connections: the refused clients get an error, and the sessions are counted
+/// separately.
 const TOLD: Text = text(
     "connections refused with error 53300: {refused}; pg_stat_activity showed up to {clients} client sessions; \
         max_connections is {max}, {reserved} of them reserved",
@@ -57,7 +58,7 @@ const SESSIONS: Text = text(
 );
 
 fn judge(case: &Case) -> Option<Verdict> {
-    // Whoever was turned away may have been somebody else.
+    // The refused clients may have been others than this run.
     if case.run.failures.is_empty() && case.run.turned_away == 0 {
         return None;
     }
@@ -66,8 +67,8 @@ fn judge(case: &Case) -> Option<Verdict> {
     case.told("mysql.").find_map(counted).or_else(postgres).or_else(|| said(refused))
 }
 
-/// What a watched PostgreSQL adds to what it said to those it turned away; where it said that to somebody in front of it, what that looks
-/// like.
+/// Adds the counters of a watched PostgreSQL to the errors it sent; if the errors went to a service in front of it,
+/// the evidence is only consistent.
 fn full(postgres: &Counted, refused: u64) -> Option<Verdict> {
     let max = postgres.last("postgres.setting.max_connections")?;
     let kept = ["superuser_reserved_connections", "reserved_connections"];
@@ -116,7 +117,7 @@ mod tests {
         ])
     }
 
-    /// A hundred connections, three of them reserved, and so many sessions at most.
+    /// A hundred connections, three of them reserved, and up to this many sessions.
     fn postgres(clients: f64) -> Counted {
         counted(&[
             ("postgres.setting.max_connections", 100.0, 100.0),
@@ -151,7 +152,7 @@ mod tests {
         assert_eq!(judged_told(&RULE, failed, mysql(7.0)), Some("proved"));
         assert_eq!(judged_told(&RULE, failed, mysql(0.0)), None, "those of yesterday");
         assert_eq!(judged_told(&RULE, |_| (), mysql(7.0)), None, "none of ours");
-        // Under a rate requests wait, and none fails of it.
+        // With a rate, requests wait, and none fails because of it.
         assert_eq!(judged_told(&RULE, |run| run.turned_away = 7, mysql(7.0)), Some("proved"));
         assert_eq!(judged(&RULE, |run| run.turned_away = 7, counted(&[])), Some("proved"), "it says so itself");
         assert_eq!(judged(&RULE, failed, counted(&[])), None);

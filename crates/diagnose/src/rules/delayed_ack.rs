@@ -1,4 +1,5 @@
-//! L3: the rest of a response comes 40 ms after its beginning: Nagle's algorithm there waits for a delayed acknowledgement here.
+//! L3: the rest of a response arrives 40 ms after its beginning: Nagle's algorithm on the server waits for a delayed
+//! acknowledgement of the client.
 
 use super::*;
 
@@ -33,16 +34,17 @@ const EVIDENCE: Text = text(
     "{count} 个响应中有 {slow} 个首字节到末字节耗时 38 至 48 毫秒；TcpExt DelayedACKs +{acks}",
 );
 
-/// A delayed acknowledgement waits 40 ms (`TCP_DELACK_MIN`), by a timer of some milliseconds.
+/// Range of the delay: a delayed acknowledgement waits 40 ms (`TCP_DELACK_MIN`), with a timer resolution of some
+/// milliseconds.
 const FROM: f64 = 0.038;
 const TO: f64 = 0.048;
-/// This share of the responses at least, and so many.
+/// Minimum share of the responses, and minimum number.
 const SHARE: f64 = 0.2;
 const LEAST: u64 = 5;
-/// For each of them an acknowledgement was delayed.
+/// Minimum number of delayed acknowledgements per delayed response.
 const DELAYED: f64 = 0.5;
-/// Users who never pause wait for them in vain, unless they are this share of a mean response: where the larger part is waiting for
-/// something else, that keeps throughput down, and without the pauses its queue would only be longer.
+/// Minimum share of the mean response at which the pauses limit users who never pause: if responses mostly wait for
+/// something else, that limits throughput, and without the pauses its queue would only be longer.
 const MOST_OF_IT: f64 = 0.5;
 const PAUSE: f64 = 0.04;
 
@@ -62,7 +64,7 @@ fn judge(case: &Case) -> Option<Verdict> {
     Some(consistent(claim, Said::new(EVIDENCE, facts)).limiting(holds_up(case, slow)))
 }
 
-/// True where the pauses are what keeps users from asking again, or connections from serving the next arrival.
+/// Returns `true` if the pauses keep users from sending again, or connections from serving the next arrival.
 fn holds_up(case: &Case, slow: u64) -> bool {
     let (run, all) = (&case.run, case.run.transfers.count().max(1));
     run.is_pressed() && PAUSE * slow as f64 / all as f64 >= MOST_OF_IT * run.service.mean

@@ -1,4 +1,4 @@
-//! C4: this machine gave the generator no more file descriptors.
+//! C4: the load generator reached its limit of file descriptors.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! N11: nobody listened at the service's address for a while, or from then on.
+//! N11: no process listened at the service's address for a while, or from some time on.
 
 use super::*;
 use crate::rules::stood_still::outage;
@@ -43,7 +43,7 @@ const EVIDENCE: Text = text(
     "{refused} 个失败为建连被拒绝（ECONNREFUSED）；共安排 {scheduled} 个请求",
 );
 
-/// Without an outage so large a share of the requests, or some of several servers were restarted.
+/// Minimum share of refused requests without an outage, or some of several servers were restarted.
 const SHARE: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<Verdict> {
@@ -61,7 +61,7 @@ fn judge(case: &Case) -> Option<Verdict> {
     Some(proved(claim, evidence))
 }
 
-/// Connects that somebody refused.
+/// Returns the number of refused connects.
 pub(super) fn refused(case: &Case) -> u64 {
     case.run.failed_in("refused", "connect")
 }
@@ -72,7 +72,7 @@ mod tests {
     use crate::rules::made_up::{counted, judged, run};
     use words::Lang;
 
-    /// Connects refused, and whether a second and more went by without a success.
+    /// Refused connects, with or without an outage of a second or more.
     fn refused(n: u64, outage: Option<Outage>) -> impl FnOnce(&mut Run) {
         move |run| {
             run.outage = outage;

@@ -1,4 +1,4 @@
-//! N10: connections that lay idle were closed by the other side just as they were used again.
+//! N10: the peer closed idle connections just as they were reused.
 
 use super::*;
 
@@ -34,19 +34,20 @@ const EVIDENCE: Text = text(
     "复用连接上首字节前的 closed 或 reset 失败：{scheduled} 个请求中有 {failed} 个",
 );
 
-/// More than this share of the requests is no race but a service that goes away.
+/// Maximum share of the requests; more is not a race but a service that goes down.
 const RACE: f64 = 0.05;
-/// So many of which this share fell in one moment were closed by one event: connections rest, and are given up, one by one.
+/// Minimum number of failures, and the share of them in one moment that indicates a single event: idle connections are
+/// closed one by one.
 const SOME: u64 = 3;
 const AT_ONCE: f64 = 0.9;
-/// In a run so short, in seconds, all of it is a moment.
+/// Length in seconds below which a whole run is one moment.
 const MOMENT: f64 = 4.0;
 
 fn judge(case: &Case) -> Option<Verdict> {
     let run = &case.run;
     let rested = run.has_pauses || (run.is_open && !run.is_overloaded);
     let failed = run.closed_when_reused;
-    // A service that ends or stands still closes what it has, too.
+    // A service that ends or stalls also closes its connections.
     let away = super::gone::refused(case) > 0 || run.outage.is_some();
     let at_once = failed >= SOME && run.window_s > MOMENT && run.closed_at_once as f64 >= AT_ONCE * failed as f64;
     if !rested || away || at_once || failed == 0 || failed as f64 > RACE * run.scheduled as f64 {

@@ -1,4 +1,4 @@
-//! S7: the service opens descriptors with its requests and does not close them.
+//! S7: the service opens descriptors for its requests and does not close them.
 
 use super::*;
 
@@ -31,9 +31,9 @@ const EVIDENCE: Text = text(
 const LEFT: Text =
     text("; at this pace it hits its limit of {limit} after {time}", "；照此速度，{time} 后达到上限 {limit}");
 
-/// So many more at least.
+/// Minimum number of additional descriptors.
 const LEAST: f64 = 100.0;
-/// Of the requests, the share that leaves one behind.
+/// Minimum share of the requests that leave a descriptor open.
 const SHARE: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<Verdict> {
@@ -42,7 +42,7 @@ fn judge(case: &Case) -> Option<Verdict> {
     let succeeded = run.succeeded_per_s * run.window_s;
     let (pid, fds) = here
         .between("service.", ".fds")
-        // A single process, not the sum of all.
+        // Counters of a single process, not the sum of all.
         .filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()))
         .filter_map(|pid| Some((pid, here.rise(&format!("service.{pid}.fds"))?)))
         .max_by(|a, b| a.1.total_cmp(&b.1))?;

@@ -1,4 +1,4 @@
-//! P7: somebody counts requests and turns the rest away.
+//! P7: a rate limiter counts requests and rejects the rest.
 
 use super::*;
 
@@ -35,7 +35,7 @@ const EVIDENCE: Text = text("{share} of the responses", "占响应的 {share}");
 const EXPERIMENT_SCENARIOS: Text =
     text("at half the load of each scenario no request must be turned away", "各场景负载减半时不应再被拒绝");
 
-/// The share of the responses from which on it shapes the run.
+/// Minimum share of the responses at which it affects the run.
 const SHARE: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<Verdict> {

@@ -1,4 +1,4 @@
-//! C7: a network interface carried all that it can.
+//! C7: a network interface was saturated.
 
 use super::*;
 
@@ -29,27 +29,29 @@ const SEEN: Text = text(
     "每个响应 {size}，其字节占 {nominal} Mb/s 的 {share}，未计 TCP、IP 与以太网首部",
 );
 
-/// The share of its speed at which a link is full (V17).
+/// Share of its speed at which a link is saturated (V17).
 const FULL: f64 = 0.9;
 
-/// Speeds that links and their shapers have (Mb/s).
+/// Common speeds of links and traffic shapers (Mb/s).
 const SPEEDS: [f64; 5] = [10.0, 100.0, 1000.0, 2500.0, 10000.0];
-/// Of a full link so much is left for what TCP carries: 1,448 of 1,514 to 1,538 bytes, and a little for acknowledgements and turns.
+/// Share of a saturated link that is left for TCP payload: 1,448 of 1,514 to 1,538 bytes, less a little for
+/// acknowledgements and direction changes.
 const CARRIED: std::ops::RangeInclusive<f64> = 0.92..=0.965;
-/// Smaller responses are no matter of bytes.
+/// Minimum mean response size; smaller responses are not limited by bandwidth.
 const SIZE: f64 = 16_000.0;
-/// So much of the service time at least is the transfer of a response.
+/// Minimum share of the service time that is the transfer of a response.
 const TRANSFER: f64 = 0.1;
 
-/// Below this share of their time cores and workers had to wait for somebody.
+/// Share of their time below which cores and workers are considered idle.
 const IDLE: f64 = 0.7;
 
-/// The speed of the link that the responses would fill, where they look so: large, mostly in transfer, and as fast as such links are.
+/// Returns the speed of the link that the responses seem to saturate: they are large, mostly in transfer, and arrive
+/// at the speed of a common link.
 pub(super) fn shaped(case: &Case) -> Option<f64> {
     let run = &case.run;
     let size = run.received_per_s / run.ended_per_s;
     let in_transfer = run.transfers.median() >= TRANSFER * run.service.mean;
-    // Bytes that are copied within one machine keep its cores busy.
+    // Copies within one machine keep its cores busy.
     let copied = run.busiest_worker >= IDLE || case.here.busy_cores().is_some_and(|(busy, cores)| busy >= IDLE * cores);
     if !run.is_pressed() || size.is_nan() || size < SIZE || !in_transfer || copied {
         return None;
@@ -57,7 +59,8 @@ pub(super) fn shaped(case: &Case) -> Option<f64> {
     SPEEDS.into_iter().find(|speed| CARRIED.contains(&(run.received_per_s * 8e-6 / speed)))
 }
 
-/// What looks like a full link whose speed no interface tells: a shaper, or a hop in between.
+/// Judges by response sizes and rates a saturated link whose speed no interface reports: a shaper, or a hop in
+/// between.
 fn seems_full(case: &Case) -> Option<Verdict> {
     let nominal = shaped(case)?;
     let run = &case.run;

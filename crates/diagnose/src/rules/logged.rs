@@ -1,10 +1,11 @@
-//! What the rules about a proxy's log share: how many lines said something, and the evidence of it.
+//! Shared parts of the rules about a proxy's log: counts of matching lines, and their evidence.
 
 use super::*;
 
 const EVIDENCE: Text = text("log: {n} lines with «{text}»", "日志：{n} 行包含 {text}");
 
-/// How many lines of a followed log said so within the window, where requests of this run failed: else they are about somebody else's.
+/// Returns how many lines of a followed log matched within the window, if requests of this run failed: otherwise the
+/// lines are about other clients.
 pub fn lines(case: &Case, name: &str) -> Option<f64> {
     if case.run.failures.is_empty() {
         return None;
@@ -13,18 +14,18 @@ pub fn lines(case: &Case, name: &str) -> Option<f64> {
     case.told("log.").filter_map(rise).find(|rise| *rise > 0.0)
 }
 
-/// So many lines hold a text.
+/// Creates the evidence that this many lines contain a text.
 pub fn evidence(lines: f64, text: &'static str) -> Said {
     Said::new(EVIDENCE, [("n", whole(lines)), ("text", text.to_owned())])
 }
 
-/// The first of these counts that rose, each with what stands in the log.
+/// Judges by the first of these counts that increased, each given with the text in the log.
 pub fn found(case: &Case, claim: Text, signs: &[(&str, &'static str)]) -> Option<Verdict> {
     let (lines, text) = signs.iter().find_map(|(name, text)| Some((lines(case, name)?, *text)))?;
     Some(proved(claim, evidence(lines, text)))
 }
 
-/// A rule that finds something in so many lines of one sort, and nothing in a log of anything else or in a run without failures.
+/// Tests a rule that finds lines of one kind, and nothing in a log of other lines or in a run without failures.
 #[cfg(test)]
 pub fn tried(rule: &Rule, name: &str) {
     use super::made_up::{counted, judged_told};

@@ -1,4 +1,4 @@
-//! L1: connects that took as long as a second or third SYN does, to a machine whose counters nobody read.
+//! L1: connects that took as long as a retransmitted SYN does, to a machine without recorded counters.
 
 use super::*;
 
@@ -30,19 +30,19 @@ const EVIDENCE: Text = text(
     "{count} 次建连中有 {lost} 次约 1、3 或 7 秒，其余中位数 {median}",
 );
 
-/// The first SYN is sent again after 1 s, then 2 s, then 4 s (`TCP_TIMEOUT_INIT`), and the round trip comes on top.
+/// Connect times with retransmitted SYNs: after 1 s, then 2 s, then 4 s (`TCP_TIMEOUT_INIT`), plus the round trip.
 const AGAIN: [f64; 3] = [1.0, 3.0, 7.0];
 const LATER: f64 = 0.15;
-/// Times are kept to one part in a hundred.
+/// Tolerance below: times are recorded to one part in a hundred.
 const EARLIER: f64 = 0.985;
-/// So many at least.
+/// Minimum number of such connects.
 const LEAST: u64 = 3;
 
 fn judge(case: &Case) -> Option<Verdict> {
     let connects: &Times = &case.run.connects;
     let again = AGAIN.iter().map(|at| connects.within(at * EARLIER, at + LATER));
     let lost = again.fold(0, u64::saturating_add);
-    // Where the service's kernel was counted its counters say which.
+    // If the counters of the service's kernel were recorded, they show the cause.
     let counted = case.here.between("listener.", "").next().is_some() || case.elsewhere.is_some();
     let median = connects.median();
     if counted || lost < LEAST || median > 0.3 {

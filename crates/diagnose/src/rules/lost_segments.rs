@@ -1,4 +1,4 @@
-//! L2: responses that took 200 ms more than the others: the shortest wait before a segment is sent again.
+//! L2: responses that took 200 ms longer than the others: the shortest retransmission timeout.
 
 use super::*;
 
@@ -31,10 +31,10 @@ const EVIDENCE: Text = text(
     "{lost} 个响应在 {from} 与 {to} 之间，其他高于 {bulk} 的有 {around} 个；中位数 {median}",
 );
 
-/// `TCP_RTO_MIN`, and how far a response may lie behind it.
+/// `TCP_RTO_MIN`, and the tolerance above it.
 const AGAIN: f64 = 0.2;
 const WIDE: f64 = 0.02;
-/// So many at least, and so many times those around them.
+/// Minimum number, and minimum ratio to the responses around them.
 const LEAST: u64 = 5;
 const PEAK: u64 = 5;
 

@@ -1,4 +1,4 @@
-//! D6: each connection to the database costs it a new thread.
+//! D6: each connection to the database creates a thread there.
 
 use super::*;
 
@@ -33,11 +33,11 @@ const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS：Connections 增加 {connections}，Threads_created 增加 {threads}，Questions 增加 {questions}",
 );
 
-/// A connection for fewer questions than this is churn.
+/// Maximum number of queries per connection that counts as churn.
 const QUESTIONS: f64 = 20.0;
-/// Threads made for this share of the connections are too many for the cache that there is.
+/// Share of the connections that created a thread, above which the thread cache is too small.
 const THREADS: f64 = 0.05;
-/// So many connections at least.
+/// Minimum number of connections.
 const LEAST: f64 = 100.0;
 
 fn judge(case: &Case) -> Option<Verdict> {

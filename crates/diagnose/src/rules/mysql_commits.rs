@@ -1,4 +1,4 @@
-//! D3: each commit waits until the disk has its log.
+//! D3: each commit waits until its log is on disk.
 
 use super::*;
 
@@ -35,10 +35,10 @@ const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS：Innodb_os_log_fsyncs +{all}；PSI io some {io} 的时间，{cores} 个核中 {busy} 个繁忙",
 );
 
-/// Somebody waited for a disk at least this share of the time, and the cores were not full.
+/// Minimum share of the time in which a task waited for a disk, and maximum share of busy cores.
 const WAITED: f64 = 0.25;
 const CORES: f64 = 0.8;
-/// So many times a second at least, and for each commit.
+/// Minimum number of log syncs per second, and per write.
 const FSYNCS: f64 = 20.0;
 const EACH: f64 = 0.02;
 
@@ -60,7 +60,7 @@ fn judge(case: &Case) -> Option<Verdict> {
     Some(consistent(claim, Said::new(EVIDENCE, facts)))
 }
 
-/// Log synchronizations a second and in all, and what was written a second, where they are many for what was written.
+/// Returns log syncs per second and in total, and writes per second, if there are many syncs for the writes.
 fn synchronized(mysql: &Counted) -> Option<(f64, f64, f64)> {
     let (fsyncs, all) = (mysql.per_s("mysql.Innodb_os_log_fsyncs")?, mysql.rise("mysql.Innodb_os_log_fsyncs")?);
     let rate = |name: &str| mysql.per_s(&format!("mysql.{name}")).unwrap_or(0.0);

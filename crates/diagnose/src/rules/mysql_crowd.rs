@@ -1,4 +1,4 @@
-//! D7: more queries run at once than the machine has cores for.
+//! D7: more queries run at once than the machine has cores.
 
 use super::*;
 
@@ -36,18 +36,18 @@ const EVIDENCE: Text = text(
     "SHOW GLOBAL STATUS：Threads_running 平均 {running}；/proc/stat：{cores} 个核中 {busy} 个繁忙",
 );
 
-/// So many queries for each core.
+/// Minimum number of running queries per core.
 const CROWD: f64 = 2.0;
-/// The share of the cores at which they are full.
+/// Share of busy cores above which the machine is saturated.
 const FULL: f64 = 0.93;
 
 fn judge(case: &Case) -> Option<Verdict> {
     let (run, here) = (&case.run, &case.here);
     let (busy, cores) = here.busy_cores()?;
     let busy = busy - run.polled_cores;
-    // One of those that run is the question for this number.
+    // One of the running queries is the one that reads this counter.
     let running = case.told("mysql.").find_map(|mysql| mysql.mean("mysql.Threads_running"))? - 1.0;
-    // Only where the database's machine is the one that is counted.
+    // Only if the counters are those of the database's machine.
     let local = here.per_s("service.all.cpu")? / 1e9 >= 0.5 * busy;
     if !run.is_pressed() || !local || busy < FULL * cores || running < CROWD * cores {
         return None;

@@ -1,4 +1,4 @@
-//! P1: nginx accepted connections and closed them at once, as its workers had all they may.
+//! P1: nginx accepted connections and closed them at once because its workers had reached their limit.
 
 use super::*;
 
@@ -43,12 +43,13 @@ const EVIDENCE: Text = text(
 );
 
 fn judge(case: &Case) -> Option<Verdict> {
-    // Connections that wait for their next request are closed to make room, too, which its page does not count and its log says.
+    // Idle keep-alive connections are also closed to make room, which the status page does not count but the log
+    // reports.
     let logged = || logged::found(case, REUSED, &[("worker_connections", "worker_connections are not enough")]);
     closed(case).or_else(logged)
 }
 
-/// Its page counts connections that were accepted and not handled.
+/// Judges by the status page, which counts connections that were accepted but not handled.
 fn closed(case: &Case) -> Option<Verdict> {
     if case.run.failures.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! P9: one worker process of nginx had all the work.
+//! P9: a single worker process of nginx did all the work.
 
 use super::*;
 
@@ -45,7 +45,7 @@ fn judge(case: &Case) -> Option<Verdict> {
         .filter_map(|pid| Some((share(pid)?, pid)))
         .collect();
     workers.sort_by(|a, b| b.0.total_cmp(&a.0));
-    // The master is one of the processes.
+    // One of the processes is the master.
     let [(most, pid), (next, _), _, ..] = workers[..] else { return None };
     if !is_nginx || !case.run.is_pressed() || most < FULL || next > IDLE {
         return None;

@@ -1,4 +1,4 @@
-//! C6: arrivals waited for one of the connections that the run may have.
+//! C6: arrivals waited because the run's connection limit was reached.
 
 use super::*;
 
@@ -41,9 +41,9 @@ const OPENING_REMEDY: Text = text(
 const EVIDENCE: Text =
     text("{waited} of {scheduled} requests waited for a connection", "{scheduled} 个请求中有 {waited} 个等待连接");
 
-/// Connections with less than this share of what they could carry in flight were not in use by requests.
+/// Share of the connections' capacity in flight below which they were not occupied by requests.
 const IN_USE: f64 = 0.75;
-/// The share of arrivals that must have waited.
+/// Minimum share of arrivals that waited.
 const SHARE: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<Verdict> {
@@ -54,7 +54,7 @@ fn judge(case: &Case) -> Option<Verdict> {
     }
     let limit = ("limit", show::count(u64::from(run.connections)));
     let places = f64::from(run.connections) * f64::from(run.per_connection.max(1));
-    // By Little's law how long one was held, whether it succeeded or not.
+    // The holding time of a connection by Little's law, including requests that failed.
     let held = if run.ended_per_s > 0.0 { run.in_flight / run.ended_per_s } else { 0.0 };
     let (claim, remedy) = if run.in_flight >= IN_USE * places && held > 0.0 {
         let facts = [limit, ("service", show::seconds(held)), ("most", show::rate(places / held))];
@@ -95,7 +95,7 @@ mod tests {
             change(&mut run);
             RULE.alone(&Case { run, ..Case::default() }).unwrap().claim(words::Lang::En)
         };
-        // Eight for 80 ms each, whatever the mean of those that succeeded.
+        // Eight requests of 80 ms each, whatever the mean of the successful ones.
         assert!(claim(|_| ()).ends_with("at 80.0 ms per request, they carry 100/s at most"), "{}", claim(|_| ()));
         let streams = |run: &mut Run| (run.per_connection, run.in_flight) = (4, 32.0);
         assert!(claim(streams).contains("at 320 ms per request, they carry 100/s"), "{}", claim(streams));

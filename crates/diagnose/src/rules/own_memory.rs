@@ -1,4 +1,4 @@
-//! C8: brunt's own memory grows with a queue of arrivals that nobody bounds in time.
+//! C8: brunt's own memory grows with a backlog of arrivals.
 
 use super::*;
 
@@ -34,10 +34,10 @@ const EVIDENCE: Text = text(
     "{span} 秒内 self.rss +{rise} MB，mem.available 为 {free} MB；等待连接的请求在窗口中点为 {middle} 个，结束时为 {last} 个",
 );
 
-/// It rose by so much at least, in bytes, and by this share of what was free.
+/// Minimum increase in bytes, and as a share of the available memory.
 const RISE: f64 = 64e6;
 const SHARE: f64 = 0.1;
-/// So many wait at the end, and so many times those at the middle of the window.
+/// Minimum backlog at the end, and its minimum ratio to that in the middle of the window.
 const WAITING: f64 = 1000.0;
 const GROWN: f64 = 1.5;
 
@@ -62,7 +62,7 @@ fn judge(case: &Case) -> Option<Verdict> {
     Some(consistent(claim, Said::new(EVIDENCE, facts)))
 }
 
-/// How many waited at the middle of the window and at its end; None where it is too short to have grown.
+/// Returns the backlog in the middle of the window and at its end; `None` if the window is too short.
 fn queue(waiting: &[f64]) -> Option<(f64, f64)> {
     let last = waiting.last().filter(|_| waiting.len() >= 4)?;
     Some((*waiting.get(waiting.len() / 2 - 1)?, *last))
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
 
-    /// So many wait after each of ten seconds.
+    /// An open run with these backlogs after each of ten seconds.
     fn open(waiting: fn(u32) -> f64, overloaded: bool) -> impl FnOnce(&mut Run) {
         move |run: &mut Run| {
             (run.is_open, run.is_overloaded) = (true, overloaded);

@@ -1,4 +1,4 @@
-//! S6: the service stands still again and again, at equal distances.
+//! S6: the service stalls repeatedly, at regular intervals.
 
 use super::*;
 
@@ -33,19 +33,20 @@ const EVIDENCE: Text = text(
     "窗口的第 {at} 秒出现慢响应；平常每秒不超过 {usual}",
 );
 
-/// A second is slow where its slow responses took this long, in seconds, and so many times the usual.
+/// Minimum slow response of a slow second, in seconds, and as a multiple of the usual.
 const LEAST: f64 = 0.1;
 const TIMES: f64 = 5.0;
-/// So many stalls, so far apart on average.
+/// Minimum number of stalls, and minimum mean interval in seconds.
 const STALLS: usize = 5;
 const APART: f64 = 3.0;
-/// Nearer to each other, so many, each so near to its place on one comb, in seconds: chance makes such distances, and hardly such a comb.
+/// Stricter limits for shorter intervals: number, interval, and maximum distance from a regular comb, in seconds. Such
+/// intervals occur by chance, but hardly such a comb.
 const SHORT_STALLS: usize = 6;
 const SHORT_APART: f64 = 2.0;
 const ON_COMB: f64 = 0.6;
-/// And so many responses a second.
+/// Minimum responses per second for these.
 const SHORT_PER_S: f64 = 20.0;
-/// Distances differ by so much at most, in seconds and as a share of their mean: seconds are as fine as a record is.
+/// Maximum deviation of the intervals, in seconds and as a share of their mean: a record has a resolution of seconds.
 const OFF: f64 = 0.7;
 const OFF_SHARE: f64 = 0.15;
 
@@ -53,7 +54,7 @@ fn judge(case: &Case) -> Option<Verdict> {
     let run = &case.run;
     let seconds = &run.slow_each_second;
     let far = || comb(seconds, at(seconds, 2), far_apart);
-    // Half of the seconds may be slow then; where few requests are in a second, the quick ones are quick by chance.
+    // Half of the seconds may be slow here; with few requests per second, quick seconds are quick by chance.
     let near = || comb(seconds, at(seconds, 4), near_together).filter(|_| run.answered_per_s() >= SHORT_PER_S);
     let Comb { period, stalls, usual } = far().or_else(near)?;
     let longest = stalls.iter().map(|stall| stall.1).fold(0.0, f64::max);
@@ -65,17 +66,17 @@ fn judge(case: &Case) -> Option<Verdict> {
     Some(consistent(Said::new(CLAIM, facts), evidence))
 }
 
-/// Stalls at equal distances.
+/// Stalls at regular intervals.
 struct Comb {
     period: f64,
     stalls: Vec<(usize, f64)>,
     usual: f64,
 }
 
-/// The seconds far slower than the usual ones, where they have a period.
+/// Returns the seconds that are far slower than usual, if they are periodic.
 fn comb(seconds: &[f64], usual: f64, period: fn(&[(usize, f64)], f64) -> bool) -> Option<Comb> {
     let slow = |time: f64| time >= LEAST.max(TIMES * usual);
-    // Neighbours are one stall, which lies where it was longest.
+    // Adjacent slow seconds are a single stall, placed where it was longest.
     let mut stalls: Vec<(usize, f64)> = Vec::new();
     for (at, time) in seconds.iter().enumerate().filter(|(_, time)| slow(**time)) {
         match stalls.last_mut() {
@@ -98,14 +99,15 @@ fn far_apart(stalls: &[(usize, f64)], mean: f64) -> bool {
     stalls.len() >= STALLS && mean >= APART && stalls.windows(2).all(even)
 }
 
-/// Each lies where a clock that began with the first would have it: unlike distances, that does not drift.
+/// Returns `true` if each stall lies where a clock started at the first would have it; unlike intervals, that does not
+/// drift.
 fn near_together(stalls: &[(usize, f64)], mean: f64) -> bool {
     let first = stalls.first().map_or(0.0, |stall| stall.0 as f64);
     let on_comb = |(n, stall): (usize, &(usize, f64))| (stall.0 as f64 - first - n as f64 * mean).abs() <= ON_COMB;
     stalls.len() >= SHORT_STALLS && (SHORT_APART..APART).contains(&mean) && stalls.iter().enumerate().all(on_comb)
 }
 
-/// What all but this part of the seconds exceed: of 2, the middle.
+/// Returns the value that all but one `part`-th of the seconds exceed: for 2, the median.
 fn at(values: &[f64], part: usize) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -143,7 +145,8 @@ mod tests {
         assert_eq!(judged(&RULE, slow(60, |_| true), counted(&[])), None, "it is slow always");
         assert_eq!(judged(&RULE, |_| (), counted(&[])), None);
     }
-    /// The third slowest of each second of a healthy service: Poisson arrivals, and times as an exponential distribution has them.
+    /// The third-slowest response of each second of a healthy service with Poisson arrivals and exponential service
+    /// times.
     fn healthy(seed: u64, per_s: f64, mean_s: f64, seconds: usize) -> Vec<f64> {
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         let mut exponential = move || {

@@ -1,4 +1,5 @@
-//! S4: the service lets only so many requests do their work at a time; the others wait for a place, or for a lock on their way.
+//! S4: the service processes a limited number of requests at a time; the others wait for a slot in a pool, or for a
+//! lock.
 
 use super::*;
 use crate::rules::serial::{LONE, Places, places};
@@ -73,8 +74,8 @@ mod tests {
     use crate::rules::made_up::{counted, judged, run};
     use words::Lang;
 
-    /// A place on the way of a request, of 20 ms outside and `hold` within, with 50 users who come at once: so many are at work, and their responses
-    /// become longer until all 50 stand in the queue.
+    /// A resource with these places, held for `hold` by requests that also take `outside` seconds without it, with 50
+    /// users who start at once: responses become longer until all 50 are in the queue.
     fn queue(places: u64, outside: f64, hold: f64) -> impl Fn(&mut Run) {
         move |run| {
             let per_s = places as f64 / hold;
@@ -87,19 +88,19 @@ mod tests {
         }
     }
 
-    /// A pool of `places`, each request 20 ms, with 50 users.
+    /// A pool of `places`, 20 ms per request, with 50 users.
     fn pool(places: u64) -> impl Fn(&mut Run) {
         queue(places, 0.0, 0.02)
     }
 
-    /// What is claimed with the cores of the service idle.
+    /// Returns the claim when the cores of the service are idle.
     fn claimed(change: impl Fn(&mut Run)) -> Option<String> {
         let mut case = Case { run: run(), here: computing(0.05), ..Case::default() };
         change(&mut case.run);
         RULE.alone(&case).map(|found| found.claim(Lang::En))
     }
 
-    /// So many threads of the service compute.
+    /// Counters of a service with this many computing threads.
     fn computing(threads: f64) -> crate::Counted {
         counted(&[("service.all.cpu", 0.0, threads * 1e10), ("service.all.wait", 0.0, 0.0)])
     }
@@ -119,12 +120,12 @@ mod tests {
             assert!(claim.contains(part), "{claim}");
         };
         says(&pool(8), "a pool of 8, or a smaller pool");
-        // 15 ms before a lock of 5 ms: 200/s × 20 ms = 4, and the four that came first took 20 to 35 ms.
+        // 15 ms before a lock of 5 ms: 200/s × 20 ms = 4, and the first four took 20 to 35 ms.
         says(&queue(1, 0.015, 0.005), "wait for each other");
-        // Half of the time in a pool of four: eight at work.
+        // Half of the time in a pool of four: eight being worked on.
         says(&queue(4, 0.01, 0.01), "at most about 8 of 50");
         let cold = |run: &mut Run| {
-            // A pool of five of 10 ms, whose first users met a cold service.
+            // A pool of five with 10 ms per request, whose first users found a cold service.
             queue(5, 0.0, 0.01)(run);
             run.service.min = 0.0161;
             run.times_from_start = Times::of([(0.0161, 5), (0.027, 5), (0.037, 5), (0.06, 10), (0.1, 4000)]);
@@ -141,7 +142,7 @@ mod tests {
         assert!(claimed(between).unwrap().contains("at most about 4"));
         let slower = |run: &mut Run| {
             between(run);
-            // It was fast once, and is slow since: no queue fills like that.
+            // Fast at first, and slow ever since: no queue fills like that.
             run.times_from_start = Times::of([(0.02, 8), (0.25, 4000)]);
         };
         assert_eq!(claimed(slower), None);

@@ -1,4 +1,4 @@
-//! C5: every local port towards the target was taken, mostly by connections in TIME_WAIT.
+//! C5: all local ports towards the target were in use, mostly by connections in TIME_WAIT.
 
 use super::*;
 

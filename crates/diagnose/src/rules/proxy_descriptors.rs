@@ -1,4 +1,4 @@
-//! P2: the proxy had no descriptor left.
+//! P2: the proxy ran out of descriptors.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! P3: the proxy had no local port left for its upstream.
+//! P3: the proxy ran out of local ports for its upstream.
 
 use super::*;
 

@@ -29,7 +29,7 @@ const EVIDENCE: Text = text(
     "cgroup cpu.stat：nr_throttled +{throttled}，nr_periods +{periods}",
 );
 
-/// The share of periods from which on it shapes the latency.
+/// Minimum share of throttled periods at which latency is affected.
 const SHARE: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<Verdict> {

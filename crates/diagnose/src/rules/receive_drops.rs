@@ -42,7 +42,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
 
-    /// This run has the sign of it.
+    /// A run with the symptom.
     fn felt(run: &mut Run) {
         run.service.longest = 0.25;
     }

@@ -1,4 +1,4 @@
-//! N9: an old kernel refuses clients that share an address, by their timestamps.
+//! N9: an old kernel rejects clients that share an address, because of their timestamps.
 
 use super::*;
 

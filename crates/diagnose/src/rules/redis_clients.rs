@@ -1,4 +1,4 @@
-//! R2: Redis turned connections away, as it had all the clients it takes.
+//! R2: Redis refused connections because its client limit was reached.
 
 use super::*;
 
@@ -28,7 +28,7 @@ const EVIDENCE: Text = text(
 );
 
 fn judge(case: &Case) -> Option<Verdict> {
-    // Whoever was turned away may have been somebody else.
+    // The refused clients may have been others than this run.
     if case.run.failures.is_empty() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! R3: one command that takes long held up all others of Redis.
+//! R3: a slow command blocked all other commands of Redis.
 
 use super::*;
 use super::redis_thread::busy;
@@ -34,12 +34,12 @@ const EVIDENCE: Text = text(
     "INFO commandstats：窗口内 {command} 调用 {calls} 次，共 {took}；其他命令共 {others}",
 );
 
-/// A call that takes so long holds up everybody, in microseconds: quick commands take 1 to 10.
+/// Minimum duration of a blocking call, in microseconds: quick commands take 1 to 10.
 const SLOW_US: f64 = 500.0;
-/// The part of the thread's time from which on a command is what fills it.
+/// Minimum part of the thread's time at which a command is the limit.
 const PART: f64 = 0.5;
 
-/// What a command took in the window.
+/// Statistics of a command in the window.
 struct Command {
     name: String,
     calls: f64,
@@ -59,7 +59,7 @@ fn found(redis: &Counted) -> Option<Verdict> {
     let all: f64 = commands.iter().map(|command| command.took_us).sum();
     let first = commands.first()?;
     let (each, of_thread) = (first.took_us / first.calls.max(1.0), first.took_us / 1e6 / redis.span_s());
-    // A thread that is idle most of the time is nobody's limit, however long a call takes.
+    // A thread that is idle most of the time is not the limit, however long a call takes.
     if each < SLOW_US || of_thread < PART || first.took_us < 0.8 * all || busy(redis).is_some_and(|share| share < PART)
     {
         return None;
@@ -76,7 +76,7 @@ fn found(redis: &Counted) -> Option<Verdict> {
     Some(proved(Said::new(CLAIM, claim), Said::new(EVIDENCE, evidence)).experiment_with([("command", name)]))
 }
 
-/// A command first called within the window has all its time there.
+/// Returns the statistics of a command; one first called within the window has all its time there.
 fn took(redis: &Counted, name: &str) -> Option<Command> {
     let counter = |part: &str| redis.rise_of_all(&format!("redis.cmdstat_{name}.{part}"));
     Some(Command { name: name.to_owned(), calls: counter("calls")?, took_us: counter("usec")? })
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged_told};
 
-    /// Ten seconds in which KEYS and GET took so many microseconds in all.
+    /// Ten seconds in which KEYS and GET had this many calls and microseconds in total.
     fn stats(keys: (f64, f64), get: (f64, f64)) -> Counted {
         counted(&[
             ("redis.cmdstat_keys.calls", 1.0, 1.0 + keys.0),

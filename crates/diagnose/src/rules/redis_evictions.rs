@@ -1,4 +1,4 @@
-//! R4: Redis drops keys to stay below its memory: requests find less than they wrote.
+//! R4: Redis evicts keys to stay within its memory limit: requests find less than was written.
 
 use super::*;
 
@@ -33,7 +33,7 @@ const EVIDENCE: Text = text(
     "INFO stats：evicted_keys 增加 {evicted}；used_memory {used} MB，maxmemory {max} MB",
 );
 
-/// From this share of the requests on, evictions are a part of what is measured.
+/// Minimum share of the requests at which evictions affect the results.
 const SHARE: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<Verdict> {

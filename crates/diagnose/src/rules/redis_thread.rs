@@ -1,4 +1,4 @@
-//! R1: the one thread of Redis that runs commands was full.
+//! R1: the single thread of Redis that runs commands was saturated.
 
 use super::*;
 
@@ -36,7 +36,7 @@ const EVIDENCE: Text = text(
     "INFO cpu：主线程占用一个核的 {share}；每秒 {commands} 条命令",
 );
 
-/// The share of a core at which the thread is full.
+/// Share of a core at which the thread is saturated.
 const FULL: f64 = 0.9;
 
 fn judge(case: &Case) -> Option<Verdict> {
@@ -54,7 +54,7 @@ fn judge(case: &Case) -> Option<Verdict> {
     Some(proved(claim, Said::new(EVIDENCE, facts)))
 }
 
-/// The share of a core that its main thread used; older ones (before 6.0.9) tell that of the whole process.
+/// Returns the share of a core that the main thread used; versions before 6.0.9 only report the whole process.
 pub(super) fn busy(redis: &Counted) -> Option<f64> {
     let both = |suffix: &str| {
         let parts = ["user", "sys"].map(|part| redis.per_s(&format!("redis.used_cpu_{part}{suffix}")));

@@ -1,4 +1,4 @@
-//! N1: segments were lost and sent again.
+//! N1: segments were lost and retransmitted.
 
 use super::*;
 
@@ -29,15 +29,16 @@ const CLAIM: Text = text(
 );
 const EVIDENCE: Text = text("Tcp RetransSegs +{again} of OutSegs +{sent}", "Tcp RetransSegs +{again}，OutSegs +{sent}");
 
-/// The share of segments from which on latency shows it.
+/// Minimum share of segments at which latency is affected.
 const SHARE: f64 = 0.001;
-/// So many at least: a few are sent again on any day.
+/// Minimum number: a few retransmissions are normal.
 const LEAST: f64 = 20.0;
 
 fn judge(case: &Case) -> Option<Verdict> {
     let (again, sent) = (case.here.rise("Tcp.RetransSegs")?, case.here.rise("Tcp.OutSegs")?);
-    // A SYN is sent again also where nobody answers; what a full accept queue of this machine dropped is told by its own counter.
-    // A tail loss probe asks whether the last segment came; it did, but for those that recovered one (RFC 8985, section 7).
+    // A SYN is also retransmitted if the peer does not answer; drops of a full accept queue on this machine have their
+    // own counter. A tail loss probe checks whether the last segment arrived; it did, except for the probes that
+    // recovered one (RFC 8985, section 7).
     let rise = |name: &str| case.here.rise(&format!("TcpExt.{name}")).unwrap_or(0.0);
     let probes = (rise("TCPLossProbes") - rise("TCPLossProbeRecovery")).max(0.0);
     let again = again - rise("TCPSynRetrans") - probes;
@@ -63,7 +64,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
 
-    /// Something took as long as a second sending.
+    /// A run in which something took as long as a retransmission.
     fn lost(run: &mut Run) {
         run.service.longest = 0.25;
     }

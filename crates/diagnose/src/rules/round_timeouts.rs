@@ -1,4 +1,4 @@
-//! L4: responses that took a round number of seconds: somebody's timeout.
+//! L4: responses that took a round number of seconds: a timeout somewhere behind the service.
 
 use super::*;
 
@@ -32,13 +32,13 @@ const EVIDENCE: Text = text(
     "{count} 个响应中有 {slow} 个在 {time} 至其 102 % 之间，其周围一半范围内 {around} 个；中位数 {median}",
 );
 
-/// Timeouts that people and programs choose, in seconds.
+/// Common timeouts, in seconds.
 const ROUND: [f64; 6] = [5.0, 10.0, 15.0, 20.0, 30.0, 60.0];
-/// Such a response comes so much later at most, as a share.
+/// Maximum delay of such a response after the timeout, as a share.
 const LATER: f64 = 0.02;
-/// Times are kept to one part in a hundred.
+/// Tolerance below: times are recorded to one part in a hundred.
 const EARLIER: f64 = 0.985;
-/// So many at least, and so many times those around.
+/// Minimum number, and minimum ratio to the responses around them.
 const LEAST: u64 = 3;
 const PEAK: u64 = 5;
 

@@ -1,4 +1,5 @@
-//! D2: requests wait for the same rows of the database: what is locked is handed from one to the next, whatever the number of users.
+//! D2: requests wait for the same rows of the database: the lock is passed from one to the next, whatever the number
+//! of users.
 
 use super::*;
 
@@ -43,13 +44,13 @@ const SAMPLED: Text = text(
     "pg_stat_activity 读取 {readings} 次：平均 {active} 个活动会话中有 {waiting} 个在等待行（Lock：transactionid、tuple），最多 {most} 个；idle in transaction 最多 {idle} 个",
 );
 
-/// From this share of the questions on, waits are no accident.
+/// Minimum share of queries that waited; fewer waits are accidental.
 const WAITS: f64 = 0.01;
-/// The part of what is in flight that waits.
+/// Minimum part of the requests in flight that wait.
 const PART: f64 = 0.5;
-/// The same of what a reading a second saw: at its ends a run has fewer in flight.
+/// Minimum part according to readings once a second: a run has fewer requests in flight at its ends.
 const PART_SEEN: f64 = 0.4;
-/// Readings between the first and the last, at least: one moment is no rule.
+/// Minimum number of readings between the first and the last: a single moment is not a pattern.
 const READINGS: u32 = 2;
 
 fn judge(case: &Case) -> Option<Verdict> {
@@ -66,7 +67,7 @@ fn claim(waiting: f64, in_flight: f64) -> Said {
     Said::new(CLAIM, facts)
 }
 
-/// PostgreSQL keeps no sum of waits: each reading says who waits at that moment.
+/// Judges PostgreSQL, which keeps no sum of waits: each reading shows the sessions that wait at that moment.
 fn seen(postgres: &Counted, in_flight: f64) -> Option<Verdict> {
     let (waiting, readings) = postgres.mean_within("postgres.activity.waiting_row")?;
     let (active, _) = postgres.mean_within("postgres.activity.active")?;
@@ -88,7 +89,8 @@ fn seen(postgres: &Counted, in_flight: f64) -> Option<Verdict> {
 
 fn found(mysql: &Counted, in_flight: f64) -> Option<Verdict> {
     let (waits, questions) = (mysql.rise("mysql.Innodb_row_lock_waits")?, mysql.rise("mysql.Questions")?);
-    // Milliseconds, summed over all who waited: a second of it each second is one who always waits.
+    // Milliseconds, summed over all waiting sessions: an increase of a second per second is one session that always
+    // waits.
     let waiting = mysql.per_s("mysql.Innodb_row_lock_time")? / 1e3;
     if waits < WAITS * questions || waiting < 1.0 || waiting < PART * in_flight {
         return None;
@@ -106,7 +108,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged_told};
 
-    /// Ten seconds, so many waits among 20,000 questions and so many milliseconds of waiting in all.
+    /// Ten seconds with this many waits among 20,000 queries, and this many milliseconds of waiting in total.
     fn locks(waits: f64, ms: f64) -> Counted {
         counted(&[
             ("mysql.Innodb_row_lock_waits", 5.0, 5.0 + waits),
@@ -115,7 +117,7 @@ mod tests {
         ])
     }
 
-    /// Readings of sessions: (active, waiting for a row), a second apart, the first before the load.
+    /// Readings of sessions (active, waiting for a row), a second apart, the first before the load.
     fn sessions(readings: &[(f64, f64)]) -> Counted {
         let mut counted = Counted::default();
         for (at, (active, waiting)) in readings.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! S3: the service does one request after the other while its cores are free: a lock, a single connection, one row.
+//! S3: the service processes one request at a time while its cores are idle: a lock, a single connection, one row.
 
 use super::*;
 
@@ -33,39 +33,43 @@ const EVIDENCE: Text = text(
     "{rate}/s × {hold}（最短响应）= 在途 {in_flight} 个中 1 个在处理；其进程平均有 {busy} 个线程在运行或等待 CPU",
 );
 
-/// Responses of a queue are alike: more variation than this has other reasons.
+/// Maximum variation of the responses of a queue; more has other causes.
 const ALIKE: f64 = 0.3;
-/// So many times the places must be in flight, or hardly anybody waits.
+/// Minimum ratio of requests in flight to places; below it hardly any request waits.
 const WAITING: f64 = 3.0;
-/// Where the service's threads run, or wait for a core, for more than this share of the requests at work, it may be the CPU.
+/// Maximum number of the service's threads that run or wait for a core, as a share of the requests being worked on;
+/// with more, the CPU may be the limit.
 const COMPUTING: f64 = 0.5;
-/// A worker of ours so busy may be what responses wait for.
+/// Utilization of a worker of brunt above which responses may be waiting for it.
 const OWN: f64 = 0.8;
-/// A product of rate and time is so near to a whole number of places, or, of many, to such a share of them.
+/// Maximum distance of rate × time from a whole number of places, or as a share of many places.
 const NEAR: f64 = 0.25;
 const NEAR_SHARE: f64 = 0.05;
-/// A response that waited for nobody takes so many times the shortest at most.
+/// Maximum ratio to the shortest response of a response that did not queue.
 pub(super) const LONE: f64 = 1.25;
-/// Between the shortest response and the usual one are at least this share of those that a queue leaves there as it fills.
+/// Minimum share, between the shortest response and the usual one, of the responses that a queue leaves there as it
+/// fills.
 const FILLING: f64 = 0.3;
-/// Up to this share of the usual response they are on the way to it.
+/// Share of the usual response below which a response is between the two.
 const USUAL: f64 = 0.8;
 
-/// How many requests a service works on at a time.
+/// Number of requests that a service works on at a time.
 pub(super) struct Places {
-    /// On average, by Little's law.
+    /// Average, by Little's law.
     pub at_work: f64,
-    /// A whole number, where two measures of it agree: as many responses met a service without a queue as it has places.
+    /// Whole number, if two measures agree: at least as many responses as places met a service without a queue.
     pub number: Option<u64>,
-    /// Threads of the service that ran or waited for a core, on average.
+    /// Average number of the service's threads that ran or waited for a core.
     pub busy: f64,
 }
 
-/// By Little's law on the service alone: its throughput times the shortest response, which waited for nobody, is what it works
-/// on at a time. Only where responses are alike, most of them wait, and the CPU does not account for what is at work.
+/// Applies Little's law to the service alone: its throughput times the shortest response, which did not queue, is the
+/// number of requests it works on at a time. Valid only if responses are alike, most of them wait, and the CPU does
+/// not account for the work.
 ///
-/// The shortest response is one sample, and may have met a cold service. A pool of N has a second sign: until it was full, N requests
-/// and more waited for nobody. Where fewer did, there is a queue, if the responses show how it filled, and nobody knows its places.
+/// The shortest response is a single sample, and may have met a cold service. A pool of N has a second sign: until it
+/// was full, at least N requests did not queue. If fewer did, there is a queue, provided the responses show how it
+/// filled, but its number of places is unknown.
 pub(super) fn places(case: &Case) -> Option<Places> {
     let (run, here) = (&case.run, &case.here);
     let threads = |what: &str| here.per_s(&format!("service.all.{what}")).map(|ns| ns / 1e9);
@@ -74,7 +78,7 @@ pub(super) fn places(case: &Case) -> Option<Places> {
     let alike = run.service.variation() < ALIKE && run.service.count >= 30;
     let waiting = run.in_flight >= WAITING * at_work.max(1.0);
     let free = busy < COMPUTING * at_work && run.busiest_worker < OWN;
-    // A full link takes one response at a time as well.
+    // A saturated link also transfers one response at a time.
     let queues = run.is_pressed() && alike && waiting && free && super::link::shaped(case).is_none();
     let least = at_work.round();
     if !queues || at_work < 1.0 - NEAR {
@@ -86,8 +90,8 @@ pub(super) fn places(case: &Case) -> Option<Places> {
     (number.is_some() || filled(run)).then_some(Places { at_work, number, busy })
 }
 
-/// Responses took all times from the shortest to the usual one, as they do while a queue becomes longer; where a service became slower
-/// they do not.
+/// Returns `true` if responses took all times from the shortest to the usual one, as they do while a queue grows; if a
+/// service became slower they do not.
 fn filled(run: &Run) -> bool {
     let (from, to) = (LONE * run.service.min, USUAL * run.service.mean);
     let expected = run.worked_per_s() * (to - from);

@@ -1,4 +1,4 @@
-//! S10: the service had no file descriptors left for further connections.
+//! S10: the service ran out of file descriptors for further connections.
 
 use super::*;
 
@@ -32,7 +32,7 @@ const EVIDENCE: Text = text(
     "/proc/{pid}/fd：最多 {open}；/proc/{pid}/limits：{limit}",
 );
 
-/// So near to the limit it is reached: what is between is opened and closed between two looks.
+/// Share at which the limit counts as reached: the rest is opened and closed between two readings.
 const REACHED: f64 = 0.97;
 
 fn judge(case: &Case) -> Option<Verdict> {
@@ -40,7 +40,7 @@ fn judge(case: &Case) -> Option<Verdict> {
     let (pid, open, limit) = here.between("service.", ".fd_limit").find_map(|pid| {
         let limit = here.last(&format!("service.{pid}.fd_limit")).filter(|limit| *limit > 0.0)?;
         let open = here.most(&format!("service.{pid}.fds"))?;
-        // One that is opened while they are listed is listed as well.
+        // The descriptor opened to list them is included in the list.
         (open >= REACHED * limit - 1.0).then_some((pid, open.min(limit), limit))
     })?;
     let [open, shown] = [open, limit].map(whole);

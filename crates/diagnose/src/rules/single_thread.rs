@@ -1,4 +1,4 @@
-//! S2: one thread of the service used a whole core while others were free, or its threads used one core between them, by turns.
+//! S2: one thread of the service used a whole core while others were idle, or its threads took turns using one core.
 
 use super::*;
 
@@ -47,19 +47,19 @@ const REMEDY_BY_TURNS: Text = text(
     "查找计算时一直持有的锁（全局解释器锁、synchronized 方法、缓存或编码器外的互斥锁）：减少锁内的工作，将其拆分，或增加进程",
 );
 
-/// The share of a core at which a thread is full.
+/// Share of a core at which a thread is saturated.
 const FULL: f64 = 0.9;
-/// With more than this beside it, the service has others at work.
+/// Number of cores used besides that thread, above which other threads do work as well.
 const BESIDE: f64 = 0.6;
-/// A second process finds room where so much of a core is free for each one that the service uses.
+/// Minimum free share of a core, per core that the service uses, for a second process.
 const ROOM: f64 = 0.7;
-/// Threads that take turns use one core between them, and what the runtime uses beside it.
+/// Cores used by threads that take turns, including the runtime's overhead.
 const ONE_CORE: std::ops::RangeInclusive<f64> = 0.85..=1.2;
-/// What is at work then is one request, by throughput × the shortest response.
+/// Number of requests being worked on in that case, by throughput × the shortest response.
 const ONE: std::ops::RangeInclusive<f64> = 0.75..=1.35;
-/// So many must be in flight, or hardly anybody waits.
+/// Minimum number of requests in flight; below it hardly any request waits.
 const WAITING: f64 = 3.0;
-/// Up to this share of them busy the cores are not what it waits for.
+/// Maximum share of busy cores at which the service does not wait for them.
 const ROOMY: f64 = 0.85;
 
 fn judge(case: &Case) -> Option<Verdict> {
@@ -86,12 +86,12 @@ fn judge(case: &Case) -> Option<Verdict> {
     Some(proved(claim, Said::new(EVIDENCE, facts)).experiment(second(cores, of - busy)))
 }
 
-/// What a second process must bring.
+/// Returns the experiment with a second process.
 fn second(cores: f64, free: f64) -> Text {
     if free >= ROOM * cores { RULE.experiment } else { EXPERIMENT_FULL }
 }
 
-/// Cores in use: by the service, by its busiest thread, by everybody, and how many there are.
+/// Cores in use: by the service, by its busiest thread, in total, and their number.
 struct Used {
     cores: f64,
     share: f64,
@@ -99,7 +99,8 @@ struct Used {
     of: f64,
 }
 
-/// No thread is full, and all of them together use one core: whichever computes keeps the others from it.
+/// Judges threads that take turns: none is saturated, and together they use one core, so whichever computes blocks the
+/// others.
 fn by_turns(case: &Case, Used { cores, share, busy, of }: Used) -> Option<Verdict> {
     let run = &case.run;
     let at_work = run.worked_per_s() * run.service.min;
@@ -148,7 +149,7 @@ mod tests {
         let with = |busy: f64, share: f64, service: f64| {
             cores(busy, &[("service.7.busiest.cpu", 0.0, share * 1e10), ("service.all.cpu", 0.0, service * 1e10)])
         };
-        // A lock of 1.7 ms of work, 600/s.
+        // A lock held for 1.7 ms of work, 600/s.
         let lock = |run: &mut Run| (run.succeeded_per_s, run.service.min) = (600.0, 0.0017);
         assert_eq!(judged(&RULE, lock, with(1.2, 0.5, 1.06)), Some("consistent"));
         assert_eq!(judged(&RULE, lock, with(1.9, 0.5, 1.06)), None, "no core is left");

@@ -1,4 +1,4 @@
-//! N8: what is sent waits for the other side to read what came before.
+//! N8: sending is stalled until the peer reads what was sent before.
 
 use super::*;
 
@@ -54,13 +54,13 @@ const OUR_EXPERIMENT: Text = text(
     "用同样的工作线程、一半的连接再测，该比例应下降",
 );
 
-/// Of the time in which something was being sent, the share that must have waited.
+/// Minimum share of the sending time that was stalled.
 const SHARE: f64 = 0.05;
-/// And of all the time: on loopback the window of a reader that keeps up is full for 3 % of it.
+/// Minimum share of the whole time: on loopback, the window of a reader that keeps up is full for 3 % of it.
 const SHARE_OF_ALL: f64 = 0.1;
-/// Less than this in all, in seconds, says nothing.
+/// Minimum sending time in total, in seconds.
 const LEAST_BUSY_S: f64 = 0.5;
-/// Bytes on a connection that nobody has read, on the mean of the readings: less is what is on its way to a reader that keeps up.
+/// Minimum mean number of unread bytes on a connection: fewer are in transit to a reader that keeps up.
 const UNREAD_LEAST: f64 = 4096.0;
 
 fn judge(case: &Case) -> Option<Verdict> {
@@ -74,7 +74,7 @@ fn judge(case: &Case) -> Option<Verdict> {
     })
 }
 
-/// The service does: what this machine sends it waits.
+/// Judges the service as reader: sending from this machine is stalled.
 fn reads_slowly(here: &Counted, service: &Counted) -> Option<Verdict> {
     let sent = Sent::of(here, "target.tcp")?;
     let Some(unread) = unread(service, "service.tcp") else {
@@ -88,7 +88,7 @@ fn reads_slowly(here: &Counted, service: &Counted) -> Option<Verdict> {
     Some(proved(claim, evidence))
 }
 
-/// The generator does: what the service sends waits, and lies here.
+/// Judges the generator as reader: sending from the service is stalled, and bytes are unread here.
 fn we_read_slowly(here: &Counted, service: &Counted) -> Option<Verdict> {
     let sent = Sent::of(service, "service.tcp")?;
     let evidence = sent.evidence_beside(unread(here, "target.tcp")?)?;
@@ -96,12 +96,12 @@ fn we_read_slowly(here: &Counted, service: &Counted) -> Option<Verdict> {
     Some(proved(claim, evidence).at(Stage::Generator).remedy(OUR_REMEDY).experiment(OUR_EXPERIMENT))
 }
 
-/// Bytes that nobody had read, of each connection on the mean.
+/// Returns the mean number of unread bytes per connection.
 fn unread(counted: &Counted, name: &str) -> Option<f64> {
     Some(counted.mean(&format!("{name}.unread"))? / counted.mean(&format!("{name}.sockets"))?)
 }
 
-/// How long some connections waited for the other side to read.
+/// Sending statistics of some connections.
 struct Sent {
     sockets: f64,
     busy_s: f64,
@@ -110,7 +110,7 @@ struct Sent {
 }
 
 impl Sent {
-    /// None where they hardly waited, or hardly sent.
+    /// Returns the statistics; `None` if the connections hardly stalled, or hardly sent.
     fn of(counted: &Counted, name: &str) -> Option<Sent> {
         let rise = |what: &str| Some(counted.rise(&format!("{name}.{what}"))? / 1e6);
         let (busy_s, limited_s, time_s) = (rise("busy")?, rise("window_limited")?, rise("time")?);
@@ -128,7 +128,8 @@ impl Sent {
         Said::new(EVIDENCE, facts)
     }
 
-    /// With what lay at the reader; None where it had read everything, and something else kept the window small.
+    /// Adds the bytes unread at the receiver; `None` if it had read everything, and something else kept the window
+    /// small.
     fn evidence_beside(&self, unread: f64) -> Option<Said> {
         let lay = ("unread", format!("{:.0}", unread / 1000.0));
         (unread >= UNREAD_LEAST).then(|| self.evidence().and(UNREAD, [lay]))
@@ -141,7 +142,7 @@ mod tests {
     use crate::case::Elsewhere;
     use crate::rules::made_up::{counted, judged, run};
 
-    /// Eight connections over ten seconds: busy and limited for so long in all, and so much unread on each.
+    /// Eight connections over ten seconds: time sending and time stalled in total, and bytes unread on each.
     fn connections(name: &str, busy_s: f64, limited_s: f64, unread: f64) -> Counted {
         let names = ["time", "busy", "window_limited", "sockets", "unread", "rtt"].map(|what| format!("{name}.{what}"));
         let from = [0.0, 0.0, 0.0, 8.0, 8.0 * unread, 2e4];

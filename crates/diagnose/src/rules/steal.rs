@@ -1,4 +1,4 @@
-//! C3: the hypervisor gave the cores of this machine to others.
+//! C3: the hypervisor gave the cores of this machine to other virtual machines.
 
 use super::*;
 
@@ -27,7 +27,7 @@ const CLAIM: Text = text(
 const EVIDENCE: Text =
     text("steal in /proc/stat: +{stolen} s in {span} s", "/proc/stat 中的 steal：{span} 秒内 +{stolen} 秒");
 
-/// The share of the CPU time from which on figures suffer (V7).
+/// Minimum share of the CPU time at which results are affected (V7).
 const SHARE: f64 = 0.03;
 
 fn judge(case: &Case) -> Option<Verdict> {

@@ -1,4 +1,4 @@
-//! S11: for a second and more the service answered nothing it was asked, and refused nothing either.
+//! S11: the service responded to no request for a second or more, and did not refuse connections either.
 
 use super::*;
 
@@ -41,7 +41,7 @@ const EVIDENCE: Text = text(
 
 fn judge(case: &Case) -> Option<Verdict> {
     let run = &case.run;
-    // Who is not there refuses: that is another finding.
+    // A service that is down refuses connections: that is another finding.
     let out = run.outage.filter(|_| super::gone::refused(case) == 0)?;
     let claim = outage(if out.to_the_end { TO_THE_END } else { CLAIM }, out);
     let claim = match out.more {
@@ -58,7 +58,7 @@ fn judge(case: &Case) -> Option<Verdict> {
     Some(consistent(claim, Said::new(EVIDENCE, facts)))
 }
 
-/// What is said of an outage, with its moments as trust tells them.
+/// Fills the text about an outage, with times formatted as in the trust section.
 pub(super) fn outage(text: Text, out: Outage) -> Said {
     Said::new(text, [("from", moment(out.from_s)), ("to", moment(out.to_s))])
 }

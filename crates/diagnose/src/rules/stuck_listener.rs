@@ -1,4 +1,4 @@
-//! S8: connections stand in the accept queue, and nobody takes them.
+//! S8: connections stay in the accept queue because the service does not accept them.
 
 use super::*;
 
@@ -30,7 +30,7 @@ const EVIDENCE: Text = text(
     "队列长度：{least} 至 {most}，上限 {limit}；服务占用 {cores} 个核",
 );
 
-/// Below so much of a core a service does nothing.
+/// Number of cores below which a service is considered idle.
 const IDLE: f64 = 0.3;
 
 fn judge(case: &Case) -> Option<Verdict> {

@@ -1,4 +1,4 @@
-//! N3: requests for connections were dropped before they were made, or answered with cookies.
+//! N3: connection requests were dropped before they were established, or answered with SYN cookies.
 
 use super::*;
 
@@ -32,11 +32,12 @@ fn judge(case: &Case) -> Option<Verdict> {
     if dropped + cookies <= 0.0 || !case.run.waited_to_connect() {
         return None;
     }
-    // Connections that find no room in a full accept queue stay half-open: what is then full here is another rule's doing.
+    // Connections that find no room in a full accept queue stay half-open: a full SYN queue is then a consequence,
+    // covered by another rule.
     if case.here.rose("TcpExt.ListenOverflows") {
         return None;
     }
-    // Who was answered with a cookie could connect.
+    // Clients answered with a cookie could connect.
     let proof = if dropped > 0.0 { Proof::Proved } else { Proof::Consistent };
     let [dropped, cookies] = [dropped, cookies].map(whole);
     let evidence = Said::new(EVIDENCE, [("dropped", dropped), ("cookies", cookies)]);
@@ -48,7 +49,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
 
-    /// This run has the sign of it.
+    /// A run with the symptom.
     fn felt(run: &mut Run) {
         run.connect.second_or_more = 0.1;
     }

@@ -1,4 +1,4 @@
-//! N6: the sockets of this machine had no memory left.
+//! N6: the sockets of this machine ran out of memory.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! N4: the kernel had no room for more connections in TIME_WAIT and destroyed some at once.
+//! N4: the kernel's TIME_WAIT table was full, so it destroyed some closed connections at once.
 
 use super::*;
 
@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
 const CLAIM: Text = text("this machine's TIME_WAIT table overflowed", "本机的 TIME_WAIT 连接表溢出");
 const EVIDENCE: Text = text("TcpExt TCPTimeWaitOverflow +{n}", "TcpExt TCPTimeWaitOverflow +{n}");
 
-/// A run that opened fewer connections is not what filled it.
+/// Minimum number of connections opened by a run that fills the table.
 const LEAST: u64 = 1000;
 
 fn judge(case: &Case) -> Option<Verdict> {
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
     use crate::rules::made_up::{counted, judged};
 
-    /// This run has the sign of it.
+    /// A run with the symptom.
     fn felt(run: &mut Run) {
         run.opened = 50_000;
     }

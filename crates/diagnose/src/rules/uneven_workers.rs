@@ -1,4 +1,4 @@
-//! C2: one worker of brunt was full while its others had little to do.
+//! C2: one worker of brunt was saturated while the others were mostly idle.
 
 use super::*;
 
@@ -30,10 +30,10 @@ const EVIDENCE: Text = text(
     "最忙的工作线程占用一个核的 {busiest}，其余各 {others}",
 );
 
-/// The share of a core at which a worker is full, and the part of it that the others use at most.
+/// Share of a core at which a worker is saturated, and the maximum part of it that the others use.
 const FULL: f64 = 0.9;
 const PART: f64 = 0.5;
-/// The share of the requests that may fail.
+/// Maximum share of failed requests.
 const FAILED: f64 = 0.01;
 
 fn judge(case: &Case) -> Option<Verdict> {
@@ -41,7 +41,8 @@ fn judge(case: &Case) -> Option<Verdict> {
     if run.generator_doubt != Some(GeneratorDoubt::Busy) || run.workers < 2 || run.busiest_worker < FULL {
         return None;
     }
-    // A worker may as well be full of what fails, and another empty as its users were turned away and wait for a new connection.
+    // With failures, a worker may be busy with those, and another idle because its users were refused and wait to
+    // reconnect.
     let failed = run.failures.iter().fold(0u64, |sum, failure| sum.saturating_add(failure.count));
     if failed as f64 > FAILED * run.scheduled as f64 || (!run.is_open && failed > run.users.into()) {
         return None;

@@ -1,4 +1,4 @@
-//! P6: the service behind the proxy did not answer in time.
+//! P6: the service behind the proxy did not respond in time.
 
 use super::*;
 
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
 const CLAIM: Text =
     text("the service behind the proxy did not respond within the proxy's timeout", "后端服务未在代理的超时时间内响应");
 
-/// The counts of its messages, and what stands in the log.
+/// Counters of the proxy's messages with their texts in the log.
 const SIGNS: [(&str, &str); 2] = [
     ("upstream_connect_timeout", "upstream timed out (110: Connection timed out) while connecting"),
     ("upstream_timeout", "upstream timed out"),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::fake::Fake;
 
-/// A host as Linux 6.18 shows it, cut to what matters.
+/// A host as shown by Linux 6.18, reduced to what matters.
 const FULL: [(&str, &str); 37] = [
     ("proc/stat", "cpu  3 0 1 9 7 1 2 3 0 0\ncpu0 3 0 1 9 7 1 2 3 0 0\nprocs_running 2\n"),
     (
@@ -122,10 +122,10 @@ fn without_a_file_its_counters_are_absent_and_named() {
         let source = Source { denied: vec![Box::leak(path.clone().into_boxed_str())], ..fake.source() };
         let told = Host::new(source).read_at(Nanos(1));
         let lost = whole.values.len() + whole.labels.len() - told.values.len() - told.labels.len();
-        // Without a quota to read there is none, and without a limit no limit: that is no want of sight.
+        // A missing quota or limit is a valid reading, not an unobservable one.
         let silent = ["cpu.max", "cpu.stat", "limits", "task/7/status"].iter().any(|end| path.ends_with(end));
         assert!(lost > 0 && (silent || told.unobservable.len() == 1), "{path}: {told:?}");
-        // A thread whose status nobody may read has no name.
+        // A thread whose status cannot be read has no name.
         let same = |name: &str| name.replace("self.thread.thread.", "self.thread.brunt.");
         assert!(told.values.iter().all(|(name, value)| whole.values[&*same(name)] == *value), "{path}: {told:?}");
     }

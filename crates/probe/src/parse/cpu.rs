@@ -1,14 +1,14 @@
-//! Processor time and pressure: `/proc/stat`, `/proc/pressure/*`, `/proc/net/softnet_stat`.
+//! CPU time and pressure: `/proc/stat`, `/proc/pressure/*`, `/proc/net/softnet_stat`.
 
 use super::{after, number, numbers};
 use crate::counters::Sink;
 
-/// The columns of a `cpu` line that are told, by index (proc(5)). `nice` is part of `user`; guests are in it already.
+/// Columns of a `cpu` line that are read, by index (proc(5)). `nice` is added to `user`; guest time is already in it.
 const COLUMNS: [(&str, usize); 7] =
     [("user", 0), ("system", 2), ("idle", 3), ("iowait", 4), ("irq", 5), ("softirq", 6), ("steal", 7)];
 const NICE: usize = 1;
 
-/// `/proc/stat`, its ticks as nanoseconds.
+/// Parses `/proc/stat`, converting ticks to nanoseconds.
 pub(crate) fn stat(text: &str, tick_ns: u64, sink: &mut Sink) {
     let mut count = 0;
     for line in text.lines() {
@@ -35,10 +35,10 @@ pub(crate) fn stat(text: &str, tick_ns: u64, sink: &mut Sink) {
     }
 }
 
-/// `/proc/pressure/WHAT`: microseconds in which some, or all, could not go on.
+/// Parses `/proc/pressure/WHAT`: microseconds in which some, or all, tasks were stalled.
 pub(crate) fn pressure(text: &str, what: &str, sink: &mut Sink) {
     for grade in ["some", "full"] {
-        // Of the processor, «full» is zero by definition at the level of the host.
+        // For the CPU, `full` is zero by definition at the host level.
         if what == "cpu" && grade == "full" {
             continue;
         }
@@ -47,7 +47,7 @@ pub(crate) fn pressure(text: &str, what: &str, sink: &mut Sink) {
     }
 }
 
-/// `/proc/net/softnet_stat`: hexadecimal, a line for each core that is up; later kernels say which.
+/// Parses `/proc/net/softnet_stat`: hexadecimal, a line per online core; later kernels include the core's number.
 pub(crate) fn softnet(text: &str, sink: &mut Sink) {
     const TOLD: [&str; 3] = ["processed", "dropped", "squeezed"];
     const CORE: usize = 12;
@@ -100,7 +100,7 @@ mod tests {
         ] {
             assert_eq!(get(name), Some(value), "{name}");
         }
-        // Linux 2.4: four columns, and what they do not hold is absent.
+        // Linux 2.4: four columns; the missing ones are absent.
         let old = these(&[
             ("cpu.0.idle", 40_000_000),
             ("cpu.0.system", 30_000_000),

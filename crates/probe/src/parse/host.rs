@@ -3,26 +3,26 @@
 use super::{after, number, numbers};
 use crate::counters::Sink;
 
-/// `/proc/meminfo`, in bytes.
+/// Parses `/proc/meminfo`, in bytes.
 pub(crate) fn memory(text: &str, sink: &mut Sink) {
     for (line, name) in [("MemTotal:", "total"), ("MemAvailable:", "available"), ("SwapFree:", "swap_free")] {
         sink.put_some(&["mem", name], after(text, line).and_then(kilobytes));
     }
 }
 
-/// ` 24684096 kB`, in bytes.
+/// Parses ` 24684096 kB`, in bytes.
 pub(super) fn kilobytes(text: &str) -> Option<u64> {
     let mut words = text.split_ascii_whitespace();
     let count: u64 = words.next()?.parse().ok()?;
     (words.next() == Some("kB")).then(|| count.checked_mul(1024))?
 }
 
-/// `/proc/vmstat`: processes that the kernel killed for want of memory (since 4.13).
+/// Parses `/proc/vmstat`: processes killed by the kernel for lack of memory (since 4.13).
 pub(crate) fn killed(text: &str, sink: &mut Sink) {
     sink.put_some(&["vm", "oom_kill"], after(text, "oom_kill ").and_then(number));
 }
 
-/// `/proc/sys/fs/file-nr`: given out, of these free (none since 2.6), at the most.
+/// Parses `/proc/sys/fs/file-nr`: allocated, of these free (none since 2.6), maximum.
 pub(crate) fn files(text: &str, sink: &mut Sink) {
     let mut columns = numbers(text);
     if let (Some(given), Some(free), Some(max)) = (columns.next(), columns.next(), columns.next()) {

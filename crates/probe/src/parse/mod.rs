@@ -1,4 +1,4 @@
-//! What the kernel's texts say. Pure functions: text in, counters out; what is not understood is left out.
+//! Parsers of the kernel's texts. Pure functions: text in, counters out; what is not understood is left out.
 
 pub(crate) mod cpu;
 pub(crate) mod host;
@@ -7,17 +7,17 @@ pub(crate) mod process;
 pub(crate) mod quota;
 pub(crate) mod settings;
 
-/// The numbers of a line, in order; ends at the first word that is none.
+/// Parses the numbers of a line, in order; ends at the first word that is not a number.
 fn numbers(line: &str) -> impl Iterator<Item = u64> {
     line.split_ascii_whitespace().map_while(|word| word.parse().ok())
 }
 
-/// The first number of a text.
+/// Parses the first number of a text.
 pub(crate) fn number(text: &str) -> Option<u64> {
     numbers(text).next()
 }
 
-/// The rest of the line that begins with this word.
+/// Returns the rest of the line that begins with this word.
 fn after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(word))
 }

@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::{number, numbers};
 use crate::counters::Sink;
 
-/// `/proc/net/snmp` and `/proc/net/netstat`: a line of names and a line of values for each protocol. Every name the kernel
-/// has; −1 (no limit) is left out.
+/// Parses `/proc/net/snmp` and `/proc/net/netstat`: a line of names and a line of values per protocol. Includes every
+/// name the kernel has; −1 (no limit) is left out.
 pub(crate) fn tables(text: &str, sink: &mut Sink) {
     let mut lines = text.lines();
     while let (Some(names), Some(values)) = (lines.next(), lines.next()) {
@@ -22,7 +22,8 @@ pub(crate) fn tables(text: &str, sink: &mut Sink) {
     }
 }
 
-/// `/proc/net/snmp6`: a name and its value a line, the table in front of the name (`Ip6`, `Icmp6`, `Udp6`, `UdpLite6`). Messages by their type are left out.
+/// Parses `/proc/net/snmp6`: a name and its value per line, prefixed by the table (`Ip6`, `Icmp6`, `Udp6`,
+/// `UdpLite6`). ICMP messages by type are left out.
 pub(crate) fn lines(text: &str, sink: &mut Sink) {
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace();
@@ -33,7 +34,7 @@ pub(crate) fn lines(text: &str, sink: &mut Sink) {
     }
 }
 
-/// `/proc/net/sockstat` and `/proc/net/sockstat6`: pairs behind a protocol.
+/// Parses `/proc/net/sockstat` and `/proc/net/sockstat6`: a protocol followed by pairs of name and value.
 pub(crate) fn sockstat(text: &str, sink: &mut Sink) {
     for line in text.lines() {
         let Some((protocol, pairs)) = line.split_once(':') else { continue };
@@ -44,7 +45,7 @@ pub(crate) fn sockstat(text: &str, sink: &mut Sink) {
     }
 }
 
-/// `/proc/net/stat/nf_conntrack`: hexadecimal, a line for each core, summed here.
+/// Parses `/proc/net/stat/nf_conntrack`: hexadecimal, a line per core, summed here.
 pub(crate) fn conntrack(text: &str, sink: &mut Sink) {
     let mut lines = text.lines();
     let Some(names) = lines.next() else { return };
@@ -58,7 +59,7 @@ pub(crate) fn conntrack(text: &str, sink: &mut Sink) {
     }
 }
 
-/// What an interface counted.
+/// The counters of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Interface<'a> {
     pub name: &'a str,
@@ -66,12 +67,12 @@ pub(crate) struct Interface<'a> {
 }
 
 impl Interface<'_> {
-    /// Bytes both ways.
+    /// Returns the bytes in both directions.
     pub fn bytes(&self) -> u64 {
         self.columns[0].saturating_add(self.columns[8])
     }
 
-    /// Its counters under `net.NAME`. Dropped are also those for which there was no room (`missed`).
+    /// Adds its counters under `net.NAME`. Drops include packets for which there was no buffer (`missed`).
     pub fn tell(&self, sink: &mut Sink) {
         const COLUMNS: [(&str, usize); 5] =
             [("rx_bytes", 0), ("rx_errors", 2), ("rx_dropped", 3), ("tx_bytes", 8), ("tx_dropped", 11)];
@@ -79,7 +80,7 @@ impl Interface<'_> {
     }
 }
 
-/// `/proc/net/dev`: two lines of headings, then an interface each.
+/// Parses `/proc/net/dev`: two lines of headings, then a line per interface.
 pub(crate) fn interfaces(text: &str) -> impl Iterator<Item = Interface<'_>> {
     text.lines().filter_map(|line| {
         let (name, counters) = line.split_once(':')?;
@@ -88,12 +89,12 @@ pub(crate) fn interfaces(text: &str) -> impl Iterator<Item = Interface<'_>> {
     })
 }
 
-/// `/sys/class/net/NAME/speed`: Mbit/s; −1 where the driver does not know.
+/// Parses `/sys/class/net/NAME/speed`: Mbit/s; −1 if the driver does not know.
 pub(crate) fn speed(text: &str) -> Option<u64> {
     number(text).filter(|speed| *speed > 0 && *speed < u64::from(u32::MAX))
 }
 
-/// Whether an address is one of this host, by `/proc/net/fib_trie` and `/proc/net/if_inet6`.
+/// Returns whether an address belongs to this host, from `/proc/net/fib_trie` and `/proc/net/if_inet6`.
 pub(crate) fn is_local(address: IpAddr, fib_trie: &str, if_inet6: &str) -> bool {
     match address.to_canonical() {
         address if address.is_loopback() || address.is_unspecified() => true,
@@ -105,7 +106,7 @@ pub(crate) fn is_local(address: IpAddr, fib_trie: &str, if_inet6: &str) -> bool 
     }
 }
 
-/// An address has a line of its own, and below it what it is for.
+/// Searches the trie: an address has a line of its own, and its type on the line below.
 fn is_local_v4(address: Ipv4Addr, fib_trie: &str) -> bool {
     let mut at = false;
     fib_trie.lines().any(|line| match line.trim_start().strip_prefix("|-- ") {

@@ -3,24 +3,24 @@
 use super::host::kilobytes;
 use super::{after, number, numbers};
 
-/// What `/proc/PID/stat` says that is of use (proc(5) counts its fields from 1).
+/// The relevant fields of `/proc/PID/stat` (numbered from 1, as in proc(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stat {
-    /// The process that started it (4).
+    /// Parent process (4).
     pub parent: u32,
-    /// Time on a core of all its threads, those that ended too, in ticks (14 and 15).
+    /// CPU time of all its threads, including those that ended, in ticks (14 and 15).
     pub ticks: u64,
-    /// The same of children that ended and were waited for, with theirs (16 and 17).
+    /// CPU time of children that ended and were waited for, including their own, in ticks (16 and 17).
     pub reaped: u64,
-    /// Its threads (20).
+    /// Number of threads (20).
     pub threads: u64,
-    /// When it was started, in ticks since the host was (22).
+    /// Start time, in ticks since the boot of the host (22).
     pub started: u64,
     /// Resident pages (24).
     pub pages: u64,
 }
 
-/// Reads `/proc/PID/stat`. The name in brackets may hold brackets and spaces: the last bracket ends it.
+/// Parses `/proc/PID/stat`. The name in brackets may contain brackets and spaces: the last bracket ends it.
 pub(crate) fn stat(text: &str) -> Option<Stat> {
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -35,52 +35,53 @@ pub(crate) fn stat(text: &str) -> Option<Stat> {
     })
 }
 
-/// True where `stat` is of a process that did its last and waits for its parent: other threads may outlive the first.
+/// Returns `true` if `stat` is of a process that has ended and waits for its parent: other threads may outlive the
+/// first.
 pub(crate) fn is_zombie(text: &str) -> bool {
     let state = text.rsplit_once(')').and_then(|(_, rest)| rest.split_ascii_whitespace().next());
     matches!(state, Some("Z" | "X")) && stat(text).is_some_and(|stat| stat.threads <= 1)
 }
 
-/// What a thread did, as the scheduler counts it.
+/// The scheduler's statistics of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scheduled {
     /// Nanoseconds on a core.
     pub cpu: u64,
-    /// Nanoseconds ready without one.
+    /// Nanoseconds runnable without a core.
     pub wait: u64,
-    /// Times it was given one.
+    /// Number of times it was given a core.
     pub slices: u64,
 }
 
-/// Reads `schedstat`. A kernel that does not count says three zeros, and so does a thread that never ran: None.
+/// Parses `schedstat`. A kernel without these statistics returns three zeros, as does a thread that never ran: `None`.
 pub(crate) fn scheduled(text: &str) -> Option<Scheduled> {
     let mut columns = numbers(text);
     let scheduled = Scheduled { cpu: columns.next()?, wait: columns.next()?, slices: columns.next()? };
     (scheduled != Scheduled::default()).then_some(scheduled)
 }
 
-/// What a thread is called, from `status`.
+/// Returns the name of a thread, from `status`.
 pub(crate) fn name(status: &str) -> Option<&str> {
     after(status, "Name:").map(str::trim).filter(|name| !name.is_empty())
 }
 
-/// Times a thread gave its core away by itself, and times it was taken: from `status`.
+/// Returns the voluntary and involuntary context switches of a thread, from `status`.
 pub(crate) fn switches(status: &str) -> Option<(u64, u64)> {
     let count = |line| after(status, line).and_then(number);
     Some((count("voluntary_ctxt_switches:")?, count("nonvoluntary_ctxt_switches:")?))
 }
 
-/// The processes that a thread started and that are there, from `children`.
+/// Returns the live children that a thread started, from `children`.
 pub(crate) fn children(text: &str) -> impl Iterator<Item = u32> {
     text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok())
 }
 
-/// Bytes of a process that are swapped out, from `status`; kernel threads have none.
+/// Returns the swapped-out bytes of a process, from `status`; kernel threads have none.
 pub(crate) fn swapped(status: &str) -> Option<u64> {
     after(status, "VmSwap:").and_then(kilobytes)
 }
 
-/// The soft limit of descriptors, from `limits`; None where there is none.
+/// Returns the soft limit of descriptors, from `limits`; `None` if it is unlimited.
 pub(crate) fn descriptors(limits: &str) -> Option<u64> {
     after(limits, "Max open files").and_then(number)
 }
@@ -129,7 +130,7 @@ mod tests {
         let status = "Name:\tvoluntary_ctxt_switches:\t7\nVmRSS:\t1732 kB\nVmSwap:\t      12 kB\nThreads:\t1\nvoluntary_ctxt_switches:\t31\nnonvoluntary_ctxt_switches:\t4\n";
         assert_eq!((switches(status), swapped(status)), (Some((31, 4)), Some(12 << 10)));
         assert_eq!((name(status), name("Name:\t\n")), (Some("voluntary_ctxt_switches:\t7"), None));
-        // A kernel thread has no memory; a kernel without counters (before 2.6.23) no switches.
+        // A kernel thread has no memory; a kernel without the counters (before 2.6.23) no switches.
         assert_eq!((switches("Name:\tkthreadd\n"), swapped("Name:\tkthreadd\n")), (None, None));
         assert_eq!(switches("voluntary_ctxt_switches:\t31\nnonvoluntary"), None);
     }

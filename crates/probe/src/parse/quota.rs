@@ -1,21 +1,22 @@
-//! Quotas of processor time: `/proc/PID/cgroup`, and `cpu.max`, `cpu.stat` (version 2) or `cpu.cfs_*`, `cpu.stat`
-//! (version 1) of the groups that it names.
+//! CPU quotas: `/proc/PID/cgroup`, and `cpu.max`, `cpu.stat` (version 2) or `cpu.cfs_*`, `cpu.stat` (version 1) of the
+//! groups that it names.
 
 use std::ops::Sub;
 
 use super::{after, number};
 
-/// How a group says its quota.
+/// The cgroup version, which determines the files of a quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
-    /// Two files.
+    /// Version 1: two files.
     One,
-    /// `cpu.max`.
+    /// Version 2: `cpu.max`.
     Two,
 }
 
-/// The folders in which the quotas of a process may stand, innermost first, given its `/proc/PID/cgroup`. A container sees
-/// its own group as the root of the mount, so each may be missing. None: the groups are outside of what we see.
+/// Returns the folders that may hold the quotas of a process, innermost first, given its `/proc/PID/cgroup`. A
+/// container sees its own group as the root of the mount, so each may be missing. `None` if the groups are outside of
+/// our namespace.
 pub(crate) fn folders(membership: &str) -> Option<Vec<(Version, String)>> {
     let mut found = Vec::new();
     for line in membership.lines() {
@@ -47,7 +48,7 @@ pub(crate) fn folders(membership: &str) -> Option<Vec<(Version, String)>> {
     Some(found)
 }
 
-/// So many microseconds of processor time in each period of so many.
+/// A CPU quota: microseconds of CPU time per period in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Quota {
     pub quota_us: u64,
@@ -55,18 +56,18 @@ pub(crate) struct Quota {
 }
 
 impl Quota {
-    /// In cores.
+    /// Returns the quota in cores.
     pub fn cores(self) -> f64 {
         self.quota_us as f64 / self.period_us as f64
     }
 
-    /// `cpu.max`: `150000 100000`, or `max 100000` where there is none.
+    /// Parses `cpu.max`: `150000 100000`, or `max 100000` if there is no quota.
     pub fn v2(text: &str) -> Option<Quota> {
         let (quota, period) = text.trim().split_once(' ').unwrap_or((text.trim(), "100000"));
         Quota::of(quota, period)
     }
 
-    /// `cpu.cfs_quota_us` (−1 where there is none) and `cpu.cfs_period_us`.
+    /// Parses `cpu.cfs_quota_us` (−1 if there is no quota) and `cpu.cfs_period_us`.
     pub fn v1(quota: &str, period: &str) -> Option<Quota> {
         Quota::of(quota.trim(), period.trim())
     }
@@ -77,18 +78,18 @@ impl Quota {
     }
 }
 
-/// How often a quota was enforced.
+/// Enforcement statistics of a quota.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Enforced {
     /// Periods in which the group ran at all.
     pub periods: u64,
-    /// Those in which it was stopped.
+    /// Periods in which the group was throttled.
     pub throttled: u64,
-    /// For how long, of all its cores.
+    /// Throttled time, summed over all cores (microseconds).
     pub throttled_us: u64,
 }
 
-/// Reads `cpu.stat`; the root of version 2 has no quota and does not say.
+/// Parses `cpu.stat`; the root group of version 2 has no quota and no statistics.
 pub(crate) fn enforced(stat: &str) -> Option<Enforced> {
     let value = |name| after(stat, name).and_then(number);
     let throttled_us = value("throttled_usec ").or_else(|| value("throttled_time ").map(|ns| ns / 1000))?;

@@ -3,20 +3,20 @@
 use super::{number, numbers};
 use crate::counters::Sink;
 
-/// How the text of a setting is told.
+/// Format of a setting's text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Form {
-    /// One number.
+    /// A single number.
     Number,
     /// Two or three numbers with names of their own.
     Numbers(&'static [&'static str]),
-    /// Ports and ranges of them, counted.
+    /// A list of ports and port ranges, which are counted.
     Ports,
-    /// A word.
+    /// A single word.
     Word,
 }
 
-/// Every setting: its name, where it is, its form.
+/// All settings: name, path and format.
 pub(crate) const SETTINGS: [(&str, &str, Form); 13] = [
     ("ip_local_port_range", "/proc/sys/net/ipv4/ip_local_port_range", Form::Numbers(&["low", "high"])),
     ("ip_local_reserved", "/proc/sys/net/ipv4/ip_local_reserved_ports", Form::Ports),
@@ -33,7 +33,7 @@ pub(crate) const SETTINGS: [(&str, &str, Form); 13] = [
     ("timer_slack_ns", "/proc/self/timerslack_ns", Form::Number),
 ];
 
-/// One setting, under `setting.NAME`.
+/// Parses a setting and adds it under `setting.NAME`.
 pub(crate) fn setting(text: &str, name: &str, form: Form, sink: &mut Sink) {
     match form {
         Form::Number => sink.put_some(&["setting", name], number(text)),
@@ -53,7 +53,7 @@ pub(crate) fn setting(text: &str, name: &str, form: Form, sink: &mut Sink) {
     }
 }
 
-/// How many ports a list such as `8080,9000-9100` holds; an empty one none.
+/// Returns the number of ports in a list such as `8080,9000-9100`; an empty list has none.
 fn ports(text: &str) -> Option<u64> {
     let ranges = text.trim().split(',').filter(|range| !range.is_empty());
     ranges

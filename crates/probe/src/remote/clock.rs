@@ -1,36 +1,36 @@
-//! How far the clock of another host is ahead, and by how much that may be wrong.
+//! The clock offset of another host, and its maximum error.
 
 use measure::Nanos;
 
-/// Two clocks that nobody holds together part by less than this in a second: one part in so many (100 ppm; a crystal has 10 to 50).
+/// Inverse of the maximum drift between two unsynchronized clocks (100 ppm; a crystal has 10 to 50).
 const DRIFT: u64 = 10_000;
 
-/// What an exchange told: four stamps, two on each clock.
+/// The timestamps of an exchange, two on each clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exchange {
-    /// When it was asked, on our clock.
+    /// Time of the request, on our clock.
     pub asked: Nanos,
-    /// When the question was there, on theirs.
+    /// Time at which the request arrived, on their clock.
     pub heard: Nanos,
-    /// When the answer left, on theirs.
+    /// Time at which the response was sent, on their clock.
     pub told: Nanos,
-    /// When the answer was here, on ours.
+    /// Time at which the response arrived, on our clock.
     pub came: Nanos,
 }
 
 /// A comparison of two clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockReading {
-    /// When it was made, on our clock.
+    /// Time of the comparison, on our clock.
     pub at: Nanos,
-    /// How far theirs was ahead of ours (nanoseconds).
+    /// Offset of their clock ahead of ours (nanoseconds).
     pub ahead_ns: i64,
-    /// By how much that may be wrong either way (nanoseconds).
+    /// Maximum error of the offset in either direction (nanoseconds).
     pub within_ns: u64,
 }
 
 impl Exchange {
-    /// What it tells; None where its stamps cannot be true.
+    /// Computes the offset; `None` if the timestamps are impossible.
     pub fn reading(&self) -> Option<ClockReading> {
         let [asked, heard, told, came] = [self.asked, self.heard, self.told, self.came].map(|at| i128::from(at.0));
         let round = (came - asked) - (told - heard);
@@ -44,17 +44,17 @@ impl Exchange {
 }
 
 impl ClockReading {
-    /// By how much it may be wrong at a moment.
+    /// Returns the maximum error at a given time.
     fn within_at(&self, now: Nanos) -> u64 {
         self.within_ns.saturating_add(now.0.saturating_sub(self.at.0) / DRIFT)
     }
 
-    /// The better of two: the later one, unless it may be wrong by more.
+    /// Returns the better of two readings: the later one, unless its error is larger.
     pub(super) fn or_later(self, later: ClockReading) -> ClockReading {
         if later.within_ns <= self.within_at(later.at) { later } else { self }
     }
 
-    /// A moment of theirs on our clock; before our clock began it is its beginning.
+    /// Converts a time of theirs to our clock; times before our clock began saturate.
     pub(super) fn ours(&self, theirs: i64) -> i64 {
         theirs.saturating_sub(self.ahead_ns)
     }
@@ -103,7 +103,7 @@ mod tests {
         let sharp = reading(0, 1_000);
         assert_eq!(sharp.or_later(reading(1, 200_000)), sharp);
         assert_eq!(sharp.or_later(reading(1, 900)), reading(1, 900));
-        // In ten seconds clocks part by a millisecond at most.
+        // In ten seconds clocks drift by a millisecond at most.
         assert_eq!(sharp.or_later(reading(10, 1_000_000)), reading(10, 1_000_000));
         assert_eq!(sharp.or_later(reading(9, 1_000_000)), sharp);
     }

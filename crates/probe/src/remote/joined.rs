@@ -19,30 +19,31 @@ use super::speech::{ASKED, Ask, Asked, Facts, MOST, TOLD, Told, prove};
 use super::{Line, PATIENCE, Seal, gave_up};
 use crate::Source;
 
-/// So many exchanges compare the clocks before a run, and at its end.
+/// Number of exchanges that compare the clocks, before a run and at its end.
 const EXCHANGES: usize = 8;
-/// A probe that has told nothing for so long is lost: it tells something each second.
+/// Time without a message after which a probe is considered lost: it sends one each second.
 const SILENCE: Nanos = Nanos::from_secs(10);
-/// So long joining may take in all.
+/// Timeout for joining as a whole.
 const JOINED_WITHIN: Duration = Duration::from_secs(10);
-/// So soon it is seen that the run is over.
+/// Interval at which the end of the run is checked.
 const LOOK: Duration = Duration::from_millis(100);
-/// So long the last sample may take.
+/// Timeout for the last sample.
 const LAST: Nanos = Nanos::from_secs(2);
 
-/// What is needed to join a probe.
+/// Parameters for joining a probe.
 pub struct Joining<'a> {
-    /// Where it listens: `10.0.0.7:7070`.
+    /// Address of the probe: `10.0.0.7:7070`.
     pub address: &'a str,
-    /// What shows that we may.
+    /// Token that authorizes us.
     pub token: Option<&'a str>,
-    /// How the connection is sealed.
+    /// TLS for the connection.
     pub seal: Seal,
-    /// The address under load, where it is known.
+    /// Address under load, if known.
     pub target: Option<SocketAddr>,
 }
 
-/// Ends a connection that has not let us in in time, however often it says a little: each read waits anew.
+/// A watchdog that closes a connection which is not accepted in time, however often it sends a little: each read
+/// restarts its own timeout.
 struct Guard {
     joined: Sender<()>,
     thread: JoinHandle<bool>,
@@ -54,7 +55,7 @@ impl Guard {
         let (joined, waits) = channel();
         let thread = thread::Builder::new().name("joining".into()).spawn(move || {
             let late = waits.recv_timeout(within) == Err(RecvTimeoutError::Timeout);
-            // It may have ended by itself.
+            // The connection may already have ended.
             late && socket.shutdown(Shutdown::Both).is_ok()
         })?;
         Ok(Guard { joined, thread })
@@ -66,33 +67,33 @@ impl Guard {
     }
 }
 
-/// A probe that has let us in.
+/// A probe that has accepted us.
 pub struct Joined {
     line: Line,
     pieces: Pieces,
     facts: Facts,
     clock: ClockReading,
-    /// Told while the clocks were compared.
+    /// Samples received while the clocks were compared.
     early: Vec<HostCounters>,
-    /// What it has told so far, by name.
+    /// Names of the counters received so far.
     known: BTreeSet<String>,
     address: String,
 }
 
-/// What becomes known of another host, on our clock.
+/// An event of another host, on our clock.
 #[derive(Debug)]
 pub enum News {
-    /// What it counted; its moment is one of our clock, not of a window.
+    /// Counters of the host; the time is on our clock, not relative to a window.
     Sample(HostCounters),
-    /// The probe is gone, and why; what it told is told as gone before.
+    /// The probe is lost, with the reason; a sample that marks its counters as gone comes before.
     Lost(String),
 }
 
 impl Joining<'_> {
-    /// Connects, shows the token, and compares the clocks.
+    /// Connects, proves the token, and compares the clocks.
     ///
     /// # Errors
-    /// Why it cannot be joined, in a sentence without a full stop.
+    /// Returns why it cannot be joined, in a sentence without a full stop.
     pub fn join(self) -> Result<Joined, String> {
         let socket = connect(self.address)?;
         let guard = Guard::of(&socket, JOINED_WITHIN).map_err(|error| because(&error))?;
@@ -143,20 +144,20 @@ impl Joining<'_> {
 }
 
 impl Joined {
-    /// What it says of its host.
+    /// Returns the description of its host.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// How far its clock is ahead.
+    /// Returns the clock comparison.
     pub fn clock(&self) -> ClockReading {
         self.clock
     }
 
-    /// Hands on what it tells, on a thread of its own, until it is stopped.
+    /// Passes on its events, on a separate thread, until it is stopped.
     ///
     /// # Errors
-    /// No thread could be started.
+    /// Returns an error if no thread could be started.
     pub fn follow(mut self, mut tell: impl FnMut(News) + Send + 'static) -> io::Result<Following> {
         let stop = Arc::new(AtomicBool::default());
         let asked = Arc::clone(&stop);
@@ -194,7 +195,7 @@ impl Joined {
         let begin = Clock.now();
         loop {
             match self.listen()? {
-                // One that was on its way still.
+                // A sample that was already on its way.
                 Some(Told::Sample(sample)) => tell(self.ours(sample)?),
                 Some(Told::Last(sample)) => {
                     tell(self.ours(sample)?);
@@ -207,12 +208,12 @@ impl Joined {
                 None => {}
             }
         }
-        // How far the clocks parted meanwhile; what it counted is told, whatever becomes of this.
+        // Measures the drift during the run; its samples are passed on whether or not this succeeds.
         let _ = self.compare();
         Ok(())
     }
 
-    /// Asks for the time several times.
+    /// Requests the time several times.
     fn compare(&mut self) -> Result<(), String> {
         for _ in 0..EXCHANGES {
             let asked = Clock.now();
@@ -239,7 +240,7 @@ impl Joined {
         Ok(())
     }
 
-    /// What it says next; None where that is not there yet.
+    /// Reads the next message; `None` if none has arrived yet.
     fn listen(&mut self) -> Result<Option<Told>, String> {
         match self.pieces.whole(&TOLD, &mut self.line.clear) {
             Ok(Some(frame)) => Told::parse(&frame).map(Some).ok_or_else(|| nonsense().to_string()),
@@ -253,7 +254,7 @@ impl Joined {
         say(&mut self.line, asked).map_err(|error| because(&error))
     }
 
-    /// What it says beside samples.
+    /// Processes a message other than a sample.
     fn learn(&mut self, told: Told, came: Nanos) -> Result<(), String> {
         match told {
             Told::Stamps([asked, heard, told]) => {
@@ -266,7 +267,7 @@ impl Joined {
         }
     }
 
-    /// A sample at its moment on our clock.
+    /// Converts a sample to our clock.
     fn ours(&mut self, sample: HostCounters) -> Result<HostCounters, String> {
         self.known.retain(|name| !sample.gone.contains(name));
         self.known.extend(sample.values.keys().chain(sample.labels.keys()).cloned());
@@ -276,7 +277,7 @@ impl Joined {
         Ok(HostCounters { at_ns: self.clock.ours(sample.at_ns), ..sample })
     }
 
-    /// From now on nothing of it can be read.
+    /// Returns a sample that marks all its counters as gone.
     fn gone(&mut self, why: &str) -> HostCounters {
         HostCounters {
             at_ns: Clock.now().0.cast_signed(),
@@ -288,21 +289,21 @@ impl Joined {
     }
 }
 
-/// A probe whose news are handed on. Dropping it ends that.
+/// A joined probe whose events are passed on. Dropping it stops that.
 pub struct Following {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<ClockReading>>,
 }
 
 impl Following {
-    /// Asks for one last sample, waits for it, and compares the clocks once more.
+    /// Requests a last sample, waits for it, and compares the clocks once more.
     pub fn stop(mut self) -> Option<ClockReading> {
         self.end()
     }
 
     fn end(&mut self) -> Option<ClockReading> {
         self.stop.store(true, Ordering::Relaxed);
-        // A thread that panicked has said so already.
+        // A thread that panicked has already reported it.
         self.thread.take()?.join().ok()
     }
 }
@@ -368,7 +369,7 @@ mod tests {
             }
         });
         let guard = Guard::of(&socket, Duration::from_millis(50)).unwrap();
-        // It ends, though no single read waits long.
+        // The connection ends, although no single read waits long.
         let _ = socket.read_to_end(&mut Vec::new());
         assert!(guard.was_too_late());
         dripping.join().unwrap();

@@ -1,6 +1,6 @@
-//! What must hold for any bytes at all that a probe or its client says: they are read alike wherever they are cut, what is read can be
-//! written and read again, and what is shown of it acts on no screen. Called by the property tests and by the fuzz target; panics
-//! where something does not hold.
+//! Invariants for arbitrary bytes sent by a probe or its client: they parse identically wherever they are split, every
+//! parsed message can be encoded and parsed again, and no displayed text contains control characters. Called by the
+//! property tests and by the fuzz target; panics if an invariant is violated.
 
 use std::io::{self, Read};
 
@@ -8,7 +8,7 @@ use record::frames::{Pieces, Speech};
 
 use super::speech::{ASKED, Asked, MOST, TOLD, Told};
 
-/// Holds both ends against these bytes.
+/// Checks both directions with these bytes.
 pub fn said(bytes: &[u8]) {
     let _ = TOLD.read_hello(&mut &*bytes);
     for frame in frames(&TOLD, bytes) {
@@ -36,7 +36,7 @@ fn told(frame: &[u8]) {
     }
     let (kind, body) = told.body();
     match (Told::parse(&numbered(kind, &body)), told) {
-        // The last digit of a number that is not whole may be another one.
+        // The last digit of a number that is not whole may differ.
         (Some(Told::Sample(again)), Told::Sample(told)) | (Some(Told::Last(again)), Told::Last(told)) => {
             assert!(
                 again.values.keys().eq(told.values.keys()) && again.labels == told.labels && again.gone == told.gone
@@ -47,7 +47,7 @@ fn told(frame: &[u8]) {
     }
 }
 
-/// The frames in these bytes, read at once and in pieces.
+/// Returns the frames in these bytes, parsed at once and in pieces, which must agree.
 fn frames(speech: &Speech, bytes: &[u8]) -> Vec<Vec<u8>> {
     let (mut whole, mut slowly, mut pieces) = (bytes, Slowly(bytes, false), Pieces::default());
     let mut found = Vec::new();
@@ -64,7 +64,7 @@ fn numbered(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[0, 0, 0, 0, kind], body].concat()
 }
 
-/// Gives a byte at a time, and none each second time.
+/// A reader that returns a byte at a time, and times out on every second call.
 struct Slowly<'a>(&'a [u8], bool);
 
 impl Read for Slowly<'_> {

@@ -1,6 +1,7 @@
-//! The probe: who connects is told the counters of this host, while they are connected.
+//! The server side of a probe: sends the counters of this host to connected clients.
 //!
-//! A thread waits for clients and sees that they say hello in time; each client has a thread that reads this host for it.
+//! A thread accepts clients and enforces that they send their hello in time; each client has a thread that reads this
+//! host for it.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -19,33 +20,33 @@ use super::speech::{ASKED, Ask, Asked, Challenge, Facts, Place, TOLD, Told, is_p
 use super::{Line, PATIENCE, Seal, gave_up};
 use crate::{Host, Service, Source};
 
-/// So many clients are told counters at once, and so many connections stand, those included that have not said hello.
+/// Maximum number of clients served at once, and of open connections, including those that have not sent a hello.
 const CLIENTS: usize = 8;
 const CONNECTIONS: usize = 2 * CLIENTS;
-/// How often counters are told.
+/// Interval of samples.
 const EVERY: Nanos = Nanos::from_secs(1);
-/// So often a client may ask within that time.
+/// Maximum number of requests of a client per interval.
 const QUESTIONS: u32 = 100;
-/// A client asks for the time once a second; one that has asked nothing for so long is gone.
+/// Timeout of a client's requests. A client requests the time once a second.
 const SILENCE: Nanos = Nanos::from_secs(30);
 
-/// Which service is told of.
+/// Selection of the service that is watched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Follow {
-    /// Whoever listens at the address that a client loads, where that is one of this host.
+    /// The listener at the address that a client loads, if that is on this host.
     #[default]
     Target,
-    /// Whoever listens at this port.
+    /// The listener at this port.
     Port(u16),
-    /// This process and what it started.
+    /// A process and its descendants.
     Process(u32),
 }
 
 impl Follow {
-    /// The service; None where there is none to follow, or not yet.
+    /// Returns the service; `None` if there is none to watch, or none yet.
     ///
     /// # Errors
-    /// The service that was named is not there.
+    /// Returns why the selected service was not found.
     pub fn service(self, host: &Host, target: Option<SocketAddr>) -> Result<Option<Service>, String> {
         match self {
             Follow::Target => Ok(target.and_then(|target| Service::of(host, target))),
@@ -57,19 +58,19 @@ impl Follow {
     }
 }
 
-/// What a probe grants, and to whom.
+/// Configuration of a probe.
 pub struct Granting {
-    /// Who does not have it is refused; None: anybody may connect.
+    /// Token required of clients; `None` if any client may connect.
     pub token: Option<String>,
-    /// Which service is told of.
+    /// Service that is watched.
     pub follow: Follow,
-    /// What a client is told of this host; what hangs on the client is filled in.
+    /// Description of this host sent to clients; the fields that depend on the client are filled in.
     pub facts: Facts,
-    /// How connections are sealed.
+    /// TLS for connections.
     pub seal: Seal,
 }
 
-/// A probe that serves. Dropping it ends it.
+/// A running probe server. Dropping it ends it.
 pub struct Serving {
     address: SocketAddr,
     end: Option<io::PipeWriter>,
@@ -77,10 +78,10 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Serves those who connect to this listener.
+    /// Serves the clients that connect to this listener.
     ///
     /// # Errors
-    /// No thread could be started, or the listener is none.
+    /// Returns an error if no thread could be started, or the socket is not listening.
     pub fn start(listener: TcpListener, granting: Granting) -> io::Result<Serving> {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
@@ -90,7 +91,7 @@ impl Serving {
         Ok(Serving { address, end: Some(end), thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// Returns the address of the listener.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -99,21 +100,21 @@ impl Serving {
 impl Drop for Serving {
     fn drop(&mut self) {
         self.end = None;
-        // A thread that panicked has said so already.
+        // A thread that panicked has already reported it.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// Where clients come in.
+/// The accept loop of a probe.
 struct Door {
     listener: TcpListener,
     granting: Arc<Granting>,
-    /// How many are told counters.
+    /// Number of clients that receive counters.
     told: Arc<AtomicUsize>,
     clients: Vec<Client>,
 }
 
-/// Somebody who is connected.
+/// A connected client.
 struct Client {
     socket: TcpStream,
     since: Nanos,
@@ -122,7 +123,7 @@ struct Client {
 }
 
 impl Door {
-    /// Until the other end of the pipe is closed.
+    /// Runs until the other end of the pipe is closed.
     fn keep(mut self, ended: &io::PipeReader) {
         loop {
             let mut look =
@@ -135,7 +136,7 @@ impl Door {
             match self.listener.accept() {
                 Ok((socket, _)) => self.admit(socket),
                 Err(error) if gave_up(&error) => {}
-                // No descriptor is left, say; it may be there again in a moment.
+                // For example, no descriptor is left; one may be free again in a moment.
                 Err(_) => thread::sleep(Duration::from_millis(50)),
             }
         }
@@ -145,7 +146,7 @@ impl Door {
         self.clients.into_iter().for_each(|client| drop(client.thread.join()));
     }
 
-    /// How long until somebody should have said hello.
+    /// Returns the time until the next hello is overdue.
     fn next_deadline(&self) -> Option<Timespec> {
         let waiting = self.clients.iter().filter(|client| !client.greeted.load(Ordering::Relaxed));
         let since = waiting.map(|client| client.since).min()?;
@@ -153,7 +154,7 @@ impl Door {
         Timespec::try_from(rest + Duration::from_millis(1)).ok()
     }
 
-    /// Those who have gone are forgotten, and those who do not say hello have to go.
+    /// Removes clients that have disconnected, and closes connections whose hello is overdue.
     fn send_off(&mut self) {
         let now = Clock.now();
         self.clients.retain(|client| !client.thread.is_finished());
@@ -182,7 +183,7 @@ impl Door {
     }
 }
 
-/// What a client's thread needs.
+/// The state of a client's thread.
 struct Attending {
     granting: Arc<Granting>,
     told: Arc<AtomicUsize>,
@@ -190,7 +191,7 @@ struct Attending {
 }
 
 impl Attending {
-    /// Until the client goes, or has to.
+    /// Serves the client until it disconnects, or has to.
     fn to(&self, socket: TcpStream) {
         if let Ok(mut line) = Line::over(socket, &self.granting.seal) {
             let outcome = self.greet(&mut line).and_then(|ask| self.serve(&mut line, &ask));
@@ -201,7 +202,7 @@ impl Attending {
         }
     }
 
-    /// Says hello and hears who it is.
+    /// Exchanges hellos and authenticates the client.
     fn greet(&self, line: &mut Line) -> Result<Ask, Parting> {
         let mut challenge: Challenge = [0; 32];
         aws_lc_rs::rand::fill(&mut challenge).map_err(|_| Parting::Gone)?;
@@ -222,14 +223,14 @@ impl Attending {
         }
     }
 
-    /// Tells the counters.
+    /// Sends the counters.
     fn serve(&self, line: &mut Line, ask: &Ask) -> Result<(), Parting> {
         let _place = Taken::of(&self.told).ok_or_else(|| refused("it already serves eight clients"))?;
         self.greeted.store(true, Ordering::Relaxed);
         let mut host = Host::new(Source::here());
         let here = place(host.source());
         let shares_kernel = !here.boot.is_empty() && here.boot == ask.place.boot;
-        // An address that means this host to whoever says it means another one to everybody else.
+        // A loopback address of the client refers to this host only if both share the network namespace.
         let is_ours =
             |target: &SocketAddr| !target.ip().to_canonical().is_loopback() || (shares_kernel && here == ask.place);
         let target = ask.target.filter(is_ours);
@@ -245,7 +246,7 @@ impl Attending {
             let now = Clock.now();
             if let Some(at) = due.filter(|at| now >= *at) {
                 say(line, &Told::Sample(sample()))?;
-                // Those that a busy machine missed are left out.
+                // Samples that a busy machine missed are skipped.
                 due = Some(Nanos(at.0 + EVERY.0 * ((now.0 - at.0) / EVERY.0 + 1)));
                 questions = 0;
             }
@@ -271,7 +272,7 @@ impl Attending {
     }
 }
 
-/// A place among those who are told counters.
+/// A slot among the clients that receive counters; freed on drop.
 struct Taken<'a>(&'a AtomicUsize);
 
 impl Taken<'_> {
@@ -287,11 +288,11 @@ impl Drop for Taken<'_> {
     }
 }
 
-/// Why a client is served no longer.
+/// The reason why a client is no longer served.
 enum Parting {
-    /// It went, or says nothing.
+    /// Disconnected or timed out.
     Gone,
-    /// It is told why.
+    /// Refused, with the reason to send.
     Refused(String),
 }
 
@@ -310,7 +311,8 @@ fn say(line: &mut Line, told: &Told) -> io::Result<()> {
     TOLD.put(line.to(), 0, kind, &body)
 }
 
-/// The kernel and the network this process is in; empty where that cannot be read, and then nobody is in the same.
+/// Returns the kernel and the network namespace of this process; empty if they cannot be read, and then they match no
+/// other.
 pub(super) fn place(source: &Source) -> Place {
     let boot = source.text("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
     let network = source.link("/proc/self/ns/net").map(|link| link.display().to_string()).unwrap_or_default();

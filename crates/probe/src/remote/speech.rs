@@ -1,4 +1,4 @@
-//! What a probe and its client say to each other, and the proof of a token. What reads it believes nothing in it.
+//! Messages between a probe and its client, and the proof of a token. Parsers do not trust the peer.
 
 use std::net::SocketAddr;
 
@@ -8,18 +8,18 @@ use record::HostCounters;
 use record::frames::Speech;
 use serde::{Deserialize, Serialize};
 
-/// What a probe says. Its longest frame is a first sample: of a host with a thousand cores that is 500 kB.
+/// Frames of the probe. The longest is a first sample: 500 kB for a host with a thousand cores.
 pub(super) const TOLD: Speech =
     Speech { hello: "brunt-probe", version: 1, what: "the probe's protocol", longest: 4 << 20 };
-/// What a client says is short.
+/// Frames of a client, which are short.
 pub(super) const ASKED: Speech = Speech { longest: 4 << 10, ..TOLD };
 
-/// So many counters one host may have.
+/// Maximum number of counters of one host.
 pub(super) const MOST: usize = 50_000;
-/// So much of a reason is shown, and of a word that a host tells of itself.
+/// Maximum length of a displayed reason, and of a label of a host, in bytes.
 const WORDS: usize = 500;
 
-/// Random bytes that a proof is made of, so that it is of use once.
+/// Random bytes that a proof is computed from, so that it is valid only once.
 pub(super) type Challenge = [u8; 32];
 
 const CHALLENGE: u8 = 0;
@@ -32,54 +32,54 @@ const STAMPS: u8 = 6;
 const LAST: u8 = 7;
 const LAST_SAMPLE: u8 = 8;
 
-/// What a client says of itself and of the run.
+/// A client's request to be served: its credentials and the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Ask {
-    /// That it has the token; empty: it has none.
+    /// Proof that it has the token; empty if it has none.
     pub proof: Vec<u8>,
-    /// The address under load.
+    /// Address under load.
     pub target: Option<SocketAddr>,
-    /// Which kernel it runs on, and in which of its networks: only there is 127.0.0.1 the same.
+    /// Kernel and network namespace of the client: 127.0.0.1 is only the same address within them.
     pub place: Place,
 }
 
-/// A kernel since it was started, and one of its networks.
+/// A boot of a kernel, and one of its network namespaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Place {
     pub boot: String,
     pub network: String,
 }
 
-/// What a probe says of its host.
+/// A probe's description of its host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     /// Host name.
     pub host: String,
-    /// `Linux 6.18.0`.
+    /// Kernel name and version: `Linux 6.18.0`.
     pub kernel: String,
-    /// Its cores.
+    /// Number of cores.
     pub cores: f64,
-    /// The address under load is one of this host, and somebody listens there.
+    /// Set if the address under load is on this host, and some process listens there.
     pub holds_target: bool,
-    /// It runs on the client's kernel.
+    /// Set if it runs on the client's kernel.
     pub shares_kernel: bool,
 }
 
-/// What a probe says.
+/// A message of a probe.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Told {
     Challenge(Challenge),
     Welcome(Facts),
     Refused(String),
-    /// Its moment is on the clock of the probe.
+    /// A sample; its time is on the clock of the probe.
     Sample(HostCounters),
-    /// The last one.
+    /// The last sample.
     Last(HostCounters),
-    /// When it was asked (the client's stamp), when that was heard, and when this was said.
+    /// Timestamps of the request (on the client's clock), of its arrival, and of this response.
     Stamps([Nanos; 3]),
 }
 
-/// What a client says.
+/// A message of a client.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Asked {
     Ask(Ask),
@@ -88,7 +88,7 @@ pub(super) enum Asked {
 }
 
 impl Told {
-    /// Its kind and content.
+    /// Returns its kind and body.
     pub fn body(&self) -> (u8, Vec<u8>) {
         match self {
             Told::Challenge(challenge) => (CHALLENGE, challenge.to_vec()),
@@ -100,7 +100,7 @@ impl Told {
         }
     }
 
-    /// A frame without its length; None where it means nothing.
+    /// Parses a frame without its length; `None` if it is invalid.
     pub fn parse(frame: &[u8]) -> Option<Told> {
         let (kind, body) = split(frame)?;
         match kind {
@@ -128,7 +128,7 @@ impl Told {
 }
 
 impl Asked {
-    /// Its kind and content.
+    /// Returns its kind and body.
     pub fn body(&self) -> (u8, Vec<u8>) {
         match self {
             Asked::Ask(ask) => (ASK, json(ask)),
@@ -137,7 +137,7 @@ impl Asked {
         }
     }
 
-    /// A frame without its length; None where it means nothing.
+    /// Parses a frame without its length; `None` if it is invalid.
     pub fn parse(frame: &[u8]) -> Option<Asked> {
         let (kind, body) = split(frame)?;
         match kind {
@@ -149,13 +149,13 @@ impl Asked {
     }
 }
 
-/// Kind and content; the number of these frames is zero.
+/// Splits a frame into kind and body; the number of these frames is zero.
 fn split(frame: &[u8]) -> Option<(u8, &[u8])> {
     let ([0, 0, 0, 0, kind], body) = frame.split_first_chunk()? else { return None };
     Some((*kind, body))
 }
 
-/// What is told is text and numbers.
+/// Encodes a message; serialization of text and numbers cannot fail.
 fn json(what: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(what).unwrap_or_default()
 }
@@ -164,7 +164,8 @@ fn shortened(text: &str) -> &str {
     &text[..text.floor_char_boundary(WORDS)]
 }
 
-/// Counters by names that can be shown, and no more than a host has. Threads are called what their program likes, here as there.
+/// Returns `true` if all names are displayable and there are no more counters than a host has. Thread names are chosen
+/// by programs, on either host.
 fn is_sample(sample: &HostCounters) -> bool {
     let names = sample.values.keys().chain(sample.labels.keys()).chain(&sample.gone);
     let words = sample.labels.values().chain(&sample.unobservable);
@@ -173,12 +174,12 @@ fn is_sample(sample: &HostCounters) -> bool {
         && words.into_iter().all(|word| word.len() <= WORDS)
 }
 
-/// Shows that one has the token without saying it.
+/// Proves the possession of the token without revealing it.
 pub(super) fn prove(token: &str, challenge: &Challenge) -> Vec<u8> {
     hmac::sign(&key(token), challenge).as_ref().to_vec()
 }
 
-/// Whether a proof is one of this token, in a time that does not tell how much of it is right.
+/// Verifies a proof of this token, in constant time.
 pub(super) fn is_proved(token: &str, challenge: &Challenge, proof: &[u8]) -> bool {
     hmac::verify(&key(token), challenge, proof).is_ok()
 }

@@ -1,4 +1,4 @@
-//! A probe and its clients over loopback; bytes of strangers in both directions.
+//! A probe and its clients over loopback; arbitrary bytes in both directions.
 
 use std::io::{BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -28,7 +28,7 @@ fn joining(address: SocketAddr, token: Option<&str>, target: Option<SocketAddr>)
     Joining { address: &address.to_string(), token, seal: bare(), target }.join()
 }
 
-/// Says these bytes behind a good hello, and hears the rest of what is said.
+/// Sends these bytes after a valid hello, and returns the messages received.
 fn stranger(address: SocketAddr, said: &[u8]) -> Vec<Told> {
     let mut socket = TcpStream::connect(address).unwrap();
     let mut from = BufReader::new(socket.try_clone().unwrap());
@@ -59,7 +59,7 @@ fn a_client_is_told_counters_on_its_own_clock_and_a_last_sample() {
     let joined = joining(probe.address(), Some("open sesame"), Some(target)).unwrap();
     let facts = joined.facts().clone();
     assert_eq!((&*facts.host, facts.cores, facts.shares_kernel), ("db1", 2.0, true));
-    // Both clocks are one.
+    // Both sides use the same clock.
     let clock = joined.clock();
     assert!(clock.ahead_ns.unsigned_abs() <= clock.within_ns, "{clock:?}");
     let (tell, news) = channel();
@@ -137,7 +137,7 @@ fn who_does_not_have_the_token_is_told_so_and_nothing_else() {
         assert_eq!(joining(probe.address(), token, None).err().as_deref(), Some(said));
     }
     assert!(joining(probe.address(), Some("right"), None).is_ok());
-    // A proof is of use once, and the token is in none.
+    // A proof is valid only once, and does not contain the token.
     let (one, other) = ([1; 32], [2; 32]);
     let proof = prove("right", &one);
     assert!(is_proved("right", &one, &proof) && !is_proved("right", &other, &proof) && !is_proved("r", &one, &proof));
@@ -189,7 +189,7 @@ fn a_client_can_ask_for_the_time_and_for_the_end_and_nothing_else() {
     assert_eq!(refused(frame(&Asked::When(Nanos(7))).repeat(5_000)), "it gets too many requests");
     let told = stranger(probe.address(), &[hello(), frame(&Asked::Last)].concat());
     assert_eq!(told.last(), Some(&Told::Refused("the first message was not a request for counters".into())));
-    // What is announced longer than a client ever asks ends at once, and so does what is cut short.
+    // A frame announced longer than any of a client's ends the connection at once, and so does a truncated one.
     let told = stranger(probe.address(), &[welcome.clone(), u32::MAX.to_le_bytes().to_vec()].concat());
     assert!(!told.iter().any(|told| matches!(told, Told::Stamps(_))));
 }
@@ -200,7 +200,7 @@ fn no_more_are_served_at_once_than_it_says_and_a_place_is_free_again_when_one_go
     let mut all: Vec<_> = (0..8).map(|_| joining(probe.address(), None, None).unwrap()).collect();
     assert_eq!(joining(probe.address(), None, None).err().as_deref(), Some("it already serves eight clients"));
     all.pop();
-    // Its thread sees that a moment later.
+    // The thread of the client notices that a moment later.
     let again = (0..2_000).find_map(|_| {
         std::thread::sleep(std::time::Duration::from_millis(5));
         joining(probe.address(), None, None).ok()
@@ -217,7 +217,7 @@ fn no_more_are_served_at_once_than_it_says_and_a_place_is_free_again_when_one_go
 #[test]
 fn who_is_slow_to_say_hello_has_to_go() {
     let probe = serving(Some("t"), Follow::Target);
-    // One byte at a time: each comes in time, the hello does not.
+    // One byte at a time: each arrives in time, the hello does not.
     let mut socket = TcpStream::connect(probe.address()).unwrap();
     let mut read = socket.try_clone().unwrap();
     let dribble = std::thread::spawn(move || {
@@ -277,7 +277,7 @@ fn what_a_host_cannot_be_called_is_no_sample() {
 }
 
 proptest! {
-    /// Any frames of any kind.
+    /// Frames with arbitrary content of any kind.
     #[test]
     fn any_bytes_are_read_alike(kind in 0u8..10, bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let mut frame = Vec::new();
@@ -286,7 +286,7 @@ proptest! {
         super::oracle::said(&bytes);
     }
 
-    /// A sample with a byte changed.
+    /// A sample with one byte changed.
     #[test]
     fn a_garbled_sample_is_read_alike(at in 0usize..300, with in any::<u8>()) {
         let values = [("Tcp.OutSegs".to_owned(), Number::Whole(7)), ("load".to_owned(), Number::Real(0.5))].into();
@@ -302,7 +302,7 @@ proptest! {
         }
     }
 
-    /// A conversation with a byte changed is understood, or refused, and never more.
+    /// A conversation with one byte changed is parsed or refused, and nothing else.
     #[test]
     fn a_garbled_conversation_ends(at in 0usize..120, with in any::<u8>()) {
         let probe = serving(Some("t"), Follow::Target);

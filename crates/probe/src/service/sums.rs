@@ -1,7 +1,7 @@
-//! What all processes of a service did together, those that ended too.
+//! Sums over all processes of a service, including those that ended.
 //!
-//! The time of a process that ends between two looks shows at the one that started it, once that has waited for it; there it holds what was seen
-//! before, which must not count twice.
+//! The CPU time of a process that ends between two readings is added to its parent, once that has waited for it. It
+//! then includes what was already read from the child, which must not be counted twice.
 
 use crate::counters::Sink;
 use crate::process::{Looked, Process};
@@ -10,9 +10,9 @@ use crate::process::{Looked, Process};
 #[derive(Debug)]
 pub(super) struct Followed {
     pub process: Process,
-    /// None before it was looked at.
+    /// Last reading; `None` before the first.
     pub last: Option<Looked>,
-    /// Time of children that ended and are in the sums, for which it has not waited yet.
+    /// Time of children that ended and is already in the sums, but for which it has not waited yet.
     owed: u64,
 }
 
@@ -21,8 +21,9 @@ impl Followed {
         Followed { process: Process::of(format!("/proc/{pid}")), last: None, owed: 0 }
     }
 
-    /// Time of children that it waited for and that is in no sum yet, where `before` was seen the last time and `ended` is what those of its children
-    /// had that are followed no more. A kernel does not hand on the time of children that nobody waits for: what is owed is forgotten by the next look.
+    /// Returns the CPU time of children that it waited for and that is in no sum yet. `before` is the previous
+    /// reading, and `ended` the time already counted of its children that ended since. A kernel does not pass on the
+    /// time of children that are never waited for: such time is dropped at the next reading.
     pub fn of_children(&mut self, before: &Looked, ended: u64) -> u64 {
         let Some(now) = self.last else { return 0 };
         let (came, known) = (now.reaped.saturating_sub(before.reaped), self.owed.saturating_add(ended));
@@ -31,7 +32,7 @@ impl Followed {
     }
 }
 
-/// What all processes did, those that ended too.
+/// Sums over all processes, including those that ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
     pub cpu: u64,
@@ -39,11 +40,11 @@ pub(super) struct Sums {
     voluntary: Option<u64>,
     involuntary: Option<u64>,
     busiest: Option<u64>,
-    /// The thread that had most time on a core of late, and what it is called.
+    /// Id and name of the thread that recently used the most CPU time.
     busiest_thread: Option<(u32, String)>,
 }
 
-/// All processes at one moment.
+/// Totals of all processes at one moment.
 #[derive(Debug, Default)]
 pub(super) struct All {
     pub processes: usize,
@@ -51,9 +52,9 @@ pub(super) struct All {
     rss: u64,
     swap: Option<u64>,
     descriptors: Option<u64>,
-    /// Of the interval at hand, the time of the thread that had most.
+    /// CPU time, in the current interval, of the thread that used the most.
     top: Option<u64>,
-    /// Something of them is missing, and the sum with it.
+    /// Set if the value of some process is missing, and the sum with it.
     lacks_swap: bool,
     lacks_descriptors: bool,
     lacks_threads: bool,

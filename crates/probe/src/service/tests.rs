@@ -7,10 +7,10 @@ use crate::listener::tests::socket;
 use crate::process::tests::{UNITS, process, waited};
 use crate::sock_diag::State;
 
-/// No process of a real host has such a number.
+/// A process id that no real host has.
 const PID: u32 = 5_000_000;
 
-/// A made-up host with a service at 127.0.0.1:80.
+/// A simulated host with a service at 127.0.0.1:80.
 struct Scene {
     fake: Fake,
     source: Source,
@@ -28,7 +28,7 @@ impl Scene {
         Scene { fake, source, service, now: Nanos::from_secs(100) }
     }
 
-    /// A process with a socket, or without.
+    /// Adds a process, with or without a socket.
     fn process(&self, pid: u32, parent: u32, ticks: u64, inode: Option<u32>) {
         process(&self.fake, pid, parent, (ticks, 10), &format!("{} {} {}\n", ticks * 10_000_000, ticks, ticks));
         if let Some(inode) = inode {
@@ -36,12 +36,12 @@ impl Scene {
         }
     }
 
-    /// A process goes on.
+    /// Lets a process run.
     fn works(&self, pid: u32, parent: u32, ticks: u64) {
         self.process(pid, parent, ticks, None);
     }
 
-    /// The kernel says of an ended process's files that it has ended; here they are empty.
+    /// Ends a process. The kernel returns an error for its files; here they are empty.
     fn ends(&self, pid: u32) {
         self.fake.write(&format!("proc/{pid}/stat"), "");
         self.fake.write(&format!("proc/{pid}/task/{pid}/schedstat"), "");
@@ -98,7 +98,7 @@ fn a_service_is_told_with_its_queue_its_processes_and_their_sums() {
     ] {
         assert_eq!(told.get(name), Some(value), "{name}");
     }
-    // The third has no descriptors to be seen, so their sum is not known.
+    // The descriptors of the third cannot be read, so their sum is unknown.
     assert_eq!((told.get("service.5000003.fds"), told.get("service.all.fds")), (None, None));
     assert_eq!(told.unobservable, ["service.5000003.fds: no such file", "service.cgroup: no such file"]);
     assert_eq!(told.label("service.all.busiest.comm"), Some("srv 5000002"));
@@ -120,11 +120,11 @@ fn processes_that_end_stay_in_the_sums_and_their_successors_are_found() {
     scene.ends(PID + 2);
     let told = scene.after_secs(1);
     assert_eq!((pids(&told), told.get("service.all.cpu")), (vec![1], Some(400_000_000)));
-    // Another child comes: found when processes are listed next.
+    // Another child starts: found when processes are listed next.
     scene.process(PID + 3, PID + 1, 5, None);
     let told = scene.after_secs(60);
     assert_eq!((pids(&told), told.get("service.all.cpu")), (vec![1, 3], Some(450_000_000)));
-    // The service is started anew, with another socket.
+    // The service is restarted with another socket.
     scene.ends(PID + 1);
     scene.ends(PID + 3);
     scene.source.sockets.clear();
@@ -145,7 +145,7 @@ fn what_children_did_that_came_and_went_counts_once() {
     scene.fake.write("proc/uptime", "10.00 5.00\n");
     scene.process(PID + 1, 1, 10, Some(77));
     assert_eq!(scene.after_secs(0).get("service.all.cpu"), Some(100_000_000));
-    // A child is found a second later, without a list of all processes, with all it did: it was started since.
+    // A child is found a second later, without a list of all processes, with all its time: it was started since.
     let mut ticks = 10;
     let mut works = |scene: &Scene, reaped| {
         ticks += 1;
@@ -161,12 +161,12 @@ fn what_children_did_that_came_and_went_counts_once() {
     scene.after_secs(1);
     let told = scene.after_secs(1);
     assert_eq!((pids(&told), told.get("service.all.cpu")), (vec![1, 2], Some(400_000_000)));
-    // It did 5 ticks more before it ended; others came and went unseen, with 7.
+    // It ran for 5 more ticks before it ended; others came and went unseen, with 7.
     scene.ends(PID + 2);
     scene.fake.write(&format!("proc/{0}/task/{0}/children", PID + 1), "");
     works(&scene, 42);
     assert_eq!(scene.after_secs(1).get("service.all.cpu"), Some(520_000_000));
-    // Another is waited for only after it was missed.
+    // Another one is waited for only after it was found missing.
     scene.fake.write(&format!("proc/{0}/task/{0}/children", PID + 1), &format!("{} ", PID + 3));
     works(&scene, 42);
     scene.works(PID + 3, PID + 1, 20);
@@ -186,7 +186,7 @@ fn what_a_process_did_before_it_joined_is_not_counted() {
     scene.fake.write("proc/uptime", "10.00 5.00\n");
     scene.process(PID + 1, 1, 10, Some(77));
     assert_eq!(scene.after_secs(0).get("service.all.cpu"), Some(100_000_000));
-    // It had run for long before it began to listen at the same address.
+    // It had run for a long time before it began to listen at the same address.
     scene.process(PID + 2, 1, 5000, Some(78));
     scene.source.sockets.push(socket("0.0.0.0:80", State::Listen, 78, (0, 0)));
     let told = scene.after_secs(60);

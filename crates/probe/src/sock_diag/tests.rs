@@ -16,17 +16,17 @@ fn hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|two| u8::from_str_radix(std::str::from_utf8(two).unwrap(), 16).unwrap()).collect()
 }
 
-/// Asked of Linux 6.18: a listener of 127.0.0.1 with a backlog of 7, of which 3 are taken.
+/// Answer of Linux 6.18: a listener at 127.0.0.1 with a backlog of 7, 3 of them used.
 const LISTENING: &str = "a4000000140002000100000049040000 020a0000cc8100007f0000010000000000000000000000000000000000000000
     0000000000000000000000000100000000000000000000000300000007000000000000004b031500 050008000000000008000f0000000000
     0c00150001000000000000000600160052000000 28000700000000000000020000000000004000000000000000000000000000000000000000000000";
-/// A listener of [::] with a backlog of 511.
+/// A listener at [::] with a backlog of 511.
 const LISTENING_V6: &str =
     "ac0000001400020001000000490400000a0a0000db2900000000000000000000000000000000000000000000000000000000000000000000
     0000000002000000000000000000000000000000ff01000000000000ac031500050008000000000005000b000000000008000f0000000000
     0c00150001000000000000000600160012000000280007000000000000000200000000000040000000000000000000000000000000000000
     00000000";
-/// Nothing more.
+/// The end of the answer.
 const NO_MORE: &str = "1400000003000200010000004904000000000000";
 /// A connection to 127.0.0.1:52353.
 const CONNECTION: &str = "7c000000140002000100000049040000 02010000cc81d8307f0000010000000000000000000000007f0000010000
@@ -140,7 +140,7 @@ fn a_question_is_as_the_kernel_has_it() {
     assert_eq!(asked[16..28], [2, 6, 2, 0, 2, 0, 0, 0, 0, 0, 1, 187]);
 }
 
-/// A listener with a backlog of 7, asked about in earnest.
+/// A real listener with a backlog of 7, queried from the kernel.
 #[test]
 fn a_real_listener_has_its_limit_and_its_queue() {
     let socket = rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::STREAM, None).unwrap();
@@ -178,7 +178,7 @@ fn what_tcp_knows_is_read_where_it_stands_and_not_where_it_is_cut() {
     assert_eq!(Tcp::of(&info[..191]), None, "a kernel without these times");
 }
 
-/// A server that does not read: what is sent fills its window, and both ends say so.
+/// A server that does not read: sent data fills its window, and both ends report it.
 #[test]
 fn a_real_connection_whose_reader_sleeps_waits_for_its_window() {
     use std::io::Write;
