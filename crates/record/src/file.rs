@@ -46,8 +46,8 @@ impl Writer {
     pub fn create(path: &Path) -> io::Result<Writer> {
         let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
         if file.metadata()?.is_file() {
-            // An existing file would otherwise keep its mode. Fails if the file belongs to another user, who may still
-            // allow writes.
+            // An existing file would otherwise keep its mode. The call fails if the file belongs to another user, which
+            // is fine: it may still be writable.
             let _ = file.set_permissions(Permissions::from_mode(0o600));
             // The lock marks the run as still going until this writer is dropped. Some file systems have no locks.
             let _ = file.try_lock();

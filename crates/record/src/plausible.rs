@@ -57,7 +57,7 @@ impl Plausible {
         near(moments)
     }
 
-    /// Counts of the reference client are in no sum of the run, but must not overflow sums of their own.
+    /// Checks the counts of the reference client: they are in no sum of the run, but must not overflow their own.
     fn reference(&mut self, client: &Reference) -> Result<(), String> {
         near([Some(client.from_ns), Some(client.to_ns)])?;
         let counts = [client.scheduled, client.succeeded, client.failed, client.unfinished];
@@ -66,7 +66,7 @@ impl Plausible {
         self.within_reason()
     }
 
-    /// The whole window's throughput would be wrong if the window ended before its last second began.
+    /// Checks that the window does not end before its last second begins, which would make throughput wrong.
     fn ended(&self, ended: &Ended) -> Result<(), String> {
         let span = |span: Nanos| i64::try_from(span.0).unwrap_or(i64::MAX);
         near([Some(span(ended.window)), Some(span(ended.elapsed))])?;

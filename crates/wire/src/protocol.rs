@@ -139,7 +139,7 @@ pub enum ByOrder {
     Messages,
 }
 
-/// A prepared run: its requests, their origins and the properties that the engine needs before it starts.
+/// A prepared workload: its requests, their origins and the properties that the engine needs before it starts.
 #[derive(Debug)]
 pub struct Prepared {
     /// Requests to choose from; at least one.
@@ -185,7 +185,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Creates a prepared run of requests with their names and origins, with one exchange at a time on each
+    /// Creates a prepared workload of requests with their names and origins, with one exchange at a time on each
     /// connection.
     pub fn new(requests: impl RequestList + 'static, origins: Vec<Origin>, names: Names) -> Prepared {
         Prepared {
