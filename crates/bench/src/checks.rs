@@ -1,4 +1,4 @@
-//! What of a plan can be checked before anything is sent, and what its protocol is asked for.
+//! Checks of a plan before anything is sent, and the options passed to its protocol.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, UdpSocket};
@@ -13,11 +13,11 @@ use wire::{Asked, AskedUrl, Complaint, Protocol};
 use crate::{data_end, host, named, through};
 use intent::Intent;
 
-/// What a plan asks of its protocol, with its URLs: all of them, of which nobody else should have a share, for they are not
+/// Returns the options that a plan passes to its protocol, with its URLs. They should not be shared, because they are
 /// copied then.
 ///
 /// # Errors
-/// A proxy of the plan is none.
+/// A proxy of the plan is invalid.
 pub(crate) fn asked(plan: &Plan, urls: Urls) -> Result<Asked, Complaint> {
     let own = urls.iter().any(|url| !url.options.is_empty());
     let named = urls.iter().any(|url| url.name.is_some());
@@ -38,8 +38,8 @@ pub(crate) fn asked(plan: &Plan, urls: Urls) -> Result<Asked, Complaint> {
     })
 }
 
-/// Checks everything that can be without the target, and lets go of it: the workers that a run has. Of very many URLs the intent keeps the
-/// first.
+/// Checks everything that can be checked without the target; returns the number of workers of the run. If there are
+/// very many URLs, the intent keeps the first ones.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -66,7 +66,7 @@ pub fn check(intent: &mut Intent, protocol: &dyn Protocol) -> Result<u32, Compla
     }
 }
 
-/// Where nothing is said no number of requests is ever reached, and none is due.
+/// Rejects a run that sends no messages but has a number of requests or a rate.
 pub(crate) fn something_to_say(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
     let open = matches!(plan.load, Load::Open { .. }).then_some("-r");
     let trouble = "needs messages to send; write --data TEXT, or leave it out and hold the connections with --hold";
@@ -76,7 +76,7 @@ pub(crate) fn something_to_say(plan: &Plan, prepared: &PreparedRun) -> Result<()
     }
 }
 
-/// A client beside the load needs responses to time.
+/// Checks that a reference client has responses to time.
 pub(crate) fn reference(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
     let trouble = match plan.reference {
         Some(_) if plan.hold.is_some() => "times responses, and --hold only holds connections; leave one of them out",
@@ -89,7 +89,7 @@ pub(crate) fn reference(plan: &Plan, prepared: &PreparedRun) -> Result<(), Compl
     Err(Complaint::new("--reference", trouble))
 }
 
-/// More connections than descriptors allow are refused before any is opened.
+/// Refuses more connections than file descriptors before any is opened.
 pub(crate) fn descriptors(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
     let Some((connections, most)) = prepared.too_many(plan) else { return Ok(()) };
     let option = if plan.load.is_open() { "--max-connections" } else { "-c" };
@@ -101,7 +101,7 @@ pub(crate) fn descriptors(plan: &Plan, prepared: &PreparedRun) -> Result<(), Com
     Err(Complaint::new(option, trouble))
 }
 
-/// Workers that were asked for are not made more in silence.
+/// Refuses to silently raise a number of workers that the user has set.
 pub fn workers(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
     let (asked, needed) = (plan.workers, prepared.workers(plan));
     if needed <= asked {
@@ -117,7 +117,7 @@ pub fn workers(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
     Err(Complaint::new("-w", trouble))
 }
 
-/// Heartbeats are refused where there are none, never left out in silence.
+/// Refuses heartbeats for a protocol without them instead of silently ignoring the option.
 pub(crate) fn heartbeats(plan: &Plan, protocol: &dyn Protocol, asked: &Asked) -> Result<(), Complaint> {
     plan.heartbeat.map_or(Ok(()), |_| protocol.heartbeats(asked).map_err(|trouble| Complaint::new("--ping", trouble)))
 }
@@ -130,10 +130,10 @@ fn sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
     Ok(all)
 }
 
-/// The same, all of which must be of this machine.
+/// Returns the source addresses of the plan, all of which must be addresses of this machine.
 ///
 /// # Errors
-/// One that is not, by name.
+/// The first address that is not.
 pub(crate) fn own_sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
     let all = sources(plan)?;
     for address in &all {
@@ -146,10 +146,10 @@ pub(crate) fn own_sources(plan: &Plan) -> Result<Vec<IpAddr>, Complaint> {
     Ok(all)
 }
 
-/// The TLS that a plan asks for, of the files that it names.
+/// Creates the TLS settings of a plan from the files that it names.
 ///
 /// # Errors
-/// The option that is wrong, and why.
+/// The wrong option, and why.
 pub(crate) fn security(plan: &Plan) -> Result<RustlsSecurity, Complaint> {
     let content = |name: &str, path: &Option<String>| match path {
         None => Ok(None),

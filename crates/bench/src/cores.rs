@@ -1,18 +1,18 @@
-//! How many cores this process may use: the smaller of its CPU affinity and its cgroup's quota.
+//! Number of cores that this process may use: the smaller of its CPU affinity and its cgroup's quota.
 //!
-//! A container that may use two of 64 cores and starts 64 workers is throttled, and its latency is then the kernel's
-//! doing. The files are read by one small function and judged as text by another.
+//! A container that may use two of 64 cores and starts 64 workers is throttled, and its latency is then caused by the
+//! kernel. Reading the files and parsing their text are separate functions.
 
 use std::path::Path;
 
-/// Cores available to the process.
+/// Returns the number of cores available to the process.
 pub fn available() -> f64 {
     let affinity = rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count()).max(1);
     let quota = quota(&|path| std::fs::read_to_string(path).ok());
     quota.map_or(f64::from(affinity), |quota| quota.min(f64::from(affinity)))
 }
 
-/// The least quota of the process's cgroup and of those above it, in cores; `None` where there is none.
+/// Returns the smallest quota of the process's cgroup and its ancestors, in cores; `None` if there is none.
 pub fn quota(read: &dyn Fn(&Path) -> Option<String>) -> Option<f64> {
     let memberships = read(Path::new("/proc/self/cgroup"))?;
     let mut least: Option<f64> = None;
@@ -32,15 +32,15 @@ pub fn quota(read: &dyn Fn(&Path) -> Option<String>) -> Option<f64> {
     least
 }
 
-/// The least quota found from the group up to the root of the mount. A container sees its own group as the root, so a
-/// path that is not there is no reason to stop.
+/// Returns the smallest quota from the group up to the root of the mount. A container sees its own group as the root,
+/// so a missing path does not end the search.
 fn least_on_the_way(root: &str, group: &str, quota_of: &dyn Fn(&Path) -> Option<f64>) -> Option<f64> {
     let root = Path::new(root);
     let inside = root.join(group.trim_start_matches('/'));
     inside.ancestors().take_while(|dir| dir.starts_with(root)).filter_map(quota_of).reduce(f64::min)
 }
 
-/// cgroup v2: `cpu.max` holds quota and period in microseconds, or `max`.
+/// Parses `cpu.max` of cgroup v2: quota and period in microseconds, or `max`.
 fn v2(text: &str) -> Option<f64> {
     let mut words = text.split_whitespace();
     let quota: f64 = words.next()?.parse().ok()?;
@@ -48,7 +48,7 @@ fn v2(text: &str) -> Option<f64> {
     (quota > 0.0 && period > 0.0).then_some(quota / period)
 }
 
-/// cgroup v1: two files, and -1 where there is no quota.
+/// Reads the two files of cgroup v1; -1 means no quota.
 fn v1(read: &dyn Fn(&Path) -> Option<String>, dir: &Path) -> Option<f64> {
     let quota: f64 = read(&dir.join("cpu.cfs_quota_us"))?.trim().parse().ok()?;
     let period: f64 = read(&dir.join("cpu.cfs_period_us"))?.trim().parse().ok()?;
@@ -64,7 +64,7 @@ mod tests {
     const QUOTA: &str = "/sys/fs/cgroup/cpu/cpu.cfs_quota_us";
     const PERIOD: &str = "/sys/fs/cgroup/cpu/cpu.cfs_period_us";
 
-    /// Path and content.
+    /// Paths and contents.
     type Files = &'static [(&'static str, &'static str)];
 
     fn with(files: Files) -> Option<f64> {

@@ -1,4 +1,5 @@
-//! Where the data of a run ends it: rows that are taken once are so many requests, or so many iterations of a flow or a scenario.
+//! The end of a run by its data: rows that are used only once limit the number of requests, or of iterations of a flow
+//! or a scenario.
 
 use engine::PreparedRun;
 use plan::{Plan, Scenario};
@@ -6,10 +7,11 @@ use record::{Notice, Subject};
 use report::show;
 use wire::{Asked, Complaint, Protocol};
 
-/// The number of requests (in a flow: iterations) after which the run ends: at the latest where its data does. Scenarios end each for itself.
+/// Returns the number of requests (in a flow: iterations) after which the run ends, at the latest when its data is used
+/// up. Scenarios end individually.
 ///
 /// # Errors
-/// A warm-up, which would take rows that are missing then.
+/// A warm-up, which would use up rows.
 pub fn requests(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, Complaint> {
     let Some(rows) = prepared.requests_at_most() else { return Ok(plan.requests) };
     if plan.warmup > measure::Nanos::ZERO {
@@ -22,7 +24,8 @@ pub fn requests(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, Comp
     }
 }
 
-/// Of each scenario: how many iterations the rows of its requests are enough for; nothing where no data ends the run.
+/// Returns for each scenario the number of iterations that the rows of its requests suffice for; empty if no data ends
+/// the run.
 ///
 /// # Errors
 /// Its requests cannot be prepared.
@@ -37,14 +40,14 @@ pub fn iterations(
     }
     let rows = |scenario: &Scenario| {
         let asked = only(asked, &scenario.flow.urls());
-        // Who only pauses has nothing to prepare.
+        // A scenario of pauses alone has nothing to prepare.
         let prepared = if asked.urls.is_empty() { None } else { Some(protocol.prepare(&asked)?) };
         Ok(prepared.and_then(|prepared| prepared.prepared().requests_at_most))
     };
     plan.scenarios.iter().map(rows).collect()
 }
 
-/// The same asked of these URLs alone.
+/// Returns the same options for only these URLs.
 fn only(asked: &Asked, urls: &[u32]) -> Asked {
     let mut kept: Vec<usize> = urls.iter().map(|url| *url as usize).filter(|url| *url < asked.urls.len()).collect();
     kept.sort_unstable();
@@ -57,7 +60,7 @@ fn only(asked: &Asked, urls: &[u32]) -> Asked {
     }
 }
 
-/// Ends each scenario at the latest where its data does.
+/// Limits each scenario to its data.
 pub fn end(plan: &mut Plan, rows: &[Option<u64>]) {
     for (scenario, rows) in plan.scenarios.iter_mut().zip(rows) {
         let users = scenario.load.peak().round() as u64;
@@ -70,7 +73,7 @@ pub fn end(plan: &mut Plan, rows: &[Option<u64>]) {
     }
 }
 
-/// What is said of it before the run. `rows`: as [`iterations`] found.
+/// Returns the notices about it before the run. `rows` is the result of [`iterations`].
 pub fn notices(plan: &Plan, prepared: &PreparedRun, rows: &[Option<u64>]) -> Vec<Notice> {
     let alone = prepared.requests_at_most().filter(|rows| plan.requests == Some(*rows)).map(|rows| match plan.flow {
         Some(_) => Notice::new(Subject::DataEndIterations, [("iterations", show::count(rows))]),
@@ -78,7 +81,7 @@ pub fn notices(plan: &Plan, prepared: &PreparedRun, rows: &[Option<u64>]) -> Vec
     });
     let ended =
         plan.scenarios.iter().zip(rows).filter(|(scenario, rows)| rows.is_some() && scenario.iterations == **rows);
-    // Of one code a report keeps one notice.
+    // A report keeps one notice per code.
     let ended: Vec<String> = ended
         .map(|(scenario, rows)| format!("{} ({})", scenario.name, show::count(rows.unwrap_or_default())))
         .collect();

@@ -1,7 +1,8 @@
-//! Heavy load on a public address is asked about, also where a redirect or a name found late leads there.
+//! Protection of public addresses: heavy load on one needs a confirmation, also if a redirect or a name that is
+//! resolved late leads there.
 //!
-//! All connections go where a resolver says. This one knows for which hosts on public addresses the user has answered, and
-//! says of any other that there is no way there: nothing is sent, its requests fail and say why.
+//! All connections go through a resolver. This one knows the hosts on public addresses that the user has confirmed, and
+//! fails to resolve any other: nothing is sent, and its requests fail with that reason.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -12,29 +13,29 @@ use engine::Resolver;
 use plan::address;
 use wire::{Origin, Place};
 
-/// A resolver that asks first.
+/// A resolver that only returns confirmed public addresses.
 pub struct Guard {
     within: Arc<dyn Resolver>,
-    /// The hosts on public addresses that may be loaded; None: all.
+    /// The hosts on public addresses that are allowed; None: all.
     allowed: RwLock<Option<Vec<String>>>,
-    /// Those that were asked for and are not among them.
+    /// Hosts that were requested and are not allowed.
     refused: Mutex<BTreeMap<String, IpAddr>>,
 }
 
 impl Guard {
-    /// Lets through whatever this resolver finds.
+    /// Creates a guard that allows everything this resolver finds.
     pub fn over(within: Arc<dyn Resolver>) -> Guard {
         Guard { within, allowed: RwLock::default(), refused: Mutex::default() }
     }
 
-    /// From now on no public address but those of these hosts.
+    /// Restricts public addresses to those of these hosts from now on.
     pub fn hold_to(&self, hosts: Vec<String>) {
         if let Ok(mut allowed) = self.allowed.write() {
             *allowed = Some(hosts);
         }
     }
 
-    /// The user has answered for these, too.
+    /// Allows these hosts as well.
     pub fn allow(&self, hosts: impl IntoIterator<Item = String>) {
         if let Ok(mut allowed) = self.allowed.write()
             && let Some(allowed) = allowed.as_mut()
@@ -43,21 +44,21 @@ impl Guard {
         }
     }
 
-    /// The hosts that may be loaded; None: all.
+    /// Returns the hosts that are allowed; None: all.
     pub fn allowed(&self) -> Option<Vec<String>> {
         self.allowed.read().ok()?.clone()
     }
 
-    /// The hosts that were kept from being loaded, and where they are; they are forgotten.
+    /// Takes the hosts that were refused, with their addresses.
     pub fn take_refused(&self) -> BTreeMap<String, IpAddr> {
         self.refused.lock().map(|mut refused| std::mem::take(&mut *refused)).unwrap_or_default()
     }
 
-    /// As [`Resolver::resolve`], where something else finds the way: whether anything may be sent there. A name that is not
-    /// found here is the proxy's to know.
+    /// Checks that an origin may be loaded if something else (a proxy) resolves its name. A name that cannot be
+    /// resolved here is left to the proxy.
     ///
     /// # Errors
-    /// It is on a public address that nobody was asked about.
+    /// It is on a public address that was not confirmed.
     pub fn may_be_reached(&self, origin: &Origin) -> Result<(), Cause> {
         match self.allowed().map(|_| self.within.resolve(origin)) {
             Some(Ok(_)) => self.resolve(origin).map(drop),
@@ -65,7 +66,7 @@ impl Guard {
         }
     }
 
-    /// The public address behind an origin, whoever was asked.
+    /// Returns the public address of an origin, confirmed or not.
     pub fn public(&self, origin: &Origin) -> Option<IpAddr> {
         public_of(&self.within.resolve(origin).ok()?)
     }
@@ -98,7 +99,7 @@ impl Resolver for Guard {
 mod tests {
     use super::*;
 
-    /// Every host is an address; a name is found at the second time.
+    /// A resolver for which every host is an address; the name is resolved only the second time.
     #[derive(Default)]
     struct Late(Mutex<u32>);
     impl Resolver for Late {

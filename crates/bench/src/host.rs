@@ -1,10 +1,10 @@
-//! The machine of the generator: what the record says of it, and the descriptors it gives.
+//! The generator's machine: its description in the record, and its file descriptor limit.
 
 use record::Host;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises the soft limit of descriptors to the hard one: a user costs a descriptor, and the soft limit is meant for
-/// programs that select(2). Where that fails, the limit stays as it is.
+/// Raises the soft limit of file descriptors to the hard one: a user needs a descriptor, and the soft limit is meant
+/// for programs that use select(2). On failure the limit stays as it is.
 pub fn raise_descriptors() {
     let limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {
@@ -12,12 +12,12 @@ pub fn raise_descriptors() {
     }
 }
 
-/// The soft limit of descriptors.
+/// Returns the soft limit of file descriptors.
 pub fn descriptors() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// What is known of this machine.
+/// Returns the description of this machine.
 pub fn facts() -> Host {
     let system = rustix::system::uname();
     let memory = rustix::system::sysinfo();

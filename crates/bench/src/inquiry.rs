@@ -1,32 +1,32 @@
-//! What a protocol has to ask of the target before it can prepare requests: a schema, by reflection.
+//! Queries that a protocol sends to the target before it can prepare requests: a schema, by reflection.
 //!
-//! An inquiry is asked by the probe, one request on a connection of its own, before the run and outside its figures.
+//! A query is sent by the probe, one request on a connection of its own, before the run and outside its figures.
 
 use std::sync::Arc;
 
 use engine::{PreparedRun, ProbeFailure, Setup, Stop};
 use wire::{Asked, Complaint, FaultKind, Protocol};
 
-/// A protocol that asks more often than this goes round in circles.
+/// Maximum number of queries; a protocol that sends more is in a loop.
 const MOST: usize = 64;
-/// The most bytes of all answers: what is read of them takes several times as much.
+/// Maximum size of all answers in bytes: their parsed form takes several times as much.
 const MOST_BYTES: usize = 8 << 20;
 
-/// What was prepared, and why nobody could be talked to, if so.
+/// The prepared run, and the failure if the target could not be reached.
 pub type Answered = (Arc<PreparedRun>, Option<Box<ProbeFailure>>);
 
-/// Asks what must be asked, then prepares the requests. Where nobody can be talked to, that comes back beside the inquiry,
-/// which is then all that was prepared.
+/// Sends the queries of a protocol, then prepares the requests. If the target is unreachable, returns that failure
+/// together with the query, which is then all that was prepared.
 ///
 /// # Errors
-/// The user's mistake, naming the option; or a target that cannot be asked.
+/// The user's mistake, naming the option; or a target that cannot be queried.
 pub fn prepare(protocol: &dyn Protocol, asked: &mut Asked, setup: &Setup) -> Result<Answered, Complaint> {
     let mut learnt = 0;
     for _ in 0..MOST {
         let Some(inquiry) = PreparedRun::inquiry(protocol, asked)? else { break };
         let failure = match inquiry.probe(setup, &Stop::default()) {
             Ok(_) => None,
-            // Nobody there, or nobody who answers: that is no mistake of the command line.
+            // No server, or none that answers: that is not a mistake of the command line.
             Err(mut failure)
                 if failure.unreachable || matches!(failure.fault, None | Some(FaultKind::BrokenProtocol)) =>
             {

@@ -1,4 +1,5 @@
-//! Probes of other hosts, joined to a run (`--probe`): their counters between the events of the engine, and their clocks.
+//! Probes on other hosts that take part in a run (`--probe`): their counters between the events of the engine, and
+//! their clocks.
 
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, channel};
@@ -12,19 +13,19 @@ use wire::Complaint;
 
 use intent::Probes;
 
-/// A probe tells a sample each second.
+/// Timeout of the first sample; a probe sends one each second.
 const LOOK_AT_MOST: Duration = Duration::from_secs(5);
 
-/// A probe that let us in, and where it is.
+/// A connected probe and its address.
 pub struct Probe {
     address: String,
     joined: Joined,
 }
 
-/// Joins all of them.
+/// Connects to all probes.
 ///
 /// # Errors
-/// Which one cannot be joined, and why.
+/// The probe that cannot be connected, and why.
 pub fn join(probes: &Probes, target: Option<SocketAddr>) -> Result<Vec<Probe>, Complaint> {
     let cacert = |file: &String| {
         std::fs::read(file).map_err(|e| Complaint::new("--probe-cacert", format!("{file} cannot be read: {e}")))
@@ -41,21 +42,21 @@ pub fn join(probes: &Probes, target: Option<SocketAddr>) -> Result<Vec<Probe>, C
     each.collect()
 }
 
-/// What each probe tells of its host, read once.
+/// Reads one sample of each probe.
 ///
 /// # Errors
-/// Which one cannot be joined, or told nothing, and why.
+/// The probe that cannot be connected or sent nothing, and why.
 pub fn look(probes: &Probes, target: Option<SocketAddr>) -> Result<Vec<Looked>, Complaint> {
     join(probes, target)?.into_iter().map(Probe::look).collect()
 }
 
-/// A host as its probe tells it at one moment.
+/// A host at one moment, as reported by its probe.
 pub struct Looked {
-    /// What it is called, and where its probe is.
+    /// Name of the host, and the address of its probe.
     pub name: String,
-    /// The address under load is one of this host.
+    /// Set if the address under load is one of this host.
     pub holds_target: bool,
-    /// All it counts.
+    /// All its counters.
     pub sample: HostCounters,
 }
 
@@ -79,21 +80,22 @@ impl Probe {
     }
 }
 
-/// What would be right, where that is known.
+/// Returns a hint on how to fix the error, if there is one.
 fn hint(why: &str) -> &'static str {
     match why {
         _ if why.starts_with("it requires a token") => "; add --probe-token, or set BRUNT_PROBE_TOKEN",
         _ if why.contains("invalid peer certificate") => {
             "; give its certificate, or that of its CA, with --probe-cacert"
         }
-        // A record of TLS, of the sort that tells an alert.
+        // The start of a TLS record of type alert.
         _ if why.contains("it sent `\\x15\\x03") => "; it uses TLS: give its certificate with --probe-cacert",
         _ if why.contains("the other end is not brunt") => "; start `brunt probe` there",
         _ => "",
     }
 }
 
-/// TLS wherever others could listen; on this machine only where a certificate is named.
+/// Creates the TLS settings of a connection to a probe: TLS to other hosts; on this machine only if a certificate is
+/// given.
 fn seal(address: &str, cacert: Option<Vec<u8>>) -> Result<Seal, Complaint> {
     let must = cacert.is_some();
     let settings = TlsSettings { cacert, ..TlsSettings::default() };
@@ -110,19 +112,19 @@ fn seal(address: &str, cacert: Option<Vec<u8>>) -> Result<Seal, Complaint> {
     }))
 }
 
-/// A probe while a run goes on.
+/// A probe during a run.
 pub struct Remote {
     following: Option<Following>,
     news: Receiver<News>,
     joined: record::Joined,
-    /// The clocks as they were compared first, until that is told.
+    /// The first clock comparison, until it was passed on.
     first: Option<ClockReading>,
-    /// As they were at the end, likewise.
+    /// The last clock comparison, until it was passed on.
     last: Option<ClockReading>,
 }
 
 impl Remote {
-    /// Begins to listen. Others have these names already.
+    /// Starts to receive samples. `names` are already used by other hosts.
     pub fn begin(probe: Probe, names: &[String]) -> Remote {
         let Probe { address, joined } = probe;
         let facts = joined.facts().clone();
@@ -133,7 +135,8 @@ impl Remote {
         };
         let first = Some(joined.clock());
         let (told, news) = channel();
-        // Nobody listens any more only once the run is over. No thread could be started: the run does without, and says so.
+        // The receiver is gone only after the run. If no thread can be started, the run goes on without the probe and
+        // says so.
         let following = joined.follow(move |news| drop(told.send(news))).ok();
         let joined = record::Joined {
             host,
@@ -147,17 +150,17 @@ impl Remote {
         Remote { following, news, joined, first, last: None }
     }
 
-    /// What it is called in the record.
+    /// Returns its name in the record.
     pub fn name(&self) -> &str {
         &self.joined.host
     }
 
-    /// The run is over: one last sample.
+    /// Stops it after one last sample.
     pub fn stop(&mut self) {
         self.last = self.following.take().and_then(Following::stop);
     }
 
-    /// Tells what became known since the last time; the window began, or is to begin, at `start`.
+    /// Passes on the samples since the last call; the window begins at `start`.
     pub fn tell(&mut self, start: Nanos, sink: &mut dyn FnMut(RunEvent)) {
         let since = |moment: i64| moment.wrapping_sub(start.0.cast_signed());
         let clock = |joined: &record::Joined, clock: ClockReading| {

@@ -1,45 +1,45 @@
-//! What becomes of the events of a run: secrets are taken out, and every listener is told, in the order of the list.
+//! Distribution of the events of a run: secrets are masked, and every listener receives them, in the order of the list.
 //!
-//! Nothing here may stop a run: a listener that fails (a full disk) is told nothing more, and why is a notice to the others; a
-//! screen nobody reads is left alone.
+//! Nothing here may stop a run: a listener that fails (a full disk) is removed, and its notice goes to the others; a
+//! screen without a reader is ignored.
 
 use record::{Listener, Notice, RunEvent};
 
 use intent::redact::Redaction;
 
-/// The events of one run, and who listens.
+/// The events of one run and their listeners.
 pub struct Journal<'a> {
     redaction: Redaction,
-    /// Those who take more.
+    /// Listeners that have not failed.
     listeners: Vec<&'a mut dyn Listener>,
-    /// What to add before the end: said by others while the run went on.
+    /// Notices to add before the end, collected during the run.
     last_words: Vec<Notice>,
     /// The end of the last second.
     until: Option<i64>,
 }
 
 impl<'a> Journal<'a> {
-    /// A journal to which nobody listens yet.
+    /// Creates a journal without listeners.
     pub fn new(redaction: Redaction) -> Journal<'a> {
         Journal { redaction, listeners: Vec::new(), last_words: Vec::new(), until: None }
     }
 
-    /// One more is told everything from now on.
+    /// Adds a listener, which receives everything from now on.
     pub fn add(&mut self, listener: &'a mut dyn Listener) {
         self.listeners.push(listener);
     }
 
-    /// What to say before the run ends.
+    /// Adds a notice to report before the run ends.
     pub fn say_at_end(&mut self, notice: Notice) {
         self.last_words.push(notice);
     }
 
-    /// True while a listener wants the run to go on.
+    /// Returns `true` while a listener wants the run to continue.
     pub fn is_wanted(&self) -> bool {
         self.listeners.iter().any(|listener| listener.wants_more())
     }
 
-    /// Takes the next event of the engine.
+    /// Processes the next event of the engine.
     pub fn take(&mut self, event: RunEvent) {
         match &event {
             RunEvent::Second(second) => self.until = Some(second.to_ns),
@@ -58,7 +58,7 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// Tells all; what those say who fail, too.
+    /// Sends an event to all listeners, and the notices of those that fail to the others.
     fn tell(&mut self, mut event: RunEvent) {
         self.redaction.event(&mut event);
         if let RunEvent::Notice(notice) = &mut event {
@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    /// Hears so many events, then fails; wants the run to go on while it hears.
+    /// A listener that fails after a number of events; wants the run to continue until then.
     struct Deaf {
         hears: usize,
         heard: Vec<RunEvent>,
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!((&*why.facts["secret"], why.at_ns), ("***", Some(2)), "without secrets, with its moment");
     }
 
-    /// Says the same after each second.
+    /// A listener that returns the same notice after each second.
     struct Talks;
 
     impl Listener for Talks {

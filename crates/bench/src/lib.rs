@@ -1,7 +1,7 @@
-//! A run as a value: prepared once, measured as often as wanted, each time with another load and without a screen.
+//! A run as a value: prepared once, measured any number of times, each time with another load and without a screen.
 //!
-//! `brunt run` measures it once and shows it; `brunt demo` measures what it reaches and then half of that. Whoever looks for the
-//! highest rate a server keeps, or compares two settings, measures it in a loop.
+//! `brunt run` measures it once and shows it; `brunt demo` measures the maximum and then half of that. A search for the
+//! highest sustainable rate, or a comparison of two settings, measures it in a loop.
 
 pub mod checks;
 mod cores;
@@ -43,52 +43,52 @@ use intent::{Intent, Watching};
 /// A plan whose requests are encoded.
 pub struct Bench {
     prepared: Arc<PreparedRun>,
-    /// Of the plan as it was asked for; a trial has its own load.
+    /// Setup of the plan as requested; a trial has its own load.
     setup: Setup,
-    /// Where its workers run in processes of their own.
+    /// Set if its workers run in separate processes.
     apart: Option<Apart>,
     guard: Arc<Guard>,
     resolver: Arc<SystemResolver>,
     redaction: Redaction,
-    /// What is counted beside a measurement.
+    /// The counters that are read during a measurement.
     watching: Watching,
-    /// Nobody could be talked to already before the requests were prepared.
+    /// The failure if the target was unreachable already before the requests were prepared.
     refused: Option<Box<ProbeFailure>>,
-    /// Of each scenario: the iterations that its data is enough for.
+    /// For each scenario: the iterations that its data suffices for.
     rows: Vec<Option<u64>>,
     first: Option<FirstAnswer>,
-    /// The `setup` of its flow is done.
+    /// Set once the `setup` of its flow is done.
     is_set_up: bool,
 }
 
-/// What processes that take shares need.
+/// The inputs of worker processes.
 struct Apart {
     number: u32,
     launcher: Arc<dyn Launcher>,
-    /// The plan with all its URLs, and what it names.
+    /// The plan with all its URLs, and the contents that it refers to.
     plan: Plan,
     bundle: Bundle,
 }
 
 /// The first answer of a target.
 pub struct First {
-    /// As recorded, secrets masked.
+    /// The answer as recorded, secrets masked.
     pub answer: FirstAnswer,
-    /// A run would count it as a failure.
+    /// Set if a run would count it as a failure.
     pub fails: bool,
 }
 
-/// Why there can be no load.
+/// The reason why no load can be sent.
 pub struct NoLoad {
-    /// What there is in the place of a first answer: it says why, secrets masked.
+    /// Recorded in place of a first answer: it holds the reason, secrets masked.
     pub found: FirstAnswer,
-    /// Nobody can be talked to at all.
+    /// Set if the target cannot be reached at all.
     pub unreachable: bool,
 }
 
 impl Bench {
-    /// Checks and encodes everything that can be before anything is sent. Of very many URLs the intent keeps the first. Where it asks for
-    /// processes `launcher` starts them.
+    /// Checks and encodes everything possible before anything is sent. If there are very many URLs, the intent keeps
+    /// the first ones. `launcher` starts processes if the plan asks for them.
     ///
     /// # Errors
     /// The user's mistake, naming the option.
@@ -99,7 +99,7 @@ impl Bench {
         launcher: Arc<dyn Launcher>,
     ) -> Result<Bench, Complaint> {
         intent.shown = intent.shown.clone().listed();
-        // Other processes need all of it.
+        // Other processes need the whole plan.
         let whole = intent.processes.map(|number| (number, intent.plan.clone()));
         let mut prepare = || Bench::of_plan(&mut intent.plan, protocol, host);
         let (bench, bundle) = if whole.is_some() { gathering(prepare) } else { (prepare(), Bundle::default()) };
@@ -117,10 +117,10 @@ impl Bench {
         Ok(bench)
     }
 
-    /// As [`Bench::prepare`], of a plan that nobody is shown.
+    /// Like [`Bench::prepare`], for a plan that is not shown.
     ///
     /// # Errors
-    /// As [`Bench::prepare`].
+    /// See [`Bench::prepare`].
     pub fn of_plan(plan: &mut Plan, protocol: &dyn Protocol, host: &Host) -> Result<Bench, Complaint> {
         let urls = plan.take_urls();
         let plan = &*plan;
@@ -174,17 +174,17 @@ impl Bench {
         })
     }
 
-    /// What is run, its secrets masked.
+    /// Returns the setup, its secrets masked.
     pub fn shown(&self) -> &Setup {
         &self.setup
     }
 
-    /// The prepared requests.
+    /// Returns the prepared requests.
     pub fn prepared(&self) -> &PreparedRun {
         &self.prepared
     }
 
-    /// What says which addresses may be loaded.
+    /// Returns the guard of public addresses.
     pub fn guard(&self) -> &Guard {
         &self.guard
     }
@@ -194,10 +194,10 @@ impl Bench {
         Arc::clone(&self.prepared).take_share(&self.setup, assignment);
     }
 
-    /// Sends what the plan asks for once before any load.
+    /// Sends the requests of the plan that precede all load.
     ///
     /// # Errors
-    /// There must be no load.
+    /// No load may be sent.
     pub fn before(&self, stop: &Stop) -> Result<(), Box<NoLoad>> {
         if self.refused.is_some() {
             return Ok(());
@@ -205,10 +205,10 @@ impl Bench {
         self.prepared.before(&self.setup, stop).map_err(|why| self.no_load(why))
     }
 
-    /// Goes through the `setup` of a flow, once however often it is asked; from then on all users know what it captured.
+    /// Runs the `setup` of a flow, once even if called again; from then on all users have the values that it captured.
     ///
     /// # Errors
-    /// There must be no load.
+    /// No load may be sent.
     pub fn set_up(&mut self, stop: &Stop) -> Result<(), Box<NoLoad>> {
         let flow = self.setup.plan.around();
         if self.refused.is_some() || self.is_set_up || flow.is_none_or(|flow| flow.setup.is_empty()) {
@@ -225,7 +225,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Goes through its `teardown`; what there is to say of it.
+    /// Runs the `teardown`; returns a notice if it failed.
     pub fn tear_down(&self, stop: &Stop, within: Option<Nanos>) -> Option<Notice> {
         Some(match self.prepared.tear_down(&self.setup, stop, within)? {
             AfterFailure::Interrupted => Notice::new(Subject::AfterInterrupted, []),
@@ -233,7 +233,7 @@ impl Bench {
         })
     }
 
-    /// True once a `setup` is done, which a `teardown` may undo.
+    /// Returns `true` once a `setup` is done, which a `teardown` may undo.
     pub fn is_set_up(&self) -> bool {
         self.is_set_up
     }
@@ -245,10 +245,10 @@ impl Bench {
         Box::new(NoLoad { found, unreachable: why.unreachable })
     }
 
-    /// Sends the first request once; its answer is the first answer of all measurements that follow.
+    /// Sends the first request once; its answer is the first answer of all following measurements.
     ///
     /// # Errors
-    /// Nobody can be talked to; there must be no load.
+    /// The target is unreachable, or no load may be sent.
     pub fn first_answer(&mut self, stop: &Stop) -> Result<First, Box<NoLoad>> {
         let outcome = match &self.refused {
             Some(failure) => Err(failure.clone()),
@@ -263,22 +263,22 @@ impl Bench {
         if unreachable {
             return Err(Box::new(NoLoad { found: answer, unreachable }));
         }
-        // An answer that will not count as a success is an answer: a run may be about exactly that.
+        // An answer that does not count as a success is still an answer: a run may be about exactly that.
         let fails = !answer.status.is_empty() && answer.failure.is_some();
         answer.failure.take_if(|failure| failure == FaultKind::WrongStatus.name());
         self.first = Some(answer.clone());
         Ok(First { answer, fails })
     }
 
-    /// The URL that is asked first, as written.
+    /// Returns the first URL, as written.
     fn first_url(&self) -> String {
         self.setup.plan.urls.first().map(|url| url.url.clone()).unwrap_or_default()
     }
 
-    /// Measures it with this load; the listeners see the events as they happen, secrets masked.
+    /// Measures it with this load; the listeners receive the events as they happen, secrets masked.
     ///
     /// # Errors
-    /// The load is none that these requests can be sent with.
+    /// The load does not fit these requests.
     pub fn measure(
         &self,
         trial: &Trial,
@@ -293,10 +293,10 @@ impl Bench {
         Ok(summing.finish())
     }
 
-    /// As [`Bench::measure`]: the events as the engine tells them, for somebody who masks and sums up.
+    /// Like [`Bench::measure`], with the unmasked events of the engine, for a caller that masks and summarizes them.
     ///
     /// # Errors
-    /// As [`Bench::measure`].
+    /// See [`Bench::measure`].
     pub fn run(
         &self,
         trial: &Trial,
@@ -323,7 +323,7 @@ impl Bench {
         Ok(())
     }
 
-    /// The address under load, where no proxy is between.
+    /// Returns the address under load, unless there is a proxy.
     fn address(&self) -> Option<SocketAddr> {
         let first = self.first.as_ref().filter(|first| first.through.is_none())?;
         first.address.parse().ok()
@@ -340,7 +340,7 @@ impl Bench {
         Ok(Setup { plan: Arc::new(plan), shown, processes, ..self.setup.clone() })
     }
 
-    /// Sends what the plan asks for once after all load; all of it takes no longer than `within`. What there is to say of it.
+    /// Sends the requests of the plan that follow all load, within `within` in total; returns a notice if it failed.
     pub fn after(&self, stop: &Stop, within: Option<Nanos>) -> Option<Notice> {
         Some(match self.prepared.after(&self.setup, stop, within)? {
             AfterFailure::Interrupted => Notice::new(Subject::AfterInterrupted, []),
@@ -348,7 +348,8 @@ impl Bench {
         })
     }
 
-    /// What the user switched off and a report must say, where the data ends the run, and what else is known before it.
+    /// Returns the notices that are known before the run: checks that the user switched off, the end by data, and
+    /// others.
     pub fn remarks(&self) -> Vec<Notice> {
         let (plan, prepared) = (&self.setup.plan, &self.prepared);
         let tls = prepared.origins().iter().any(|origin| origin.tls);
@@ -367,13 +368,13 @@ impl Bench {
             .collect()
     }
 
-    /// The public addresses that redirects led to and that nobody was asked about.
+    /// Returns a notice about the unconfirmed public addresses that redirects led to.
     pub fn refused_hosts(&self) -> Option<Notice> {
         let hosts: Vec<String> = self.guard.take_refused().into_keys().collect();
         (!hosts.is_empty()).then(|| Notice::new(Subject::PublicRefused, [("hosts", hosts.join(", "))]))
     }
 
-    /// The look-up of a name that took long.
+    /// Returns a notice about a slow name lookup.
     pub fn slow_lookup(&self) -> Option<Notice> {
         let (name, took) = self.resolver.slow()?;
         let took = report::show::seconds(took.as_secs_f64());
@@ -381,7 +382,7 @@ impl Bench {
     }
 }
 
-/// Whether these requests can be sent as the plan says; the number of them after which it ends.
+/// Checks that these requests can be sent as the plan says; returns the number of them after which it ends.
 fn can_be_measured(plan: &Plan, prepared: &PreparedRun) -> Result<Option<u64>, Complaint> {
     checks::something_to_say(plan, prepared)?;
     checks::reference(plan, prepared)?;

@@ -1,4 +1,4 @@
-//! Objectives of single names: the run has such a name.
+//! Check that names in objectives exist in the run.
 
 use engine::PreparedRun;
 use plan::Plan;
@@ -7,17 +7,17 @@ use wire::Complaint;
 
 use intent::nearest;
 
-/// So many names are listed where none is near.
+/// Maximum number of names listed if none is similar.
 const LISTED: usize = 5;
 
-/// Refuses objectives of names that no request of the run has.
+/// Refuses objectives for names that no request of the run has.
 ///
 /// # Errors
-/// The first such objective, and the name that may have been meant.
+/// The first such objective, and a similar name.
 pub fn check_objectives(plan: &Plan, prepared: &PreparedRun) -> Result<(), Complaint> {
     let spans = plan.spans();
     let scenarios = plan.scenarios.iter().map(|scenario| format!("scenario {}", scenario.name));
-    // A group that only one of several scenarios has needs no more than its name.
+    // A group of only one scenario may be named without the scenario.
     let alone = |group: &&str| spans.iter().filter(|span| span.group == Some(*group)).count() == 1;
     let groups = spans.iter().filter_map(|span| span.group).filter(alone).map(str::to_owned);
     let spans = spans.iter().map(|span| span.called());

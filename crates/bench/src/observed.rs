@@ -1,5 +1,5 @@
-//! What this machine and services count beside a run: each read on a thread of its own, told between the events of the engine, which knows nothing
-//! of it.
+//! Counters of this machine and of services during a run: each is read on its own thread and reported between the
+//! events of the engine, which does not know of them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,36 +16,36 @@ use crate::checks;
 use crate::joined::{self, Remote};
 use intent::{Local, Watching};
 
-/// How often counters are read.
+/// Interval of the readings.
 const EVERY: Nanos = Nanos::from_secs(1);
 
-/// Counters of this machine, with the service under load where it is on it, and of services that tell their own.
+/// The counters of this machine, of the service under load if it is local, and of services with counters of their own.
 pub struct Observed {
-    /// That of this machine is the first.
+    /// The reading of this machine is the first.
     readings: Vec<Reading>,
-    /// Other hosts, by their probes.
+    /// Other hosts, through their probes.
     remotes: Vec<Remote>,
     window_begins: Option<Nanos>,
 }
 
-/// One of those that are read.
+/// A source that is read.
 struct Reading {
-    /// None: no thread could be started, and the run does without.
+    /// The reading thread; `None` if it could not be started: the run goes on without.
     sampler: Option<Sampler>,
     samples: Receiver<Counters>,
-    /// Read before anybody knew when the window begins.
+    /// Samples read before the beginning of the window was known.
     early: Vec<Counters>,
     changes: Changes,
-    /// Of a service that is asked.
+    /// Statistics of a service that is queried.
     told: Option<Told>,
 }
 
-/// How often a service was asked, and how often it told nothing.
+/// Number of queries of a service, and of those without an answer.
 struct Told {
     name: String,
     readings: u32,
     missed: u32,
-    /// The first time, and why.
+    /// Time and reason of the first failure.
     lost: Option<(Nanos, String)>,
 }
 
@@ -63,7 +63,7 @@ impl Told {
         }
     }
 
-    /// What to say of it at the end. A single reading that came too late is one second of a run.
+    /// Returns the notice for the end. A single late reading is only one second of a run.
     fn loss(&self, window_begins: Nanos) -> Option<Notice> {
         let (first, why) = self.lost.as_ref().filter(|_| self.missed > 1)?;
         let at = Nanos(first.0.saturating_sub(window_begins.0)).as_secs_f64().round().to_string();
@@ -85,7 +85,7 @@ impl Reading {
 
     fn begin(name: &str, read: impl FnMut() -> Counters + Send + 'static) -> Reading {
         let (told, samples) = channel();
-        // Nobody listens any more only once the run is over.
+        // The receiver is gone only after the run.
         let take = move |sample| drop(told.send(sample));
         let sampler = Sampler::start(read, Clock.now(), EVERY, take).ok();
         Reading { sampler, samples, early: Vec::new(), changes: Changes::new(name), told: None }
@@ -93,10 +93,10 @@ impl Reading {
 }
 
 impl Observed {
-    /// Begins to read. `target` is the address under load, as far as it leads to no proxy.
+    /// Starts to read. `target` is the address under load, unless it is a proxy.
     ///
     /// # Errors
-    /// What was to be watched is not there, naming the option.
+    /// A service to be watched that does not exist, naming the option.
     pub fn begin(
         machine: &str,
         watching: &Watching,
@@ -125,13 +125,13 @@ impl Observed {
         Ok(Observed { readings, remotes, window_begins: None })
     }
 
-    /// Hands on an event of the engine, and what was counted until then in front of it.
+    /// Passes on an event of the engine, preceded by the counters read until then.
     pub fn pass(&mut self, event: RunEvent, sink: &mut dyn FnMut(RunEvent)) {
         if let RunEvent::Began(began) = &event {
             self.window_begins = Some(Nanos(began.clock_ns));
         }
         if matches!(event, RunEvent::Ended(_)) {
-            // One last reading, which ends the window.
+            // A last reading ends the window.
             self.readings.iter_mut().filter_map(|reading| reading.sampler.take()).for_each(Sampler::stop);
             self.remotes.iter_mut().for_each(Remote::stop);
         }
@@ -158,31 +158,31 @@ impl Observed {
     }
 }
 
-/// Reads with a table of descriptors of its own: files of counters, two for each thread of a service, would otherwise take those that the
-/// connections of the run need.
+/// Reads with a separate file descriptor table: the counter files, two for each thread of a service, would otherwise
+/// use descriptors that the connections of the run need.
 fn apart(mut read: impl FnMut() -> Counters + Send + 'static) -> impl FnMut() -> Counters + Send + 'static {
     let mut shared = true;
     move || {
         if std::mem::take(&mut shared) {
-            // Nothing is open yet that it reads. Where the operating system refuses, it reads with the table that there is.
+            // None of its files are open yet. If the operating system refuses, it reads with the shared table.
             let _ = net::tables::own_only(&[]);
         }
         read()
     }
 }
 
-/// A service that is to be watched and does not answer in time is asked so many times more.
+/// Number of retries for a watched service that does not answer in time.
 const TRIES: usize = 3;
 
-/// Whether all that is to be watched is there, before anything is sent.
+/// Checks before anything is sent that everything to be watched exists.
 ///
 /// # Errors
-/// What is not, naming the option.
+/// The one that does not, naming the option.
 pub fn check(watching: &Watching, plan: &Plan) -> Result<(), Complaint> {
     service(&Host::new(Source::here()), watching, None)?;
     for mut watched in told(watching, plan)? {
         let mut told = watched.ask();
-        // Who is busy, or looks a name up, may be slow once.
+        // A busy service or a name lookup may be slow once.
         for _ in 0..TRIES {
             match &told {
                 Err(why) if why.starts_with(Watched::LATE) => told = watched.ask(),
@@ -197,7 +197,7 @@ pub fn check(watching: &Watching, plan: &Plan) -> Result<(), Complaint> {
     joined::join(&watching.probes, None).map(drop)
 }
 
-/// The services that are asked for counters of their own; over TLS with the certificates that the run trusts.
+/// Returns the services with counters of their own; over TLS they use the certificates that the run trusts.
 fn told(watching: &Watching, plan: &Plan) -> Result<Vec<Watched>, Complaint> {
     let read = |text: &String| {
         let mut watched = Watched::parse(text).map_err(|trouble| Complaint::new("--watch", trouble))?;
@@ -210,7 +210,7 @@ fn told(watching: &Watching, plan: &Plan) -> Result<Vec<Watched>, Complaint> {
     watching.told.iter().map(read).chain(logs).collect()
 }
 
-/// The service on this host that is asked for; without a word of it, the one under load.
+/// Returns the local service to be watched; by default the one under load.
 fn service(host: &Host, watching: &Watching, target: Option<SocketAddr>) -> Result<Option<Service>, Complaint> {
     let missing = |option, what: String, why| Complaint::new(option, format!("{what}: {why}"));
     match watching.service {

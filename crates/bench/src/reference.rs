@@ -1,5 +1,5 @@
-//! The reference client: a run of its own beside the run, of the same requests at a few a second, on one connection and a thread that
-//! carries no load. Queueing inside the generator is in the figures of the load and not in its own.
+//! The reference client: a separate run next to the run, with the same requests at a few per second, on one connection
+//! and a thread without load. Queueing inside the generator is part of the figures of the load but not of its own.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,22 +11,22 @@ use net::Lateness;
 use plan::{Arrivals, Load, NetKind, Plan, Stage};
 use record::{Reference, RunEvent, Second};
 
-/// Longer than any run.
+/// A duration longer than any run.
 const FOR_EVER: Nanos = Nanos::from_secs(100 * 24 * 3600);
-/// Far from the run's own choices.
+/// Seed offset that keeps its random choices apart from those of the run.
 const SEED: u64 = 0x5eed_0f2e_fe2e_4ce5;
 
-/// The client beside a run, from the run's first event to its last.
+/// The client next to a run, from its first event to its last.
 pub struct Client {
     thread: Option<JoinHandle<()>>,
     stop: Stop,
     told: Receiver<(Nanos, Reference)>,
-    /// When the window of the load begins, once that is known.
+    /// The beginning of the load's window, once it is known.
     window: Option<Nanos>,
 }
 
 impl Client {
-    /// Starts it where the plan asks for one. A thread that cannot be had leaves it without requests, which its figures show.
+    /// Starts the client if the plan asks for one. If no thread can be started, its figures show no requests.
     pub fn begin(prepared: &Arc<PreparedRun>, setup: &Setup) -> Option<Client> {
         let rate = setup.plan.reference?;
         let (prepared, stop, (tell, told)) = (Arc::clone(prepared), Stop::default(), channel());
@@ -45,7 +45,7 @@ impl Client {
         Some(Client { thread, stop, told, window: None })
     }
 
-    /// Hands on an event of the run, and what the client found until then in front of it.
+    /// Passes on an event of the run, preceded by the client's results until then.
     pub fn pass(&mut self, event: RunEvent, sink: &mut dyn FnMut(RunEvent)) {
         match &event {
             RunEvent::Began(began) => self.window = Some(Nanos(began.clock_ns)),
@@ -63,7 +63,7 @@ impl Client {
 
     fn end(&mut self) {
         self.stop.request();
-        // What it panicked of was said; the run has its own figures.
+        // A panic was already reported; the run has its own figures.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -74,7 +74,7 @@ impl Drop for Client {
     }
 }
 
-/// The same requests at this rate over one connection, from the beginning of the run to its end.
+/// Returns the plan of the client: the same requests at this rate over one connection, for the whole run.
 fn plan(of: &Plan, rate: f64) -> Plan {
     let stages = vec![Stage { lasts: of.duration.unwrap_or(FOR_EVER), from: rate, to: rate }];
     Plan {
@@ -84,7 +84,7 @@ fn plan(of: &Plan, rate: f64) -> Plan {
         workers: 1,
         pin: false,
         precise: false,
-        // No core is polled away beside the load.
+        // The client must not busy-poll a core next to the load.
         slack: Nanos(1),
         connect_rate: None,
         hold: None,
@@ -100,7 +100,7 @@ fn run(prepared: Arc<PreparedRun>, setup: &Setup, stop: &Stop, lateness: &Latene
     let mut window = Nanos::ZERO;
     prepared.run(setup, stop, &mut |event| match event {
         RunEvent::Began(began) => window = Nanos(began.clock_ns),
-        // Nobody listens any more only once the run is over.
+        // The receiver is gone only after the run.
         RunEvent::Second(second) => drop(tell.send((window, found(*second, lateness)))),
         _ => {}
     });
@@ -119,7 +119,7 @@ fn found(second: Second, lateness: &Lateness) -> Reference {
     }
 }
 
-/// The same, its moments told from the window of the load instead of its own.
+/// Shifts the times of its figures from its own window to that of the load.
 fn moved(client: Reference, own: Nanos, window: Nanos) -> Reference {
     let by = i64::try_from(i128::from(own.0) - i128::from(window.0)).unwrap_or(0);
     let (from_ns, to_ns) = (client.from_ns.saturating_add(by), client.to_ns.saturating_add(by));

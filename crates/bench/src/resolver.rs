@@ -1,8 +1,8 @@
-//! Where an origin's connections go: the Unix socket, `--connect-to`, or what the system's resolver says.
+//! Address resolution for an origin: the Unix socket, `--connect-to`, or the system's resolver.
 //!
-//! A name with addresses of both IP versions is common for `localhost`, and a server often listens on one of them only.
-//! Half of the requests would then fail for a reason that no user of a browser ever sees. So where both versions are
-//! found, each is knocked at once, and a version at which nobody answers while the other does is left out.
+//! A name with addresses of both IP versions is common for `localhost`, and a server often listens on only one of them.
+//! Half of the requests would then fail for a reason that no browser user ever sees. So if both versions are found, one
+//! connection to each is tried, and a version that does not answer while the other does is left out.
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -16,33 +16,33 @@ use plan::Plan;
 use plan::address::ConnectTo;
 use wire::{Origin, Place};
 
-/// A look-up that takes so long is told: from here on somebody waits who should not have to.
+/// Duration from which a lookup is reported as slow.
 const SLOW: Duration = Duration::from_secs(1);
-/// How long a knock may take.
+/// Timeout of a trial connection.
 const KNOCK: Duration = Duration::from_secs(1);
 
-/// The IP versions that answered at a host and port; looked at once.
+/// The IP versions that answered at a host and port; tested once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Answering {
     v4: bool,
     v6: bool,
 }
 
-/// Finds addresses through the system, after the user's redirections.
+/// A resolver that uses the system, after applying the user's redirections.
 pub struct SystemResolver {
     unix: Option<Arc<PathBuf>>,
     rules: Vec<ConnectTo>,
     answering: Mutex<HashMap<(String, u16), Answering>>,
-    /// The longest that a name took, and which.
+    /// The slowest lookup: duration and name.
     slowest: Mutex<(Duration, String)>,
     knock: fn(SocketAddr) -> bool,
 }
 
 impl SystemResolver {
-    /// For a plan whose `connect_to` rules were checked.
+    /// Creates a resolver for a plan whose `connect_to` rules were checked.
     ///
     /// # Errors
-    /// What is wrong with a rule.
+    /// A message that says what is wrong with a rule.
     pub fn new(plan: &Plan) -> Result<SystemResolver, String> {
         Ok(SystemResolver {
             unix: plan.unix_socket.as_ref().map(|path| Arc::new(PathBuf::from(path))),
@@ -61,7 +61,7 @@ impl SystemResolver {
         }
     }
 
-    /// The name that took longest to look up, and how long, where that was a second or more.
+    /// Returns the name with the slowest lookup and its duration, if that was a second or more.
     pub fn slow(&self) -> Option<(String, Duration)> {
         let slowest = self.slowest.lock().ok()?;
         (slowest.0 >= SLOW).then(|| (slowest.1.clone(), slowest.0))
@@ -72,7 +72,7 @@ impl SystemResolver {
         let found = (host, port).to_socket_addrs();
         self.took(host, began.elapsed());
         let found: Vec<SocketAddr> = found.map_err(|error| reaching::name_not_found(host, plain(&error)))?.collect();
-        // Nobody can be knocked for at a port of UDP.
+        // A UDP port cannot be tested by connecting.
         Ok(if datagrams { found } else { self.answering(host, port, found) })
     }
 
@@ -112,7 +112,7 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// The resolver's reason without the words that every such error begins with.
+/// Returns the resolver's reason without the prefix common to all such errors.
 fn plain(error: &std::io::Error) -> cause::Place {
     let said = error.to_string();
     match said.trim_start_matches("failed to lookup address information: ") {

@@ -1,8 +1,8 @@
-//! A share of a run that another process takes (`--processes`): what it is told, and what it makes of that.
+//! The share of a run that another process takes (`--processes`): its input, and its execution.
 //!
-//! It is told the whole plan, secrets included, and gets the files that the plan names, so that all of it travels on standard input
-//! and nowhere else. It reads no file of this machine: another machine has none of them. What was counted goes to standard output as
-//! frames; whoever started us merges them.
+//! It receives the whole plan, secrets included, and the files that the plan names, so that all of it travels on
+//! standard input and nowhere else. It reads no files of its machine: another machine does not have them. Results go to
+//! standard output as frames; the parent process merges them.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use wire::{Complaint, Protocol};
 
 use crate::Bench;
 
-/// The word that makes brunt such a process.
+/// Name of the subcommand of such a process.
 pub const WORD: &str = "take-share";
 
-/// What such a process is told.
+/// The plan and settings sent to such a process.
 #[derive(Serialize, Deserialize)]
 struct Words {
     plan: Plan,
@@ -25,17 +25,17 @@ struct Words {
     allowed: Option<Vec<String>>,
 }
 
-/// What every process of a run is told.
+/// Returns the briefing of every process of a run.
 pub fn briefing(plan: Plan, bundle: Bundle, allowed: Option<Vec<String>>) -> Briefing {
-    // A plan is text and numbers; one that were not would be refused by whoever reads it.
+    // A plan is text and numbers; the receiver would refuse anything else.
     let words = serde_json::to_string(&Words { plan, allowed }).unwrap_or_default();
     Briefing { words, bundle }
 }
 
-/// Prepares what an assignment says and takes its share.
+/// Prepares the plan of an assignment and runs its share.
 ///
 /// # Errors
-/// It cannot be done; whoever gave the share is told, too.
+/// It cannot be done; the parent process receives the error, too.
 pub fn perform(mut assignment: Assignment, protocols: &[Arc<dyn Protocol>], host: &Host) -> Result<(), Complaint> {
     let bundle = assignment.take_bundle();
     match protocols::file::from_bundle(bundle, || prepare(assignment.words(), protocols, host)) {

@@ -1,4 +1,4 @@
-//! A bench is measured again and again; what is asked once is asked once, and the server's count is the judge.
+//! Repeated measurements of one bench; one-time requests are sent once, checked against the server's count.
 
 use plan::{Arrivals, Load};
 use report::End;
@@ -10,7 +10,7 @@ use intent::{Command, Defaults, read};
 
 const HALF: Nanos = Nanos::from_millis(500);
 
-/// A target of its own, and the address it listens at.
+/// Starts a target; returns it with its URL.
 fn target() -> (Target, String) {
     let place = Place::Tcp(([127, 0, 0, 1], 0).into());
     let target = Target::start(Config { listen: place, workers: 1, ..Config::default() }).expect("a target");
@@ -18,7 +18,7 @@ fn target() -> (Target, String) {
     (target, format!("http://{address}/"))
 }
 
-/// Starts no process: none of these plans asks for one.
+/// A launcher that starts no process: none of these plans asks for one.
 struct Alone;
 
 impl Launcher for Alone {

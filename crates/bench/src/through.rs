@@ -1,6 +1,6 @@
-//! Connections that go through a proxy: where they lead first, and what is said there.
+//! Routing of connections through a proxy: their first address, and the handshake there.
 //!
-//! The engine asks for addresses and for channels by origin; whether a proxy stands between is decided here alone.
+//! The engine asks for addresses and channels by origin; whether a proxy is in between is decided only here.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -18,10 +18,10 @@ use wire::{Complaint, Exception, Origin, Place, Proxies, Proxy, ProxyKind, Secur
 use crate::guard::Guard;
 use crate::resolver::SystemResolver;
 
-/// The proxies of a plan.
+/// Returns the proxies of a plan.
 ///
 /// # Errors
-/// One of them is none.
+/// One of them is invalid.
 pub fn proxies(plan: &Plan) -> Result<Proxies, Complaint> {
     let proxy = |text: &Option<String>| text.as_deref().map(Proxy::parse).transpose();
     let wrong = |trouble: String| Complaint::new("-x", trouble);
@@ -32,10 +32,10 @@ pub fn proxies(plan: &Plan) -> Result<Proxies, Complaint> {
     })
 }
 
-/// Datagrams go through no proxy, and who asked for one must hear of it.
+/// Rejects an explicit proxy for datagrams, which cannot go through one.
 ///
 /// # Errors
-/// An origin of datagrams beside a proxy.
+/// An origin of datagrams together with a proxy.
 pub fn check(plan: &Plan, origins: &[Origin]) -> Result<(), Complaint> {
     let asked = !plan.proxies.is_none() && plan.proxies.variables.is_empty();
     match origins.iter().find(|origin| asked && origin.datagrams) {
@@ -48,20 +48,20 @@ pub fn check(plan: &Plan, origins: &[Origin]) -> Result<(), Complaint> {
 pub struct Through {
     proxies: Arc<Proxies>,
     guard: Arc<Guard>,
-    /// Finds the proxies themselves: `--connect-to` is about targets.
+    /// Resolves the proxies themselves: `--connect-to` applies to targets only.
     direct: SystemResolver,
     tls: RustlsSecurity,
     rules: Vec<ConnectTo>,
     turn: AtomicUsize,
-    /// What names stand for, where a proxy is told addresses.
+    /// Resolved names, for proxies that need addresses.
     found: RwLock<HashMap<(String, u16), IpAddr>>,
 }
 
 impl Through {
-    /// Over the direct way.
+    /// Creates the routing on top of direct connections.
     ///
     /// # Errors
-    /// What is wrong with a rule of `--connect-to`.
+    /// A message that says what is wrong with a rule of `--connect-to`.
     pub fn over(
         plan: &Plan,
         proxies: Arc<Proxies>,
@@ -85,7 +85,8 @@ impl Through {
         })
     }
 
-    /// Where a proxy is asked to connect to: the origin, or where `--connect-to` sends it, all of them in turn.
+    /// Returns the destination that a proxy is asked to connect to: the origin, or the targets of `--connect-to` in
+    /// turn.
     fn destination(&self, origin: &Origin) -> (String, u16) {
         let rule = self.rules.iter().find(|rule| rule.applies(&origin.host, origin.port));
         let places = rule.map(|rule| rule.places(&origin.host, origin.port)).unwrap_or_default();
@@ -93,7 +94,7 @@ impl Through {
         places.get(turn % places.len().max(1)).cloned().unwrap_or_else(|| (origin.host.clone(), origin.port))
     }
 
-    /// Looks up what a proxy is to be told the address of.
+    /// Resolves a name for a proxy that needs its address.
     fn look_up(&self, origin: &Origin) -> Result<(), Cause> {
         let places = self.guard.resolve(origin)?;
         let address = places.iter().find_map(|place| match place {
@@ -140,7 +141,7 @@ impl Security for Through {
     }
 }
 
-/// The proxies of a plan, without names and passwords.
+/// Returns the proxies of a plan, without names and passwords.
 pub fn shown_proxies(plan: &Plan) -> String {
     let shown = |proxy: &str| Proxy::parse(proxy).map_or_else(|_| proxy.to_owned(), |proxy| proxy.to_string());
     plan.proxies.all().into_iter().map(shown).collect::<Vec<_>>().join(", ")

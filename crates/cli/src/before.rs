@@ -99,7 +99,8 @@ pub fn span(time: measure::Nanos) -> String {
     }
 }
 
-/// True where the load is such that a public address is asked about: so many requests in flight, or so many a second.
+/// Returns `true` if the load is such that a public address is asked about: so many requests in flight, or so many a
+/// second.
 pub fn is_heavy(plan: &Plan) -> bool {
     level_of(plan) > if plan.load.is_open() { POLITE_RATE } else { POLITE_USERS }
 }
@@ -126,11 +127,11 @@ pub fn may_load(plan: &Plan, origins: &[Origin], guard: &Guard, lang: Lang) -> R
     Ok(())
 }
 
-/// Asks about the hosts that a first answer led to and that were not asked about; true where there are some, and the user
-/// has answered for them.
+/// Asks about the hosts that a first answer led to and that were not asked about; true where there are some, and the
+/// user has answered for them.
 ///
 /// # Errors
-/// As [`may_load`].
+/// See [`may_load`].
 pub fn may_follow(plan: &Plan, guard: &Guard, lang: Lang) -> Result<bool, Complaint> {
     let hosts = guard.take_refused();
     ask(plan, &hosts, lang)?;

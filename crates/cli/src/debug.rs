@@ -222,7 +222,7 @@ fn exchange(
     text
 }
 
-/// True where the peer answered, and only what it said is not what was expected.
+/// Returns `true` if the peer answered, and only what it said is not what was expected.
 fn is_answer(probe: &FirstAnswer, kind: FaultKind) -> bool {
     use FaultKind::{BrokenProtocol, Timeout, TooManyRedirects, WrongBody, WrongHeader, WrongStatus};
     // What is told as a timeout is a message that did not come, whatever else did.

@@ -84,7 +84,7 @@ pub fn check_writable(place: &str, path: &str) -> Result<(), Complaint> {
 /// The file system of pipes without a name: what has one is elsewhere (`PIPEFS_MAGIC` of linux/magic.h).
 const NAMELESS: i64 = 0x5049_5045;
 
-/// True for a pipe with a name in the file system, which has another end only once somebody opens it.
+/// Returns `true` for a pipe with a name in the file system, which has another end only once somebody opens it.
 pub fn is_named_pipe(path: &Path) -> bool {
     let is_pipe = fs::metadata(path).is_ok_and(|data| data.file_type().is_fifo());
     // The width of the field differs from machine to machine.

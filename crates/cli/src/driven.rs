@@ -34,7 +34,7 @@ fn record() -> Option<OsString> {
     std::env::var_os(driving::RECORD)
 }
 
-/// True where another program drives this run.
+/// Returns `true` if another program drives this run.
 pub fn is_driven() -> bool {
     record().is_some()
 }

@@ -36,7 +36,8 @@ pub fn restore() {
     }
 }
 
-/// True where keys can be listened to. In the background a terminal is not to be touched: whoever tries is stopped.
+/// Returns `true` if keys can be listened to. In the background a terminal is not to be touched: whoever tries is
+/// stopped.
 pub fn are_ours() -> bool {
     stdin().is_terminal() && tcgetpgrp(stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
 }

@@ -57,7 +57,7 @@ fn last(lang: Lang) -> Result<PathBuf, Complaint> {
     keep::directory().and_then(|directory| keep::last(&directory).ok()).ok_or_else(none)
 }
 
-/// True for a JSON report: people keep one and expect that it can be read back.
+/// Returns `true` for a JSON report: people keep one and expect that it can be read back.
 fn is_report(path: &Path) -> bool {
     let mut start = Vec::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(4096).read_to_end(&mut start));

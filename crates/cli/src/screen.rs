@@ -47,7 +47,7 @@ impl Screen {
         Screen { side, closed: false, trouble: None, progress: false, terminal }
     }
 
-    /// True where a person looks at it.
+    /// Returns `true` if a person looks at it.
     pub fn is_terminal(&self) -> bool {
         self.terminal
     }
@@ -61,7 +61,7 @@ impl Screen {
         size.map_or(80, |size| usize::from(size.ws_col)).max(40)
     }
 
-    /// True once the reader has gone.
+    /// Returns `true` once the reader has gone.
     pub fn closed(&self) -> bool {
         self.closed
     }
@@ -133,7 +133,7 @@ pub fn answer(text: &str, code: u8, lang: Lang) -> u8 {
     answer_as_is(&plain::text(text), code, lang)
 }
 
-/// As [`answer`], of a text of our own: a script for a shell.
+/// Like [`answer`], of a text of our own: a script for a shell.
 pub fn answer_as_is(text: &str, code: u8, lang: Lang) -> u8 {
     match document(|out| out.write_all(text.as_bytes())) {
         Ok(()) => code,

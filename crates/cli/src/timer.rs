@@ -41,7 +41,7 @@ impl Timer {
         Ok(Timer { cancel: Some(cancel), fired, ends })
     }
 
-    /// True where it was this that stopped the run.
+    /// Returns `true` if it was this that stopped the run.
     pub fn passed(&self) -> bool {
         self.fired.load(Ordering::Relaxed)
     }

@@ -113,12 +113,12 @@ impl View {
         self.screen.trouble()
     }
 
-    /// True where a person looks at it.
+    /// Returns `true` if a person looks at it.
     pub fn is_watched(&self) -> bool {
         self.screen.is_terminal()
     }
 
-    /// True where the document asked for goes to standard output.
+    /// Returns `true` if the document asked for goes to standard output.
     pub fn document_on_stdout(&self) -> bool {
         self.document_on_stdout
     }

@@ -88,7 +88,7 @@ impl Access {
         }
     }
 
-    /// True where a password belongs to the tokens.
+    /// Returns `true` if a password belongs to the tokens.
     pub fn asks_password(&self) -> bool {
         self.password.is_some()
     }

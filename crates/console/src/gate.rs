@@ -36,7 +36,7 @@ impl Names {
         Names { scheme, port: listens.port(), loopback: listens.ip().to_canonical().is_loopback(), more }
     }
 
-    /// True where connections are sealed.
+    /// Returns `true` if connections are sealed.
     pub fn is_sealed(&self) -> bool {
         self.scheme == "https"
     }

@@ -63,12 +63,12 @@ impl Runs {
         Runs { program, library, going: Mutex::default() }
     }
 
-    /// True where this run goes on and is looked after here.
+    /// Returns `true` if this run goes on and is looked after here.
     pub fn goes(&self, id: &str) -> bool {
         lock(&self.going).contains_key(id)
     }
 
-    /// True where a run takes orders: also one that was started by a console before this one.
+    /// Returns `true` if a run takes orders: also one that was started by a console before this one.
     pub fn takes_orders(&self, id: &str) -> bool {
         self.orders(id).exists() && (self.goes(id) || record::is_being_written(&self.library.record(id)))
     }

@@ -41,7 +41,7 @@ pub struct Defaults {
 pub struct Presentation {
     /// The document's format.
     pub format: &'static dyn Format,
-    /// True where the format was asked for in words.
+    /// Set if the format was asked for in words.
     pub format_given: bool,
     /// Where the document goes besides the screen.
     pub output: Option<String>,
@@ -98,7 +98,7 @@ impl Intent {
         self.presentation.language.unwrap_or_else(Lang::from_env)
     }
 
-    /// True where a number of workers was asked for.
+    /// Returns `true` if a number of workers was asked for.
     pub fn asks_for_workers(&self) -> bool {
         self.draft.values.has(&WORKERS)
     }

@@ -119,9 +119,9 @@ fn closed(said: &Values, stages: Vec<Stage>, several: bool) -> Result<Load, Comp
     Ok(Load::Closed { stages, think: think.or(interval), together })
 }
 
-/// True where arrivals are to wait for one of so many connections: they wait in one queue, and a queue is one worker's. Shares
-/// of the limit would be queues of their own, in which one waits while a connection of another is free. So many connections,
-/// and such a rate, are what one worker can carry.
+/// Returns `true` if arrivals are to wait for one of so many connections: they wait in one queue, and a queue is one
+/// worker's. Shares of the limit would be queues of their own, in which one waits while a connection of another is
+/// free. So many connections, and such a rate, are what one worker can carry.
 pub fn in_one_queue(load: &Load, limit: u32) -> bool {
     const CONNECTIONS: u32 = 4096;
     const RATE: f64 = 20_000.0;

@@ -34,7 +34,7 @@ pub fn opened(options: Values) -> Result<Values, Complaint> {
 /// The lines of the file that a value names, each as a value of its own.
 ///
 /// # Errors
-/// As [`lines`].
+/// See [`lines`].
 pub(super) fn lines_of(said: &Said, flag: &str, path: &str) -> Result<Vec<Said>, Complaint> {
     let lines = lines(flag, path).map_err(|wrong| said.wrong(flag, wrong.trouble))?;
     Ok(lines.into_iter().map(|text| Said { text, ..said.clone() }).collect())

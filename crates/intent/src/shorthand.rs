@@ -60,7 +60,7 @@ fn json(options: &mut Values) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// True where a header line has this name.
+/// Returns `true` if a header line has this name.
 fn has_header(options: &Values, name: &str) -> bool {
     let is_named = |line: &str| line.split([':', ';']).next().is_some_and(|own| own.trim().eq_ignore_ascii_case(name));
     options.named("header").any(|said| is_named(&said.text))

@@ -103,7 +103,7 @@ pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), Complai
     Err(Complaint::new(word, trouble))
 }
 
-/// True for a word that means a plan file and no URL.
+/// Returns `true` for a word that means a plan file and no URL.
 pub fn is_plan(word: &str) -> bool {
     let ends = |endings: &[&str]| endings.iter().any(|ending| word.to_ascii_lowercase().ends_with(ending));
     let exists = || std::path::Path::new(word).is_file();
@@ -111,7 +111,8 @@ pub fn is_plan(word: &str) -> bool {
         && (ends(&[".yaml", ".yml"]) && (!word.contains(':') || exists()) || ends(&[".json"]) && exists())
 }
 
-/// True for what can hardly be anything but a host or a URL: where an option took it, its value was forgotten.
+/// Returns `true` for what can hardly be anything but a host or a URL: where an option took it, its value was
+/// forgotten.
 pub fn looks_like_one(text: &str) -> bool {
     let host = text.split(['/', ':']).next().unwrap_or_default();
     let is_name = |host: &str| {

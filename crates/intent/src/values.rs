@@ -44,7 +44,7 @@ impl Values {
         self.0.iter().filter(move |said| said.name == name)
     }
 
-    /// True where something of this name was said.
+    /// Returns `true` if something of this name was said.
     pub fn says(&self, name: &str) -> bool {
         self.named(name).next().is_some()
     }
@@ -79,7 +79,7 @@ impl Values {
         options
     }
 
-    /// True where a setting was said.
+    /// Returns `true` if a setting was said.
     pub fn has<T>(&self, setting: &Setting<T>) -> bool {
         self.says(setting.spec.name)
     }

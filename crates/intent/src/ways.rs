@@ -150,7 +150,7 @@ fn on_line(said: &Values) -> impl Iterator<Item = &str> {
     said.texts(&TARGET).into_iter().filter(|text| !urls::is_plan(text))
 }
 
-/// True where the command line says where requests go.
+/// Returns `true` if the command line says where requests go.
 pub fn has_urls(said: &Values) -> bool {
     on_line(said).next().is_some() || said.has(&URL) || said.has(&URLS)
 }

@@ -1,16 +1,17 @@
-//! Addresses as people write them: `10.0.0.1-10.0.0.9` for `--source`, curl's `HOST:PORT:HOST:PORT` for `--connect-to`.
+//! Addresses in their written form: `10.0.0.1-10.0.0.9` for `--source`, curl's `HOST:PORT:HOST:PORT` for
+//! `--connect-to`.
 //!
-//! Ranges are written out, because a load generator spreads its connections over them; both ends belong to the range.
+//! Ranges are expanded, because a load generator spreads its connections over them; both ends are part of the range.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// More addresses (or hosts × ports) than this are a slip of the finger.
+/// Largest number of addresses (or hosts × ports) of an option; more are a typing mistake.
 const MOST: u128 = 65_536;
 
-/// The addresses of `--source`: single ones and ranges, separated by commas.
+/// Parses the addresses of `--source`: single ones and ranges, separated by commas.
 ///
 /// # Errors
-/// What is wrong with it and how it would be right.
+/// A message that says what is wrong and what to write instead.
 pub fn sources(text: &str) -> Result<Vec<IpAddr>, String> {
     let mut all = Vec::new();
     for part in text.split(',').map(str::trim) {
@@ -21,7 +22,7 @@ pub fn sources(text: &str) -> Result<Vec<IpAddr>, String> {
     Ok(all)
 }
 
-/// The addresses of `a` or `a-b`; `None` where the text is no address at all.
+/// Returns the addresses of `a` or `a-b`; `None` if the text is not an address.
 fn range_of_addresses(text: &str) -> Result<Option<Vec<IpAddr>>, String> {
     let (first, last) = match text.split_once('-') {
         Some((first, last)) => (first.trim(), last.trim()),
@@ -51,25 +52,25 @@ fn address(text: &str) -> Option<IpAddr> {
     bare.parse().ok()
 }
 
-/// One redirection of connections: requests to one host and port go elsewhere; URL, `Host` and SNI stay.
+/// A redirection of connections: requests to one host and port connect to another one; URL, `Host` and SNI stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectTo {
-    /// The host it is for; `None`: every host.
+    /// The host it applies to; `None`: every host.
     pub host: Option<String>,
-    /// The port it is for; `None`: every port.
+    /// The port it applies to; `None`: every port.
     pub port: Option<u16>,
-    /// Where connections go instead, in turn; empty: the host as asked.
+    /// The hosts to connect to instead, in turn; empty: the requested host.
     pub hosts: Vec<String>,
-    /// The ports there, in turn; empty: the port as asked.
+    /// The ports to connect to instead, in turn; empty: the requested port.
     pub ports: Vec<u16>,
 }
 
 impl ConnectTo {
-    /// Reads `HOST:PORT:HOST:PORT`; parts may be empty, IPv6 addresses stand in brackets, and the second host (as
-    /// addresses) and port may be a range `a-b`.
+    /// Parses `HOST:PORT:HOST:PORT`. Parts may be empty, IPv6 addresses are written in brackets, and the second host
+    /// (if an address) and the second port may be a range `a-b`.
     ///
     /// # Errors
-    /// What is wrong with it and how it would be right.
+    /// A message that says what is wrong and what to write instead.
     pub fn parse(text: &str) -> Result<ConnectTo, String> {
         let wrong = || format!("`{text}` is not HOST:PORT:HOST:PORT; write one such as example.com:443:127.0.0.1:8443");
         let parts = split_outside_brackets(text);
@@ -93,13 +94,13 @@ impl ConnectTo {
         Ok(ConnectTo { host, port, hosts, ports })
     }
 
-    /// True where connections to `host` and `port` are meant.
+    /// Returns `true` if the rule applies to connections to `host` and `port`.
     pub fn applies(&self, host: &str, port: u16) -> bool {
         self.host.as_ref().is_none_or(|mine| mine.eq_ignore_ascii_case(host))
             && self.port.is_none_or(|mine| mine == port)
     }
 
-    /// Where connections to `host` and `port` go: every host with every port.
+    /// Returns the destinations of connections to `host` and `port`: every host with every port.
     pub fn places(&self, host: &str, port: u16) -> Vec<(String, u16)> {
         let hosts = if self.hosts.is_empty() { vec![host.to_string()] } else { self.hosts.clone() };
         let ports = if self.ports.is_empty() { vec![port] } else { self.ports.clone() };
@@ -139,7 +140,7 @@ fn one_port(text: &str) -> Result<u16, String> {
     }
 }
 
-/// True where an address is reachable from anywhere: load on it may be load on somebody else's machine.
+/// Returns `true` if an address is reachable from the Internet: load on it may be load on a machine of somebody else.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(a) => {

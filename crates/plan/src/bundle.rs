@@ -1,37 +1,37 @@
-//! What a plan names and does not hold: files and variables of the environment, as they were read where the plan was made. They
-//! travel with it, so that a process or a machine that has none of them prepares the very same requests.
+//! External contents that a plan refers to: files and environment variables, as they were read where the plan was made.
+//! They are sent along with the plan, so that a process or a machine without them prepares identical requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Contents by the name under which they were asked for.
+/// Contents by the name under which they were requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bundle {
-    /// Files, by their paths as written.
+    /// Files, by their path as written.
     pub files: BTreeMap<String, Arc<[u8]>>,
-    /// Variables of the environment.
+    /// Environment variables.
     pub variables: BTreeMap<String, String>,
 }
 
 impl Bundle {
-    /// The most bytes that travel with a plan.
+    /// Maximum number of bytes that are sent along with a plan.
     pub const BOUND: u64 = 1 << 30;
-    /// The most files.
+    /// Maximum number of files.
     pub const FILES: usize = 1 << 16;
-    /// The most bytes that the names and values of variables have together: an environment has no more on Linux.
+    /// Maximum number of bytes of all names and values of variables: a Linux environment cannot be larger.
     pub const VARIABLES: u64 = 8 << 20;
     /// The longest name of a file or a variable, in bytes.
     pub const LONGEST_NAME: usize = 4 << 10;
 
-    /// How many bytes its files have.
+    /// Returns the total size of the files in bytes.
     pub fn bytes(&self) -> u64 {
         self.files.values().map(|content| content.len() as u64).sum()
     }
 
-    /// Refuses what is too much to travel.
+    /// Checks the bundle against these limits.
     ///
     /// # Errors
-    /// How large it is, and what may be.
+    /// A message with its size and the limit.
     pub fn check(&self) -> Result<(), String> {
         if self.files.len() > Bundle::FILES {
             let files = self.files.len();

@@ -1,4 +1,4 @@
-//! What may be changed of a load while its run goes on.
+//! Changes of load during a run.
 
 use std::fmt;
 
@@ -6,31 +6,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Load, Plan};
 
-/// A change of load, from one moment on, for all workers alike.
+/// A change of load, from one moment on, for all workers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     /// Open load: this many arrivals per second, instead of the remaining stages.
     Rate(f64),
-    /// Closed load: this many users, likewise.
+    /// Closed load: this many users, instead of the remaining stages.
     Users(u32),
-    /// Paused: nothing is scheduled until it resumes.
+    /// Pauses: nothing is scheduled until it resumes.
     Pause,
-    /// The load resumes: at the rate or number of users it was changed to, otherwise as its stages have it by now.
+    /// Resumes the load: at the rate or number of users last set, otherwise at the current level of its stages.
     Resume,
-    /// Nothing more is scheduled and the window ends, whatever was planned; requests in flight can finish within the
-    /// drain.
+    /// Schedules nothing more and ends the window; requests in flight can finish within the drain.
     Drain,
 }
 
 impl Change {
-    /// The most arrivals a second of any load: what no machine reaches.
+    /// Maximum number of arrivals per second: more than any machine reaches.
     pub const MOST_RATE: f64 = 1e9;
-    /// The most users of any load.
+    /// Maximum number of users.
     pub const MOST_USERS: u32 = 10_000_000;
 
-    /// The same, where it came from another process, within what a load can have.
+    /// Clamps a change that came from another process to these limits.
     #[must_use]
     pub fn bounded(self) -> Change {
         match self {
@@ -40,10 +39,10 @@ impl Change {
         }
     }
 
-    /// Refuses what such a load does not have.
+    /// Checks that the load of the plan supports this change.
     ///
     /// # Errors
-    /// What would be right.
+    /// A message that says what to do instead.
     pub fn check(self, plan: &Plan) -> Result<(), String> {
         match (self, &plan.load) {
             _ if plan.hold.is_some() => Err("connections that are held have no load to change".into()),

@@ -1,7 +1,7 @@
-//! A plan as a YAML document that people read and `brunt PLAN.yaml` runs.
+//! Output of a plan as a YAML document that people read and `brunt PLAN.yaml` runs.
 //!
-//! Times and rates carry units here; the record keeps nanoseconds. The keys are the names of the flags, so that there is
-//! one vocabulary; docs/decisions/0010-plan-file.md tells why.
+//! Times and rates carry units here; the record keeps nanoseconds. The keys are the names of the flags, so that there
+//! is one vocabulary; docs/decisions/0010-plan-file.md gives the reasons.
 
 mod flow;
 mod scenarios;
@@ -13,14 +13,15 @@ use measure::Nanos;
 use crate::flow::CHECK_NAMES;
 use crate::{Arrivals, Load, NetKind, Options, Plan, Stage};
 
-/// A span in the largest unit that divides it: `90s`, `250ms`. Read again by [`crate::quantity::duration`] without loss.
+/// Formats a duration in the largest unit that divides it: `90s`, `250ms`. [`crate::quantity::duration`] parses it
+/// without loss.
 pub fn time(span: Nanos) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")];
     let (size, unit) = units.into_iter().find(|(size, _)| span.0.is_multiple_of(*size)).unwrap_or((1, "ns"));
     format!("{}{unit}", span.0 / size)
 }
 
-/// One stretch of load as `--stage` has it.
+/// Formats a stage in the syntax of `--stage`.
 pub fn stage(stage: &Stage, open: bool) -> String {
     let per = if open { "/s" } else { "" };
     match stage.from == stage.to {
@@ -29,7 +30,7 @@ pub fn stage(stage: &Stage, open: bool) -> String {
     }
 }
 
-/// The plan as YAML.
+/// Formats a plan as YAML.
 pub fn yaml(plan: &Plan) -> String {
     let mut page = Page::default();
     page.one("protocol", &plan.protocol);
@@ -74,7 +75,7 @@ pub fn yaml(plan: &Plan) -> String {
     page.list("source", &plan.sources);
     page.list("connect-to", &plan.connect_to);
     page.maybe("unix-socket", plan.unix_socket.as_deref().map(quoted));
-    // What the environment says is no part of a plan: where it is run there is another.
+    // Proxies from environment variables are not part of a plan: another machine has another environment.
     if plan.proxies.variables.is_empty() {
         page.maybe("proxy", plan.proxies.clear.as_deref().map(quoted));
         page.maybe("noproxy", Some(&plan.proxies.except).filter(|list| !list.is_empty()).map(|list| quoted(list)));
@@ -120,7 +121,7 @@ fn load(page: &mut Page, plan: &Plan) {
     }
 }
 
-/// How much, how long, and how arrivals are spaced.
+/// Writes level and duration of the load, and the spacing of arrivals.
 fn levels(page: &mut Page, load: &Load, duration: Option<Nanos>) {
     let open = load.is_open();
     match load.stages() {
@@ -164,7 +165,7 @@ fn tls(page: &mut Page, plan: &Plan) {
     page.indent = 0;
 }
 
-/// A page of YAML under way.
+/// A YAML page that is being written.
 #[derive(Default)]
 struct Page {
     text: String,
@@ -208,7 +209,7 @@ impl Page {
     }
 }
 
-/// The names that the checks of an option were given, one for each of so many; none where it has none.
+/// Returns the names of an option's `many` checks; empty if they have none.
 fn names_of<'a>(options: &'a Options, name: &str, many: usize) -> Vec<&'a str> {
     let all = options.get(CHECK_NAMES).into_iter().flatten();
     let named = all.filter_map(|text| text.strip_prefix(name)?.strip_prefix(' ')?.split_once(' '));
@@ -216,7 +217,8 @@ fn names_of<'a>(options: &'a Options, name: &str, many: usize) -> Vec<&'a str> {
     if named.len() == many { named } else { Vec::new() }
 }
 
-/// A scalar that reads as this very text: plain where nothing could be mistaken, else in double quotes as JSON has them.
+/// Formats a scalar that parses as exactly this text: plain where that is unambiguous, otherwise in double quotes as in
+/// JSON.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=?&%~@$<".contains(c) || c == ':';
     let starts = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');

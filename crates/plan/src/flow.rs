@@ -1,7 +1,7 @@
-//! What users do in order: a flow, as a plan holds it.
+//! The flow of a plan: what users do in order.
 //!
-//! A flow is a tree of steps. Its requests are the URLs of the plan, by their index, so that whatever reads a plan's requests
-//! reads a flow's as well.
+//! A flow is a tree of steps. Its requests are URLs of the plan, by index, so that code that reads a plan's requests
+//! also reads those of a flow.
 
 mod pages;
 mod reached;
@@ -17,41 +17,41 @@ use crate::{WeightedUrl, quantity};
 pub use pages::is_page;
 pub use values::{Piece, pieces, values_of};
 
-/// A flow has at most so many requests.
+/// Maximum number of requests in a flow.
 pub const REQUESTS: usize = 1000;
-/// The option that says how many of the resources of a page are fetched at once.
+/// Name of the option for the number of resources of a page that are fetched concurrently.
 pub const RESOURCES: &str = "resources";
-/// So many groups are told apart.
+/// Maximum number of distinct groups.
 pub const GROUPS: usize = 64;
 
-/// What a user does in one iteration.
+/// The steps that a user goes through in one iteration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Flow {
     /// The steps, in order.
     pub steps: Vec<Step>,
-    /// Steps that can be called by name.
+    /// Flows that can be called by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<Called>,
-    /// What each user does before its first iteration.
+    /// Steps of each user before its first iteration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub start: Vec<Step>,
-    /// What each user does after its last iteration.
+    /// Steps of each user after its last iteration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub end: Vec<Step>,
-    /// Steps once before the run, not counted.
+    /// Steps run once before the run, not counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<Step>,
-    /// Steps once after the run, not counted.
+    /// Steps run once after the run, not counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub teardown: Vec<Step>,
-    /// Values that every user starts with: captured in `setup`. Only in a plan that is being run, not in reports.
+    /// Values that every user starts with: captured in `setup`. Set only in a plan that is being run, not in reports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<Known>,
-    /// What users know by name, each once: all that steps capture, that goes over a list, and that is given to flows that are called.
+    /// Names of the values of a user, each once: captures of steps, loop variables and arguments of called flows.
     #[serde(default)]
     pub variables: Vec<String>,
-    /// Cookies last for one iteration; otherwise as long as the user.
+    /// Set if cookies last for one iteration; otherwise they last as long as the user.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub clear_cookies: bool,
 }
@@ -65,20 +65,21 @@ pub enum Step {
     Request {
         /// Index into the URLs of the plan.
         url: u32,
-        /// What happens if it fails.
+        /// Policy if it fails.
         #[serde(default)]
         on_failure: OnFailure,
     },
     /// Sends several requests in parallel, and continues once all are done.
     Batch {
-        /// Requests in flight at once.
+        /// Maximum number of requests in flight.
         at_most: u32,
-        /// Indices into the URLs of the plan, in the order they are sent in.
+        /// Indices into the URLs of the plan, in the order of sending.
         urls: Vec<u32>,
-        /// What happens if one of them fails.
+        /// Policy if one of them fails.
         #[serde(default)]
         on_failure: OnFailure,
-        /// Of each request in their order what follows where that one fails; none: as of the batch. Empty where none says so itself.
+        /// Policy of each request, in order, if that request fails; `None`: that of the batch. Empty if none has its
+        /// own.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         own: Vec<Option<OnFailure>>,
     },
@@ -93,19 +94,19 @@ pub enum Step {
     },
     /// Repeats steps.
     Repeat {
-        /// How often.
+        /// Number of repetitions.
         times: u32,
         /// Its steps.
         steps: Vec<Step>,
     },
-    /// One of several branches, at random.
+    /// Runs one of several branches, chosen at random.
     Choose {
         /// The branches.
         ways: Vec<Way>,
     },
-    /// Steps under a condition on the user's values.
+    /// Runs steps under a condition on the user's values.
     If {
-        /// As it was written: `state == 'open' and items > 0`.
+        /// The condition as written: `state == 'open' and items > 0`.
         condition: String,
         /// Steps if it holds.
         steps: Vec<Step>,
@@ -115,25 +116,25 @@ pub enum Step {
     },
     /// Repeats steps as long as a condition holds, checked before each round.
     While {
-        /// As it was written.
+        /// The condition as written.
         condition: String,
         /// Its steps.
         steps: Vec<Step>,
     },
-    /// Steps in the first iteration of each user only.
+    /// Runs steps in the first iteration of each user only.
     Once {
         /// Its steps.
         steps: Vec<Step>,
     },
-    /// The user goes away: its connections are closed, and its next request opens a new one.
+    /// Closes the user's connections; its next request opens a new one.
     Close {
-        /// The servers it disconnects from, as a URL of each; empty: all.
+        /// The servers to disconnect from, as a URL of each; empty: all.
         #[serde(default)]
         servers: Vec<String>,
     },
     /// Waits until this long after the iteration started (nanoseconds), if not yet reached.
     Pace(Nanos),
-    /// Steps for each element of a list.
+    /// Runs steps for each element of a list.
     ForEach {
         /// Name of the element.
         name: String,
@@ -142,7 +143,7 @@ pub enum Step {
         /// Its steps.
         steps: Vec<Step>,
     },
-    /// The steps of another flow.
+    /// Runs the steps of another flow.
     Call {
         /// Its name.
         flow: String,
@@ -152,7 +153,7 @@ pub enum Step {
     },
 }
 
-/// The server that a URL leads to: its scheme, its host and its port, as they are written.
+/// Returns the server of a URL: scheme, host and port as written, in lower case.
 pub fn server_of(url: &str) -> String {
     let (scheme, behind) = url.split_once("://").unwrap_or(("http", url));
     let authority = behind.split(['/', '?', '#']).next().unwrap_or_default();
@@ -160,26 +161,26 @@ pub fn server_of(url: &str) -> String {
     format!("{scheme}://{host}").to_ascii_lowercase()
 }
 
-/// What is gone over, element by element.
+/// The list of a loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum List {
-    /// What a step captured, by its name.
+    /// A captured list, by name.
     Captured(String),
-    /// These, with `{name}` where a value stands.
+    /// Fixed elements, with `{name}` as placeholder for a value.
     Fixed(Vec<String>),
 }
 
-/// A value that is known.
+/// A value captured before the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Known {
     /// The index of its variable.
     pub variable: u16,
-    /// Its bytes.
+    /// The bytes of the value.
     pub value: Vec<u8>,
-    /// Of a list: where its elements end in it.
+    /// End offsets of the elements in `value`, if it is a list.
     pub ends: Vec<u32>,
 }
 
@@ -197,13 +198,13 @@ pub struct Called {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Way {
-    /// How often it is chosen, relative to the others.
+    /// Relative weight of the branch.
     pub weight: f64,
     /// Its steps.
     pub steps: Vec<Step>,
 }
 
-/// How long a pause is (nanoseconds).
+/// The length of a pause (nanoseconds).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -229,24 +230,24 @@ pub enum Pause {
     },
 }
 
-/// What a user does when a step fails.
+/// The policy if a step fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OnFailure {
-    /// Ends this iteration, which failed, and starts the next.
+    /// Ends this iteration as failed and starts the next.
     #[default]
     NextIteration,
     /// Continues with the next step; the iteration still counts as failed.
     GoOn,
-    /// Stops. Under open load, the same as the next iteration.
+    /// Stops the user. Under open load, the same as the next iteration.
     StopUser,
     /// Stops the run, like an objective with `stop`.
     StopRun,
 }
 
 impl OnFailure {
-    /// As people write them.
+    /// Names as written in plans.
     pub const WORDS: [(&'static str, OnFailure); 4] = [
         ("next-iteration", OnFailure::NextIteration),
         ("go-on", OnFailure::GoOn),
@@ -254,14 +255,14 @@ impl OnFailure {
         ("stop-run", OnFailure::StopRun),
     ];
 
-    /// The word for it.
+    /// Returns the name as written in plans.
     pub fn word(self) -> &'static str {
         OnFailure::WORDS.iter().find(|(_, other)| *other == self).map_or("", |(word, _)| word)
     }
 }
 
 impl Flow {
-    /// Hears of each step of its users, those within others and those of the flows they call too.
+    /// Visits every step of its users, including nested steps and called flows.
     pub fn each<'a>(&'a self, hear: &mut impl FnMut(&'a Step)) {
         each(&self.steps, hear);
         self.flows.iter().for_each(|called| each(&called.steps, hear));
@@ -269,20 +270,20 @@ impl Flow {
         each(&self.end, hear);
     }
 
-    /// The same, and of what is done once for all of them.
+    /// Visits every step of its users, and those of `setup` and `teardown`.
     pub fn each_of_run<'a>(&'a self, hear: &mut impl FnMut(&'a Step)) {
         self.each(hear);
         each(&self.setup, hear);
         each(&self.teardown, hear);
     }
 
-    /// A flow of these steps alone, over the same values.
+    /// Returns a flow of only these steps, with the same values.
     pub fn of(&self, steps: &[Step]) -> Flow {
         let (flows, variables) = (self.flows.clone(), self.variables.clone());
         Flow { steps: steps.to_vec(), flows, variables, ..Flow::default() }
     }
 
-    /// The most requests that a user has under way at once.
+    /// Returns the maximum number of requests that a user has in flight.
     pub fn at_once(&self) -> u32 {
         let mut most = 1;
         self.each(&mut |step| {
@@ -293,7 +294,7 @@ impl Flow {
         most
     }
 
-    /// The names of its groups, each once, in the order they stand in.
+    /// Returns the names of its groups, each once, in order of appearance.
     pub fn groups(&self) -> Vec<&str> {
         let mut names = Vec::new();
         self.each(&mut |step| match step {
@@ -303,21 +304,21 @@ impl Flow {
         names
     }
 
-    /// True where its users pause at all.
+    /// Returns `true` if its users pause at all.
     pub fn has_pauses(&self) -> bool {
         let mut pauses = false;
         self.each(&mut |step| pauses |= matches!(step, Step::Pause(_) | Step::Pace(_)));
         pauses
     }
 
-    /// True where a step that fails ends the run.
+    /// Returns `true` if a failed step ends the run.
     pub fn may_stop_run(&self) -> bool {
         let mut may = false;
         self.each(&mut |step| may |= step.sends().any(|(_, on_failure)| on_failure == OnFailure::StopRun));
         may
     }
 
-    /// The conditions of its steps, as they were written.
+    /// Returns the conditions of its steps, as written.
     pub fn conditions(&self) -> Vec<&str> {
         let mut all = Vec::new();
         self.each(&mut |step| match step {
@@ -327,19 +328,19 @@ impl Flow {
         all
     }
 
-    /// The URLs that its steps send, by their indices, in the order they stand in.
+    /// Returns the indices of the URLs that its steps send, in order of appearance.
     pub fn urls(&self) -> Vec<u32> {
         let mut urls = Vec::new();
         self.each_of_run(&mut |step| urls.extend(step.urls()));
         urls
     }
 
-    /// The flow that is called so.
+    /// Returns the flow of this name.
     pub fn called(&self, name: &str) -> Option<&Called> {
         self.flows.iter().find(|called| called.name == name)
     }
 
-    /// The same with its variables: what these URLs capture, what goes over lists, and what is given to those who are called.
+    /// Fills in the names of its values: captures of these URLs, loop variables and arguments of called flows.
     pub fn with_variables(mut self, urls: &[WeightedUrl]) -> Flow {
         let mut names = variables(urls);
         self.each_of_run(&mut |step| match step {
@@ -353,7 +354,7 @@ impl Flow {
 }
 
 impl Step {
-    /// The URLs that it sends itself, by their indices.
+    /// Returns the indices of the URLs that this step itself sends.
     pub fn urls(&self) -> &[u32] {
         match self {
             Step::Request { url, .. } => std::slice::from_ref(url),
@@ -362,7 +363,7 @@ impl Step {
         }
     }
 
-    /// The same, each with what follows where it fails.
+    /// Returns the URLs that this step itself sends, each with its policy on failure.
     pub fn sends(&self) -> impl Iterator<Item = (u32, OnFailure)> + '_ {
         let (of_all, own) = match self {
             Step::Request { on_failure, .. } => (*on_failure, &[][..]),
@@ -380,29 +381,29 @@ fn add(names: &mut Vec<String>, name: &str) {
     }
 }
 
-/// What a step takes out of its response, among the options of its URL: `NAME SOURCE` each.
+/// Name of the URL option that lists the captures from a response, each as `NAME SOURCE`.
 pub const CAPTURE: &str = "capture";
-/// That under which checks are given names, in the same place.
+/// Name of the URL option that gives names to checks.
 pub const CHECK_NAMES: &str = "check-names";
 
-/// What a step may take, in the same place: `500ms`.
+/// Name of the URL option for the timeout of a step: `500ms`.
 pub const TIMEOUT: &str = "timeout";
-/// How often a step is sent by all users of its flow together: `50/s`.
+/// Name of the URL option that limits the rate of a step over all users of its flow: `50/s`.
 pub const AT_MOST: &str = "at-most";
 
 impl WeightedUrl {
-    /// What the request may take, where that was said at its step.
+    /// Returns the timeout of the request, if its step sets one.
     pub fn own_timeout(&self) -> Option<Nanos> {
         quantity::positive_duration(self.options.get(TIMEOUT)?.last()?).ok()
     }
 
-    /// How often it is sent in a second at most, by all users of its flow together.
+    /// Returns the maximum rate per second over all users of its flow, if its step sets one.
     pub fn at_most(&self) -> Option<f64> {
         quantity::rate(self.options.get(AT_MOST)?.last()?).ok()
     }
 }
 
-/// All that the steps of a flow over these URLs capture, each once, in their order.
+/// Returns the names of all captures of these URLs, each once, in order.
 fn variables<'a>(urls: impl IntoIterator<Item = &'a WeightedUrl>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for captured in urls.into_iter().filter_map(|url| url.options.get(CAPTURE)).flatten() {
@@ -411,7 +412,7 @@ fn variables<'a>(urls: impl IntoIterator<Item = &'a WeightedUrl>) -> Vec<String>
     names
 }
 
-/// Hears of each step, those within others too.
+/// Visits each step, including nested ones.
 pub fn each<'a>(steps: &'a [Step], hear: &mut impl FnMut(&'a Step)) {
     for step in steps {
         hear(step);

@@ -1,7 +1,7 @@
-//! What was asked of a run: target, load, limits and objectives.
+//! The plan of a run: target, load, limits and objectives.
 //!
-//! A [`Plan`] is what flags, files and forms fill in and what the record keeps. It knows no protocol: the
-//! options of a protocol travel as text ([`Options`]) and each protocol prepares its own.
+//! A [`Plan`] is filled in from flags, files and forms, and is kept in the record. It does not depend on any protocol:
+//! the options of a protocol are carried as text ([`Options`]) and each protocol prepares its own.
 
 pub mod address;
 mod bundle;
@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 /// Protocol options by their long name, in the order given: `"header" → ["A: b", "C: d"]`; a switch has one empty value.
 pub type Options = BTreeMap<String, Vec<String>>;
 
-/// One URL of a run and how often it is chosen.
+/// A URL of a run and its weight.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WeightedUrl {
@@ -52,23 +52,23 @@ fn one() -> f64 {
 }
 
 impl WeightedUrl {
-    /// A URL with nothing special about it.
+    /// Creates a URL without options.
     pub fn plain(url: impl Into<String>) -> WeightedUrl {
         WeightedUrl { url: url.into(), weight: 1.0, options: Options::new(), name: None }
     }
 }
 
-/// The URLs of a run: a plan is kept in several places, and they may be a million.
+/// The URLs of a run, shared because a plan is kept in several places and may have a million of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Urls(Arc<Vec<WeightedUrl>>);
 
 impl Urls {
-    /// To change them; whoever shares them keeps them as they were.
+    /// Returns them for modification; copies them first if they are shared.
     pub fn make_mut(&mut self) -> &mut Vec<WeightedUrl> {
         Arc::make_mut(&mut self.0)
     }
 
-    /// The URLs themselves, copied only where somebody shares them.
+    /// Returns the URLs, copied only if they are shared.
     pub fn into_vec(self) -> Vec<WeightedUrl> {
         Arc::unwrap_or_clone(self.0)
     }
@@ -113,23 +113,23 @@ impl<'de> Deserialize<'de> for Urls {
     }
 }
 
-/// So many URLs of a plan are shown and recorded, and so many bytes of them; the others are counted.
+/// Maximum number and size of the URLs of a plan that are shown and recorded; the others are only counted.
 const LISTED: usize = 1000;
 const LISTED_BYTES: usize = 1 << 20;
 
-/// A stretch of a run in which the load moves in a straight line.
+/// A stretch of a run in which the load changes linearly.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stage {
     /// How long it lasts, in nanoseconds.
     pub lasts: Nanos,
-    /// Users, or arrivals per second, at its beginning.
+    /// Users, or arrivals per second, at the beginning.
     pub from: f64,
-    /// The same at its end.
+    /// Users, or arrivals per second, at the end.
     pub to: f64,
 }
 
-/// How open arrivals are spaced.
+/// The spacing of open arrivals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -139,11 +139,11 @@ pub enum Arrivals {
     Poisson,
     /// Equal gaps.
     Constant,
-    /// All arrivals of a second at its start.
+    /// All arrivals of a second at its beginning.
     Burst,
 }
 
-/// When requests are sent.
+/// The load model: the times at which requests are sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "model")]
@@ -154,10 +154,10 @@ pub enum Load {
         stages: Vec<Stage>,
         /// Pause between a response and the next request, uniform between the two bounds (nanoseconds).
         think: Option<(Nanos, Nanos)>,
-        /// All users start at the same moment, once every connection is open.
+        /// Set if all users start at the same moment, once every connection is open.
         together: bool,
     },
-    /// Arrivals at a rate, however fast the server responds.
+    /// Arrivals at a rate, independent of the server's responses.
     Open {
         /// The rate over time; a constant rate is one stage.
         stages: Vec<Stage>,
@@ -167,32 +167,32 @@ pub enum Load {
 }
 
 impl Load {
-    /// True where arrivals do not wait for answers.
+    /// Returns `true` if arrivals do not wait for responses.
     pub fn is_open(&self) -> bool {
         matches!(self, Load::Open { .. })
     }
-    /// The stages of either model.
+    /// Returns the stages of either model.
     pub fn stages(&self) -> &[Stage] {
         match self {
             Load::Closed { stages, .. } | Load::Open { stages, .. } => stages,
         }
     }
-    /// The most users (closed) or arrivals per second (open) the plan ever asks for.
+    /// Returns the maximum number of users (closed) or arrivals per second (open).
     pub fn peak(&self) -> f64 {
         self.stages().iter().fold(0.0, |peak, s| peak.max(s.from).max(s.to))
     }
-    /// True where it asks for as many, or as much, from its beginning to its end.
+    /// Returns `true` if the level is constant from beginning to end.
     pub fn is_level(&self) -> bool {
         self.stages().iter().all(|s| s.from == s.to && s.from == self.peak())
     }
 }
 
-/// Which network carries the bytes.
+/// The network implementation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NetKind {
-    /// Chosen by the check at startup and the benchmarks.
+    /// Chosen at startup by a check.
     #[default]
     Auto,
     /// epoll.
@@ -201,13 +201,13 @@ pub enum NetKind {
     Uring,
 }
 
-/// Everything asked of one run.
+/// The complete description of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// The protocol's name, e.g. `http`.
     pub protocol: String,
-    /// Where requests go.
+    /// The URLs that requests are sent to.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<WeightedUrl>"))]
     pub urls: Urls,
     /// Number of URLs not listed, in reports and records only.
@@ -215,25 +215,25 @@ pub struct Plan {
     pub more_urls: u64,
     /// Options of the protocol.
     pub options: Options,
-    /// When requests are sent.
+    /// The load model.
     pub load: Load,
-    /// Stop after this many requests, not counting the warm-up.
+    /// Number of requests after which the run stops, not counting the warm-up.
     pub requests: Option<u64>,
-    /// Stop after this time (nanoseconds), not counting the warm-up. None: until `requests` are done.
+    /// Time after which the run stops (nanoseconds), not counting the warm-up. None: until `requests` are done.
     pub duration: Option<Nanos>,
-    /// What users do in order. None: each sends requests of its choice.
+    /// The flow of each user. None: each sends randomly chosen requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<flow::Flow>,
-    /// Several kinds of users side by side. None: only the load and flow above; otherwise `load` is their total, and
-    /// each has its own.
+    /// Several kinds of users running concurrently. None: only the load and flow above; otherwise `load` is their
+    /// total, and each has its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scenarios: Vec<Scenario>,
-    /// What scenarios share: setup, teardown, and the flows they call.
+    /// The parts shared by scenarios: setup, teardown, and the flows they call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub common: Option<flow::Flow>,
     /// Warm-up (nanoseconds): sent but excluded from the results, by intended time.
     pub warmup: Nanos,
-    /// How long unfinished requests may still finish after the end (nanoseconds).
+    /// Time given to unfinished requests after the end (nanoseconds).
     pub drain: Nanos,
     /// Timeout of a request (nanoseconds).
     pub timeout: Nanos,
@@ -241,18 +241,18 @@ pub struct Plan {
     pub connect_timeout: Nanos,
     /// Connection limit for open load.
     pub max_connections: u32,
-    /// Worker threads; the run uses the smaller of this, users and connections.
+    /// Maximum number of worker threads; the run uses no more than users or connections.
     pub workers: u32,
-    /// Pin each worker to a core.
+    /// Set if each worker is pinned to a core.
     pub pin: bool,
-    /// Workers poll all the time instead of sleeping, so that nothing waits for a core to wake up.
+    /// Set if workers poll all the time instead of sleeping, so that nothing waits for a core to wake up.
     #[serde(default)]
     pub precise: bool,
     /// Open load: arrivals due within this time of each other may be sent together (nanoseconds). Fewer wake-ups for
     /// a later start, which is measured as `gen_late`; zero: each when it is due.
     #[serde(default)]
     pub slack: Nanos,
-    /// Users (or connections) started per second; None: as fast as they come.
+    /// Users (or connections) started per second; None: as fast as possible.
     #[serde(default)]
     pub connect_rate: Option<f64>,
     /// Each connection sends its messages once and is then held until this long after the last one was opened
@@ -265,16 +265,16 @@ pub struct Plan {
     /// Rate of the reference client, which is timed separately, on its own connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<f64>,
-    /// Each request belongs to a trace, of which this share is sampled: for those that have no header to say it in.
+    /// Share of requests whose trace is sampled, for requests without a header of their own that says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<f64>,
-    /// Which network carries the bytes.
+    /// The network implementation.
     pub net: NetKind,
     /// Source addresses (single or `a-b` ranges, as written).
     pub sources: Vec<String>,
     /// curl's `HOST:PORT:HOST:PORT` redirections, as written.
     pub connect_to: Vec<String>,
-    /// Send over this Unix socket instead of TCP.
+    /// Path of a Unix socket used instead of TCP.
     pub unix_socket: Option<String>,
     /// The proxies that connections use.
     #[serde(default, skip_serializing_if = "Proxies::is_none")]
@@ -292,18 +292,18 @@ fn is_zero(n: &u64) -> bool {
 }
 
 impl Plan {
-    /// How many URLs it has, listed or not.
+    /// Returns the number of URLs, listed or not.
     pub fn count_urls(&self) -> usize {
         self.urls.len() + usize::try_from(self.more_urls).unwrap_or(usize::MAX)
     }
 
-    /// All its URLs, for whoever prepares their requests; of very many the plan keeps the first, as [`Plan::listed`].
+    /// Takes all URLs, to prepare their requests; the plan keeps only the first ones, as in [`Plan::listed`].
     pub fn take_urls(&mut self) -> Urls {
         let listed = self.clone().listed();
         std::mem::replace(self, listed).urls
     }
 
-    /// The plan as a report needs it: of very many URLs the first.
+    /// Returns the plan for a report: with only the first URLs if there are very many.
     pub fn listed(mut self) -> Plan {
         let size = |url: &WeightedUrl| {
             let own = url.options.values().flatten().map(String::len).sum::<usize>();
@@ -323,7 +323,7 @@ impl Plan {
     }
 }
 
-/// Proxies between brunt and the target, as URLs.
+/// The proxies between brunt and the target, as URLs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Proxies {
@@ -333,17 +333,17 @@ pub struct Proxies {
     pub tls: Option<String>,
     /// Hosts reached directly, as in `no_proxy`.
     pub except: String,
-    /// The environment variables that set it; empty: set by the user.
+    /// The environment variables that set the proxies; empty: set by the user.
     pub variables: Vec<String>,
 }
 
 impl Proxies {
-    /// True where all connections are direct.
+    /// Returns `true` if all connections are direct.
     pub fn is_none(&self) -> bool {
         self.clear.is_none() && self.tls.is_none()
     }
 
-    /// The proxies there are, each once.
+    /// Returns the proxies, each once.
     pub fn all(&self) -> Vec<&str> {
         let mut all: Vec<&str> = [&self.clear, &self.tls].into_iter().flatten().map(String::as_str).collect();
         all.dedup();
@@ -355,7 +355,7 @@ impl Proxies {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tls {
-    /// Accept any certificate.
+    /// Set if any certificate is accepted.
     pub insecure: bool,
     /// File of trusted CA certificates (PEM) instead of the built-in ones.
     pub cacert: Option<String>,
@@ -363,20 +363,20 @@ pub struct Tls {
     pub cert: Option<String>,
     /// Client private key (PEM file).
     pub key: Option<String>,
-    /// Resume sessions on new connections.
+    /// Set if sessions are resumed on new connections.
     pub resume: bool,
     /// The only version offered, `1.2` or `1.3`; None: both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
 
-/// The share of a run that one worker takes: `index` of `of`.
+/// The share of a run of one worker: `index` of `of`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Share {
-    /// From 0.
+    /// Index of the share, from 0.
     pub index: u32,
-    /// How many shares there are.
+    /// Number of shares.
     pub of: u32,
 }
 
@@ -384,7 +384,7 @@ impl Share {
     /// The whole run.
     pub const WHOLE: Share = Share { index: 0, of: 1 };
 
-    /// This share of `total` things; shares differ by at most one and add up to the total.
+    /// Returns this share of `total`; shares differ by at most one and add up to the total.
     pub fn of_total(self, total: u64) -> u64 {
         let (index, of) = (u64::from(self.index), u64::from(self.of));
         total / of + u64::from(index < total % of)

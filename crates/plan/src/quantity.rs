@@ -1,13 +1,13 @@
-//! Quantities as people write them: `1m30s`, `5000/s`, `300/min`, `10k`.
+//! Quantities in their written form: `1m30s`, `5000/s`, `300/min`, `10k`.
 //!
-//! Flags, and later the keys of plan files, are read by these functions, so that one spelling means one thing
-//! everywhere. Each answers a mistake with half a sentence that a caller puts behind the name of the option.
+//! Flags and plan files are parsed by these functions, so that a spelling means the same everywhere. Errors are half a
+//! sentence that a caller appends to the name of the option.
 
 use measure::Nanos;
 
 use crate::Change;
 
-/// Units of time, longest spelling first where one begins with another.
+/// Units of time; a longer spelling precedes a prefix of it.
 const UNITS: [(&str, f64); 11] = [
     ("hours", 3600.0),
     ("hour", 3600.0),
@@ -22,13 +22,13 @@ const UNITS: [(&str, f64); 11] = [
     ("s", 1.0),
 ];
 
-/// Longest time that is taken: 100 days. Anything longer is a slip, and nanoseconds stay far from their end.
+/// Longest accepted time: 100 days. Anything longer is a mistake, and nanoseconds stay far from overflow.
 const LONGEST_S: f64 = 100.0 * 86_400.0;
 
-/// A span of time: numbers with units, added up (`1m30s`, `0.5s`, `250ms`).
+/// Parses a duration: numbers with units, added up (`1m30s`, `0.5s`, `250ms`).
 ///
 /// # Errors
-/// What is wrong with it and how it would be right.
+/// A message that says what is wrong and what to write instead.
 pub fn duration(text: &str) -> Result<Nanos, String> {
     let trimmed = text.trim();
     if trimmed.is_empty() {
@@ -52,10 +52,10 @@ pub fn duration(text: &str) -> Result<Nanos, String> {
     Ok(Nanos::from_secs_f64(seconds))
 }
 
-/// As [`duration`], and longer than nothing.
+/// Like [`duration`], but rejects zero.
 ///
 /// # Errors
-/// As [`duration`].
+/// See [`duration`].
 pub fn positive_duration(text: &str) -> Result<Nanos, String> {
     match duration(text)? {
         Nanos::ZERO => Err(format!("`{text}` must be above zero; write a time, such as 10s or 500ms")),
@@ -71,10 +71,10 @@ fn amount_and_unit(text: &str) -> Option<(f64, f64, &str)> {
     Some((amount, *seconds, &rest[name.len()..]))
 }
 
-/// Two times, `100ms..2s`; one alone means both bounds.
+/// Parses two times, `100ms..2s`; a single one means both bounds.
 ///
 /// # Errors
-/// What is wrong with it and how it would be right.
+/// A message that says what is wrong and what to write instead.
 pub fn duration_range(text: &str) -> Result<(Nanos, Nanos), String> {
     let Some((low, high)) = text.split_once("..") else {
         return duration(text).map(|both| (both, both));
@@ -86,10 +86,10 @@ pub fn duration_range(text: &str) -> Result<(Nanos, Nanos), String> {
     Ok((low, high))
 }
 
-/// Arrivals per second: `5000/s`, `300/min`, `0.5/s`, `7200/h`; a bare number counts per second.
+/// Parses arrivals per second: `5000/s`, `300/min`, `0.5/s`, `7200/h`; a bare number counts per second.
 ///
 /// # Errors
-/// What is wrong with it and how it would be right.
+/// A message that says what is wrong and what to write instead.
 pub fn rate(text: &str) -> Result<f64, String> {
     let wrong = || format!("`{text}` is not a rate; write one such as 5000/s, 300/min or 0.5/s");
     let (amount, per) = text.trim().split_once('/').unwrap_or((text.trim(), "s"));
@@ -107,10 +107,10 @@ pub fn rate(text: &str) -> Result<f64, String> {
     if rate > Change::MOST_RATE { Err(format!("`{text}` is above 1000000000/s; write a lower rate")) } else { Ok(rate) }
 }
 
-/// A whole number of things above zero, with `k` and `M` for thousands and millions and `_` between digits.
+/// Parses a whole number above zero, with `k` and `M` for thousands and millions and `_` between digits.
 ///
 /// # Errors
-/// What is wrong with it and how it would be right.
+/// A message that says what is wrong and what to write instead.
 pub fn count(text: &str, what: &str) -> Result<u64, String> {
     let number =
         scaled(text.trim()).ok_or_else(|| format!("`{text}` is not a number of {what}; write one such as 100"))?;
@@ -124,10 +124,10 @@ pub fn count(text: &str, what: &str) -> Result<u64, String> {
     }
 }
 
-/// As [`count`], for things of which there can only be so many.
+/// Like [`count`], with an upper limit.
 ///
 /// # Errors
-/// As [`count`].
+/// See [`count`].
 pub fn bounded_count(text: &str, what: &str, most: u64) -> Result<u32, String> {
     match count(text, what)? {
         n if n > most => Err(format!("{n} {what} are more than brunt can run ({most}); write {most} or fewer")),
@@ -135,7 +135,7 @@ pub fn bounded_count(text: &str, what: &str, most: u64) -> Result<u32, String> {
     }
 }
 
-/// A finite number that is not negative, with an optional `k` or `M`.
+/// Parses a finite number that is not negative, with an optional `k` or `M`.
 fn scaled(text: &str) -> Option<f64> {
     let (digits, factor) = match text.strip_suffix(['k', 'K']) {
         Some(digits) => (digits, 1e3),

@@ -1,7 +1,7 @@
-//! Scenarios side by side: each a load of its own, and what its users do.
+//! Concurrent scenarios, each with its own load and flow.
 //!
-//! Their requests are the URLs of the plan, as those of a flow are. What the plan says of the whole run (warm-up, timeouts,
-//! workers) holds for all of them.
+//! Their requests are the URLs of the plan, like those of a flow. Settings for the whole run (warm-up, timeouts,
+//! workers) apply to all of them.
 
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::flow::Flow;
 use crate::{Load, Plan, Stage};
 
-/// A run has at most so many.
+/// Maximum number of scenarios in a run.
 pub const SCENARIOS: usize = 32;
 
 /// One scenario of several.
@@ -18,40 +18,41 @@ pub const SCENARIOS: usize = 32;
 pub struct Scenario {
     /// Its name in results.
     pub name: String,
-    /// When its users start iterations.
+    /// The load model: the times at which its users start iterations.
     pub load: Load,
-    /// How long after the start of the window it starts (nanoseconds); zero: with the run, warm-up included.
+    /// Start after the beginning of the window (nanoseconds); zero: with the run, warm-up included.
     #[serde(default)]
     pub start: Nanos,
-    /// It starts no iteration after this time (nanoseconds). None: until its iterations are done.
+    /// Time after which no iteration is started (nanoseconds). None: until its iterations are done.
     pub duration: Option<Nanos>,
-    /// Iterations of all its users together.
+    /// Total number of iterations of all its users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations: Option<u64>,
-    /// Iterations of each user, which then leaves.
+    /// Number of iterations of each user, which then leaves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iterations_per_user: Option<u32>,
-    /// Iterations in progress at its end may continue for this time (nanoseconds), and are then cut.
+    /// Time given to iterations in progress at its end (nanoseconds); they are aborted afterwards.
     pub graceful_stop: Nanos,
-    /// Users started per second; None: as fast as they come.
+    /// Users started per second; None: as fast as possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawn_rate: Option<f64>,
-    /// Arrivals: iterations in progress at a time. Those due beyond it are dropped. None: no limit.
+    /// Arrivals: maximum number of iterations in progress. Further arrivals are dropped. None: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_users: Option<u32>,
-    /// Arrivals: its connection limit.
+    /// Arrivals: maximum number of connections.
     pub max_connections: u32,
-    /// What its users do.
+    /// The steps of its users.
     pub flow: Flow,
 }
 
 impl Scenario {
-    /// True where a number of iterations ends it.
+    /// Returns `true` if a number of iterations ends it.
     pub fn counts_iterations(&self) -> bool {
         self.iterations.is_some() || self.iterations_per_user.is_some()
     }
 
-    /// Its levels at the beginning and at the end of a stretch of time since the window began in which no stage of it begins or ends.
+    /// Returns its levels at both ends of an interval (since the beginning of the window) within which no stage begins
+    /// or ends.
     fn levels(&self, from: Nanos, to: Nanos) -> (f64, f64) {
         let middle = from + Nanos((to - from).0 / 2);
         if middle < self.start || self.duration.is_some_and(|lasts| middle >= self.start.saturating_add(lasts)) {
@@ -72,7 +73,7 @@ impl Scenario {
         (last, last)
     }
 
-    /// Moments at which its level takes another course, since the window began.
+    /// Returns the moments since the beginning of the window at which the slope of its level changes.
     fn turns(&self) -> Vec<Nanos> {
         let mut at = self.start;
         let mut turns = vec![at];
@@ -85,7 +86,7 @@ impl Scenario {
     }
 }
 
-/// The load of scenarios together, for whoever asks how much it is in all: arrivals of those that have any, else users.
+/// Returns the total load of scenarios: arrivals if any scenario has them, otherwise users.
 pub fn together(scenarios: &[Scenario]) -> Load {
     let open = scenarios.iter().any(|scenario| scenario.load.is_open());
     let counted: Vec<&Scenario> = scenarios.iter().filter(|scenario| scenario.load.is_open() == open).collect();
@@ -108,20 +109,21 @@ pub fn together(scenarios: &[Scenario]) -> Load {
     }
 }
 
-/// An iteration, or a group of it, that figures are told of.
+/// The name of an iteration or a group that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpanName<'a> {
-    /// Whose; None in a run of one flow.
+    /// The scenario; `None` in a run with a single flow.
     pub scenario: Option<&'a str>,
-    /// The group; None: iterations as a whole.
+    /// The group; `None`: the whole iteration.
     pub group: Option<&'a str>,
 }
 
 impl SpanName<'_> {
-    /// What iterations are called among groups, which have names of their own.
+    /// Name of iterations among groups, which have names of their own.
     pub const ITERATION: &'static str = "iteration";
 
-    /// What objectives call it: `iteration`, `browse`; of one scenario among several `iteration shop`, `shop/browse`.
+    /// Returns the name used by objectives: `iteration`, `browse`; with several scenarios `iteration shop`,
+    /// `shop/browse`.
     pub fn called(&self) -> String {
         match (self.scenario, self.group) {
             (None, group) => group.unwrap_or(SpanName::ITERATION).to_owned(),
@@ -132,23 +134,23 @@ impl SpanName<'_> {
 }
 
 impl Plan {
-    /// The flows of the plan, with the scenario of each where there are any.
+    /// Returns the flows of the plan, each with its scenario if there are any.
     pub fn flows(&self) -> impl Iterator<Item = (Option<&Scenario>, &Flow)> {
         let alone = self.flow.iter().map(|flow| (None, flow));
         alone.chain(self.scenarios.iter().map(|scenario| (Some(scenario), &scenario.flow)))
     }
 
-    /// The flow that has what is done once before the run and after it.
+    /// Returns the flow that holds `setup` and `teardown`.
     pub fn around(&self) -> Option<&Flow> {
         self.flow.as_ref().or(self.common.as_ref())
     }
 
-    /// The same, to change.
+    /// Returns that flow for modification.
     pub fn around_mut(&mut self) -> Option<&mut Flow> {
         self.flow.as_mut().or(self.common.as_mut())
     }
 
-    /// True where it asks for as much from its beginning to its end.
+    /// Returns `true` if the level is constant from beginning to end.
     pub fn is_level(&self) -> bool {
         let lasts = |scenario: &Scenario| {
             scenario.start == Nanos::ZERO && scenario.load.is_level() && scenario.duration == self.duration
@@ -156,12 +158,12 @@ impl Plan {
         self.load.is_level() && self.scenarios.iter().all(lasts)
     }
 
-    /// True where users go through flows.
+    /// Returns `true` if users follow flows.
     pub fn has_flows(&self) -> bool {
         self.flow.is_some() || !self.scenarios.is_empty()
     }
 
-    /// Iterations and groups in the order of their figures: of each flow its iterations, then its groups.
+    /// Returns iterations and groups in the order of their figures: for each flow its iterations, then its groups.
     pub fn spans(&self) -> Vec<SpanName<'_>> {
         let mut all = Vec::new();
         for (scenario, flow) in self.flows() {
@@ -172,17 +174,18 @@ impl Plan {
         all
     }
 
-    /// What users of any flow know by name.
+    /// Returns the names of the values of users, the same in every flow.
     pub fn variables(&self) -> &[String] {
         self.flows().next().map_or(&[], |(_, flow)| &flow.variables)
     }
 
-    /// The plan with one of its scenarios alone, without the requests of the others; None where it has none of this name.
+    /// Returns the plan with only this scenario, without the requests of the others; `None` if there is no such
+    /// scenario.
     pub fn only(mut self, name: &str) -> Option<Plan> {
         self.scenarios.retain(|scenario| scenario.name == name);
         self.load = together(&self.scenarios);
         let scenario = self.scenarios.first_mut()?;
-        // What comes first is asked for before the run, to see who is there.
+        // The first URL is requested before the run, to check that the target is there.
         let mut kept = scenario.flow.urls();
         kept.extend(self.common.iter().flat_map(Flow::urls_around));
         let mut seen = std::collections::BTreeSet::new();
@@ -190,7 +193,7 @@ impl Plan {
         let mut place = |url: &mut u32| *url = kept.iter().position(|kept| kept == url).unwrap_or_default() as u32;
         scenario.flow.renumber(&mut place);
         if let Some(common) = &mut self.common {
-            // What only the others call is gone with their requests.
+            // Flows that only other scenarios call are removed with their requests.
             common.keep_reached();
             common.renumber(&mut place);
         }

@@ -1,11 +1,11 @@
-//! `--stage 30s:1000/s` and `--stage 2m:10..200`: one stretch of load in writing.
+//! Parsing of stages: `--stage 30s:1000/s` and `--stage 2m:10..200`.
 //!
-//! A level with a unit is a rate, a bare number is users; one run has stages of one sort only, because users wait for
-//! answers and arrivals do not.
+//! A level with a unit is a rate, a bare number is users. All stages of a run are of one kind, because users wait for
+//! responses and arrivals do not.
 
 use crate::{Stage, quantity};
 
-/// What the levels of a stage count.
+/// The unit of the levels of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// Users, each sending one request after another.
@@ -14,10 +14,10 @@ pub enum Level {
     Rate,
 }
 
-/// Reads one stage.
+/// Parses one stage.
 ///
 /// # Errors
-/// What is wrong with it and how it would be right.
+/// A message that says what is wrong and what to write instead.
 pub fn parse(text: &str) -> Result<(Stage, Level), String> {
     let wrong =
         || format!("`{text}` is not a stage; write TIME:LEVEL or TIME:FROM..TO, such as 30s:1000/s or 2m:10..200");
@@ -44,10 +44,10 @@ pub fn parse(text: &str) -> Result<(Stage, Level), String> {
     Ok((Stage { lasts, from, to }, level))
 }
 
-/// Reads all stages of a run; they must be of one sort.
+/// Parses all stages of a run; they must be of one kind.
 ///
 /// # Errors
-/// Which of them is wrong, what is wrong with it and how it would be right.
+/// The index of the wrong stage and a message that says what to write instead.
 pub fn parse_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<(Vec<Stage>, Level), (usize, String)> {
     let mut stages = Vec::new();
     let mut first: Option<(Level, &str)> = None;
@@ -73,7 +73,7 @@ pub fn parse_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<(Vec<St
     Ok((stages, level))
 }
 
-/// A rate, or zero: a stage may begin or end at rest.
+/// Parses a rate, or zero: a stage may begin or end at zero.
 fn rate(text: &str) -> Result<f64, String> {
     let amount = text.split('/').next().unwrap_or("");
     if amount.parse() == Ok(0.0) { Ok(0.0) } else { quantity::rate(text) }

@@ -1,34 +1,34 @@
-//! What may differ from one measurement to the next while everything else of a plan stays: the load and how long.
+//! The part of a plan that differs between measurements: load and length.
 
 use measure::Nanos;
 
 use crate::{Arrivals, Load, Plan, Stage};
 
-/// One measurement of a plan.
+/// A single measurement of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
-    /// When requests are sent.
+    /// The load model.
     pub load: Load,
-    /// Stop after this many requests, not counting the warm-up.
+    /// Number of requests after which it stops, not counting the warm-up.
     pub requests: Option<u64>,
-    /// Stop after so long, warm-up not counted.
+    /// Time after which it stops, not counting the warm-up.
     pub duration: Option<Nanos>,
-    /// Run and leave out of the figures, by intended time.
+    /// Warm-up, excluded from the figures by intended time.
     pub warmup: Nanos,
 }
 
 impl Trial {
-    /// As the plan has it.
+    /// Returns the trial that the plan describes.
     pub fn of(plan: &Plan) -> Trial {
         Trial { load: plan.load.clone(), requests: plan.requests, duration: plan.duration, warmup: plan.warmup }
     }
 
-    /// Arrivals at a constant rate for so long.
+    /// Creates a trial of arrivals at a constant rate.
     pub fn rate(per_s: f64, arrivals: Arrivals, lasts: Nanos) -> Trial {
         Trial::level(|stages| Load::Open { stages, arrivals }, per_s, lasts)
     }
 
-    /// So many users, each one request after the other, for so long.
+    /// Creates a trial of this many users, each sending one request after another.
     pub fn users(users: u32, lasts: Nanos) -> Trial {
         let load = |stages| Load::Closed { stages, think: None, together: false };
         Trial::level(load, f64::from(users), lasts)
@@ -39,7 +39,7 @@ impl Trial {
         Trial { load, requests: None, duration: Some(lasts), warmup: Nanos::ZERO }
     }
 
-    /// The plan with this in its place.
+    /// Returns the plan with the load and length of this trial.
     pub fn over(&self, plan: &Plan) -> Plan {
         let Trial { load, requests, duration, warmup } = self.clone();
         Plan { load, requests, duration, warmup, ..plan.clone() }

@@ -1,11 +1,11 @@
-//! YAML (and so JSON) as a tree in which everything knows its line and column.
+//! YAML (and so JSON) as a tree whose nodes know their line and column.
 //!
-//! Scalars stay text: what a value means is decided by the reader of its key. Anchors, tags and several documents are
-//! refused: a plan needs none, and a small file that stands for a huge one is nobody's friend.
+//! Scalars stay text: the reader of a key decides what its value means. Anchors, tags and multiple documents are
+//! refused: a plan does not need them, and a small file must not expand into a huge one.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
-/// A place in a file, both counted from 1.
+/// A position in a file, both numbers counted from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct At {
     /// The line.
@@ -14,41 +14,41 @@ pub struct At {
     pub column: usize,
 }
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// Where.
+    /// The position.
     pub at: At,
-    /// What.
+    /// The value.
     pub value: Value,
 }
 
 /// What a value is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Nothing: `null`, `~` or an empty place.
+    /// An empty value: `null`, `~` or no text.
     Null,
-    /// A text, a number or a word.
+    /// A string, a number or a word.
     Text(String),
     /// A list.
     List(Vec<Node>),
-    /// Keys with their places, and values.
+    /// Keys with their positions, and values.
     Map(Vec<(String, At, Node)>),
 }
 
-/// What is wrong with a file, and where.
+/// An error in a file: its position and a message.
 pub type Wrong = (At, String);
 
-/// More values than any plan has, and more text: what is read of a file takes several times as much.
+/// Maximum number of values and bytes of a file: the parsed tree takes several times as much memory.
 const MOST: usize = 200_000;
 const LONGEST: usize = 16 << 20;
-/// Deeper than any plan is.
+/// Maximum nesting depth.
 const DEEPEST: usize = 16;
 
-/// Reads a file.
+/// Parses a file.
 ///
 /// # Errors
-/// What about it is not YAML, or not taken.
+/// The first part that is not YAML, or not supported.
 pub fn parse(text: &str) -> Result<Node, Wrong> {
     let mut open: Vec<Open> = Vec::new();
     let mut root = None;
@@ -110,7 +110,7 @@ pub fn parse(text: &str) -> Result<Node, Wrong> {
     })
 }
 
-/// What to write instead of a key whose colon has no space behind it, `users:3`; None where that is not what it is.
+/// Returns a hint for a key whose colon has no space behind it, `users:3`; `None` if the text is not one.
 pub fn unspaced(text: &str) -> Option<String> {
     let (key, value) = text.trim_start().split_once(':')?;
     let value = value.split_whitespace().next().filter(|word| value.starts_with(word) && !word.starts_with("//"))?;
@@ -119,7 +119,8 @@ pub fn unspaced(text: &str) -> Option<String> {
     is_key.then(|| format!("`{key}:{value}` lacks a space after its colon; write `{key}: {value}`"))
 }
 
-/// A file is no YAML at this line: the same, where it is the cause. Parsers notice it where the next key begins.
+/// Returns that hint for a file that is not YAML at this line, if a missing space is the cause. Parsers notice it at
+/// the next key.
 fn unspaced_before(text: &str, line: usize) -> Option<Wrong> {
     let lines = text.lines().enumerate().take(line).filter(|(_, text)| !text.trim().is_empty());
     let suspects: Vec<(usize, &str)> = lines.collect();
@@ -138,7 +139,7 @@ fn scalar(text: &str, style: ScalarStyle) -> Value {
     }
 }
 
-/// A list or map whose end is not read yet.
+/// A list or map whose end has not been read yet.
 struct Open {
     at: At,
     map: bool,

@@ -1,4 +1,5 @@
-//! Shares of a run over another carrier than pipes to children: pipes within this process, whose other end is served by a thread.
+//! Shares of a run over another transport than pipes to children: pipes within this process, whose other end is served
+//! by a thread.
 
 use std::io::{Read, Write, pipe};
 use std::sync::Mutex;
@@ -15,10 +16,10 @@ use intent::{Command, Defaults, read};
 
 type Taken = Result<(), String>;
 
-/// Serves each share on a thread; counts what was written to it.
+/// A launcher that runs each share on a thread; counts the bytes written to it.
 #[derive(Default)]
 struct Within {
-    /// What stands between a share and the coordinator's words, if anything does.
+    /// Bytes sent before the first frame of a share, if any.
     says_first: Option<&'static [u8]>,
     sent: Arc<Mutex<Vec<u8>>>,
 }
@@ -78,7 +79,7 @@ fn target() -> Target {
     Target::start(Config { listen, workers: 1, ..Config::default() }).expect("a target")
 }
 
-/// A bench whose shares are taken within this process.
+/// Creates a bench whose shares run within this process.
 fn bench(words: &[&str], launcher: Within) -> (Bench, Plan) {
     let words: Vec<String> = ["--processes", "2", "-w", "2"].iter().chain(words).map(ToString::to_string).collect();
     let defaults = Defaults { cores: 2.0, descriptors: 1024, seed: 7 };
@@ -111,10 +112,10 @@ fn a_share_is_taken_where_the_files_of_the_plan_are_not() {
     assert!(stats.bytes_received > 40 * content.len() as u64, "bodies travelled: {}", stats.bytes_received);
     let hosts = &summary.started.as_ref().unwrap().hosts;
     assert_eq!(hosts.iter().map(|host| &*host.name).collect::<Vec<_>>(), ["", "another"]);
-    // Once to each process, whatever the number of its workers and requests.
+    // The content is sent once to each process, whatever the number of its workers and requests.
     let sent = sent.lock().unwrap().len();
     assert!((2 * content.len()..2 * content.len() + 20_000).contains(&sent), "{sent}");
-    // The same bench once more, with another load.
+    // The same bench is measured again with another load.
     let again = bench.measure(&Trial::users(2, Nanos::from_millis(300)), &Stop::default(), &mut []).unwrap();
     assert!(again.totals.finished > 0 && again.notices.is_empty(), "{:?}", again.notices);
 }

@@ -5,7 +5,7 @@
 
 use super::words::{Command, Wrong};
 
-/// True for a text that only `cmd` understands.
+/// Returns `true` for a text that only `cmd` understands.
 pub fn is_meant(text: &str) -> bool {
     text.contains("^\"") || text.lines().any(|line| line.trim_end().ends_with('^'))
 }

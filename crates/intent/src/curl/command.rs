@@ -21,7 +21,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// True where a switch stands.
+    /// Returns `true` if a switch stands.
     pub fn has(&self, name: &str) -> bool {
         self.switches.contains(&name)
     }

@@ -53,7 +53,7 @@ impl Lines {
         Ok(lines)
     }
 
-    /// True where the user says something about this header.
+    /// Returns `true` if the user says something about this header.
     pub fn said(&self, name: &str) -> bool {
         self.users.iter().any(|line| name_of(line).eq_ignore_ascii_case(name))
     }

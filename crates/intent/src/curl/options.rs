@@ -23,7 +23,7 @@ pub enum Fate {
 pub struct Found {
     /// Its long name.
     pub long: &'static str,
-    /// True where a value follows.
+    /// Set if a value follows.
     pub takes: bool,
     /// What becomes of it.
     pub fate: Fate,

@@ -233,7 +233,7 @@ fn length(options: &Options<'_>) -> Option<u64> {
     }
 }
 
-/// True where curl asks whether the body is welcome.
+/// Returns `true` if curl asks whether the body is welcome.
 fn asks_first(asked: &Asked, upload: Option<&str>, options: &Options<'_>, lines: &Lines) -> bool {
     let length = length(options);
     let long = length.is_some_and(|length| length > EXPECTS_FROM) || upload.is_some_and(|_| length.is_none());
@@ -242,7 +242,7 @@ fn asks_first(asked: &Asked, upload: Option<&str>, options: &Options<'_>, lines:
     long && !upgrades && !lines.said("Expect") && !asked.has("http1.0")
 }
 
-/// True where HTTP/1.1 is spoken, whatever the server chooses.
+/// Returns `true` if HTTP/1.1 is spoken, whatever the server chooses.
 fn speaks_one(asked: &Asked, target: &Target) -> bool {
     asked.has("http1.1") || (target.scheme == "http" && !asked.has("http2-prior-knowledge"))
 }

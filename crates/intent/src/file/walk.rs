@@ -358,7 +358,7 @@ fn words_in_braces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// True where `{name}` or `{name | url}` stands in a text.
+/// Returns `true` if `{name}` or `{name | url}` stands in a text.
 fn is_slot_of(text: &str, name: &str) -> bool {
     text.match_indices(&format!("{{{name}"))
         .any(|(at, found)| text[at + found.len()..].trim_start_matches(' ').starts_with(['}', '|']))

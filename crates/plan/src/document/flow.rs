@@ -1,10 +1,10 @@
-//! A flow as people write it in a plan.
+//! Output of a flow in the syntax of plan files.
 
 use super::{Page, quoted, time};
 use crate::Plan;
 use crate::flow::{CAPTURE, Called, Flow, List, OnFailure, Pause, Step};
 
-/// `flow`, and what stands beside it.
+/// Writes `flow` and the sections next to it.
 pub(super) fn of_plan(page: &mut Page, plan: &Plan, flow: &Flow) {
     section(page, plan, ("flow", &flow.steps));
     of_users(page, plan, flow);
@@ -12,19 +12,19 @@ pub(super) fn of_plan(page: &mut Page, plan: &Plan, flow: &Flow) {
     called(page, plan, &flow.flows);
 }
 
-/// What each user does first and last.
+/// Writes the first and last steps of each user.
 pub(super) fn of_users(page: &mut Page, plan: &Plan, flow: &Flow) {
     section(page, plan, ("start", &flow.start));
     section(page, plan, ("end", &flow.end));
 }
 
-/// What is done once for all users.
+/// Writes the steps that are run once for all users.
 pub(super) fn around(page: &mut Page, plan: &Plan, flow: &Flow) {
     section(page, plan, ("setup", &flow.setup));
     section(page, plan, ("teardown", &flow.teardown));
 }
 
-/// The flows that are called.
+/// Writes the flows that are called.
 pub(super) fn called<'a>(page: &mut Page, plan: &Plan, flows: impl IntoIterator<Item = &'a Called>) {
     for (at, called) in flows.into_iter().enumerate() {
         if at == 0 {
@@ -44,7 +44,7 @@ fn section(page: &mut Page, plan: &Plan, (name, inner): (&str, &[Step])) {
     }
 }
 
-/// The steps, a list below `flow`.
+/// Writes steps as a list below `flow`.
 pub(super) fn steps(page: &mut Page, plan: &Plan, steps: &[Step]) {
     page.indent += 2;
     steps.iter().for_each(|step| one(page, plan, step));
@@ -147,7 +147,7 @@ fn listed(list: &List) -> String {
     }
 }
 
-/// The steps of the step whose first line was just written.
+/// Writes the nested steps of the step whose first line was just written.
 fn below(page: &mut Page, plan: &Plan, inner: &[Step]) {
     page.indent += 2;
     page.head("steps");
@@ -155,7 +155,7 @@ fn below(page: &mut Page, plan: &Plan, inner: &[Step]) {
     page.indent -= 2;
 }
 
-/// `on_failure`: where it is said.
+/// Writes a request; `on_failure` is given only if it is set on the request itself.
 fn request(page: &mut Page, plan: &Plan, url: u32, on_failure: Option<OnFailure>) {
     let Some(url) = plan.urls.get(url as usize) else { return };
     page.line(&format!("- url: {}", quoted(&url.url)));

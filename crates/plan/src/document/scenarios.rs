@@ -1,4 +1,4 @@
-//! Scenarios as people write them in a plan.
+//! Output of scenarios in the syntax of plan files.
 
 use measure::Nanos;
 
@@ -6,7 +6,7 @@ use super::{Page, flow, levels, quoted, time};
 use crate::flow::Called;
 use crate::{Plan, Scenario};
 
-/// All of them, a map below `scenarios`.
+/// Writes all scenarios, a map below `scenarios`.
 pub(super) fn all(page: &mut Page, plan: &Plan) {
     page.head("scenarios");
     page.indent += 2;

@@ -1,11 +1,11 @@
-//! Steps that load a page with all that it names: each is a group of its own, so that the page as a whole has a time.
+//! Steps that load a page with its resources: each becomes a group, so that the page as a whole is timed.
 
 use super::{Flow, RESOURCES, Step};
 use crate::{Options, WeightedUrl};
 
 impl Flow {
-    /// The same with a group `page NAME` around each request whose resources are fetched, unless it stands in it already. `options`:
-    /// those of all URLs.
+    /// Wraps each request whose resources are fetched in a group `page NAME`, unless it already is in one. `options`
+    /// are those of all URLs.
     #[must_use]
     pub fn with_pages(mut self, urls: &[WeightedUrl], options: &Options) -> Flow {
         let wrap = |steps: &mut Vec<Step>| around(steps, (urls, options), &mut Vec::new());
@@ -15,7 +15,7 @@ impl Flow {
     }
 }
 
-/// True where the resources of what is at this URL are fetched.
+/// Returns `true` if the resources of the page at this URL are fetched.
 pub fn is_page(url: &WeightedUrl, options: &Options) -> bool {
     let wished = url.options.get(RESOURCES).or_else(|| options.get(RESOURCES)).and_then(|texts| texts.last());
     wished.is_some_and(|text| text.trim() != "0") && ["http://", "https://"].iter().any(|s| url.url.starts_with(s))
@@ -50,7 +50,7 @@ fn around(steps: &mut Vec<Step>, all: (&[WeightedUrl], &Options), within: &mut V
     }
 }
 
-/// The path of a URL as it is written.
+/// Returns the path of a URL as written.
 fn path(url: &str) -> &str {
     let behind = url.split_once("://").map_or(url, |(_, behind)| behind);
     let path = behind.find('/').map_or("/", |at| &behind[at..]);

@@ -1,10 +1,11 @@
-//! What of a flow is reached through its calls, and its requests under other numbers.
+//! Steps of a flow that are reached through calls, and renumbering of its requests.
 
 use super::{CAPTURE, Flow, Step, each};
 use crate::WeightedUrl;
 
 impl Flow {
-    /// Of each variable: whether it lasts as long as its user, because `setup` or `start` captures it. `urls`: those of the plan.
+    /// Returns for each variable whether it lasts as long as its user, because `setup` or `start` captures it. `urls`
+    /// are those of the plan.
     pub fn lasting(&self, urls: &[WeightedUrl]) -> Vec<bool> {
         let mut lasting = vec![false; self.variables.len()];
         let mut hear = |step: &Step| {
@@ -20,12 +21,12 @@ impl Flow {
         lasting
     }
 
-    /// The URLs that are sent once before the run and after it, by their indices.
+    /// Returns the indices of the URLs that are sent once before or after the run.
     pub fn urls_around(&self) -> Vec<u32> {
         self.reached(&[&self.setup, &self.teardown]).iter().flat_map(|step| step.urls()).copied().collect()
     }
 
-    /// The same without the flows that none of its steps calls.
+    /// Removes the flows that no step calls.
     pub fn keep_reached(&mut self) {
         let mut called: Vec<String> = Vec::new();
         for step in self.reached(&[&self.steps, &self.start, &self.end, &self.setup, &self.teardown]) {
@@ -36,7 +37,7 @@ impl Flow {
         self.flows.retain(|flow| called.contains(&flow.name));
     }
 
-    /// These steps and those of the flows that they call, without what calls nobody.
+    /// Returns these steps and those of the flows that they call, directly or indirectly.
     fn reached<'a>(&'a self, from: &[&'a [Step]]) -> Vec<&'a Step> {
         let (mut all, mut known, mut next) = (Vec::new(), Vec::<&str>::new(), from.to_vec());
         next.reverse();
@@ -54,7 +55,7 @@ impl Flow {
         all
     }
 
-    /// Gives its requests other numbers.
+    /// Renumbers its requests.
     pub fn renumber(&mut self, number: &mut impl FnMut(&mut u32)) {
         let called = self.flows.iter_mut().map(|called| &mut called.steps);
         let all = [&mut self.steps, &mut self.start, &mut self.end, &mut self.setup, &mut self.teardown];

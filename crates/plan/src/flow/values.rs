@@ -1,18 +1,18 @@
-//! Where values stand in texts, and which of them a request is made of.
+//! Placeholders for values in texts, and the values that a request is made of.
 
 use super::{CAPTURE, CHECK_NAMES};
 use crate::WeightedUrl;
 
-/// A piece of a text with values in it.
+/// A piece of a text with placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// As it is.
+    /// Literal text.
     Text(&'a str),
     /// The value of this name, written `{name}`.
     Value(&'a str),
 }
 
-/// The pieces of a text: `{name}` is a value where the name is one of these, and all else stands for itself.
+/// Splits a text into pieces: `{name}` is a value if it is one of `names`; everything else is literal.
 pub fn pieces<'a>(text: &'a str, names: &[String]) -> Vec<Piece<'a>> {
     let (mut all, mut rest, mut from) = (Vec::new(), text, 0);
     while let Some(at) = rest[from..].find('{').map(|at| at + from) {
@@ -30,8 +30,8 @@ pub fn pieces<'a>(text: &'a str, names: &[String]) -> Vec<Piece<'a>> {
     all
 }
 
-/// The values of these names that a request to a URL is made of, by their indices: they stand in it, in its own options or in those of all
-/// as `{name}` or `{name | url}`.
+/// Returns the indices of the values that a request to a URL uses: those that occur in the URL, in its options or in
+/// the common options as `{name}` or `{name | url}`.
 pub fn values_of(url: &WeightedUrl, of_all: &crate::Options, names: &[String]) -> Vec<u16> {
     let own = url.options.iter().filter(|(option, _)| ![CAPTURE, CHECK_NAMES].contains(&option.as_str()));
     let others = of_all.iter().filter(|(option, _)| !url.options.contains_key(*option));

@@ -1,10 +1,10 @@
-//! Documents of JSON in a text, and the texts in them, found so that masking leaves them whole.
+//! JSON documents in a text, and their strings, located so that masking keeps the documents valid.
 
 use std::ops::Range;
 
 use serde::de::IgnoredAny;
 
-/// Whole documents of JSON: each begins the text, a body or a line with a brace or a bracket.
+/// Finds complete JSON documents: each starts the text, a body or a line with a brace or a bracket.
 pub fn documents(text: &str) -> Vec<Range<usize>> {
     let (mut found, mut from) = (Vec::new(), 0);
     while let Some(start) = next_start(text, from) {
@@ -15,20 +15,20 @@ pub fn documents(text: &str) -> Vec<Range<usize>> {
                 found.push(start..end);
                 end
             }
-            // A line is not looked at again from within.
+            // A line is not searched again from within.
             _ => text[start..].find('\n').map_or(text.len(), |at| start + at),
         };
     }
     found
 }
 
-/// Where a document may begin, from a place on.
+/// Returns the next possible start of a document at or after `from`.
 fn next_start(text: &str, from: usize) -> Option<usize> {
     let begins = |at: &usize| text[..*at].trim_end_matches([' ', '\t']).chars().next_back().is_none_or(|c| c == '\n');
     text[from..].match_indices(['{', '[']).map(|(at, _)| from + at).find(begins)
 }
 
-/// The texts of a document, keys too, as they are written between their quotes.
+/// Iterates over the strings of a document, including keys, as written between their quotes.
 pub fn texts(document: &str) -> impl Iterator<Item = &str> {
     let mut rest = document;
     std::iter::from_fn(move || {
@@ -38,7 +38,7 @@ pub fn texts(document: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What stands before the next text, what stands in it, and what behind it.
+/// Returns the text before the next string, the string, and the rest.
 fn next_text(document: &str) -> Option<(&str, &str, &str)> {
     let (before, inner) = document.split_once('"')?;
     let is_end = |at: &usize| !ends_in_escape(&inner[..*at]);
@@ -46,12 +46,13 @@ fn next_text(document: &str) -> Option<(&str, &str, &str)> {
     Some((before, &inner[..end], &inner[end + 1..]))
 }
 
-/// True where the last backslash escapes what comes next.
+/// Returns `true` if the text ends in a backslash that escapes the next character.
 pub fn ends_in_escape(text: &str) -> bool {
     !text.bytes().rev().take_while(|b| *b == b'\\').count().is_multiple_of(2)
 }
 
-/// The document with other texts (of which some are keys), and with texts in the place of numbers, where there are any.
+/// Rewrites a document with other strings (the flag is set for keys) and, where `number` returns one, a string in place
+/// of a number.
 pub fn rewritten(
     document: &str,
     mut text: impl FnMut(&str, bool) -> String,
@@ -68,7 +69,7 @@ pub fn rewritten(
     out
 }
 
-/// What stands between texts: marks, blanks, words and numbers.
+/// Copies the text between strings: punctuation, blanks, words and numbers.
 fn bare(between: &str, out: &mut String, number: &mut impl FnMut(&str) -> Option<String>) {
     let is_mark = |c: char| c.is_ascii_whitespace() || "{}[],:".contains(c);
     for piece in between.split_inclusive(is_mark) {

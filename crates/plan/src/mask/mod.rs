@@ -1,8 +1,8 @@
-//! Secrets out of everything that is shown or kept.
+//! Masking of secrets in everything that is shown or kept.
 //!
-//! By where they stand (`places`, `names`, `redis`, `sql`), and by what they are, once that is known (`values`). Masking errs
-//! on the side of hiding: what looks like a secret place in a body is hidden too. What is inside a body otherwise is not
-//! known to be secret and stays.
+//! Secrets are found by their position (`places`, `names`, `redis`, `sql`) and then by value wherever else they occur
+//! (`values`). Masking errs on the side of hiding: what looks like the position of a secret in a body is hidden too.
+//! Other contents of a body are not known to be secret and stay.
 
 mod json;
 mod names;
@@ -18,29 +18,29 @@ pub use values::Secrets;
 use crate::{Plan, WeightedUrl};
 use places::Spans;
 
-/// What stands in the place of a secret.
+/// The replacement for a secret.
 pub const MASK: &str = "***";
 
 /// Options whose whole value is a secret.
 const SECRET_OPTIONS: [&str; 9] =
     ["user", "proxy-user", "probe-token", "key", "password", "token", "auth", "bearer", "cookie"];
 
-/// A URL (its scheme may be missing) without its user info, its fragment and the values of secret query parameters.
+/// Masks the user info, the fragment and the values of secret query parameters of a URL (its scheme may be missing).
 pub fn url(text: &str) -> String {
     Spans::of_url(text).masked()
 }
 
-/// What was said, sent or received, as text, without what stands in secret places.
+/// Masks the secrets of a text that was written, sent or received, by their position.
 pub fn exchange(text: &str) -> String {
     Spans::of_text(text).masked()
 }
 
-/// True of the name of a value that is a secret.
+/// Returns `true` if the value of this name is a secret.
 pub fn is_secret_name(name: &str) -> bool {
     names::is_secret(name, "x1")
 }
 
-/// The value of a protocol's option as it may be shown.
+/// Masks the value of a protocol option.
 pub fn option(name: &str, value: &str) -> String {
     option_spans(name, value).masked()
 }
@@ -66,21 +66,22 @@ fn option_spans<'a>(name: &str, value: &'a str) -> Spans<'a> {
     spans
 }
 
-/// False where a name before a colon is missing, as where a token was written alone: the whole of it may be a secret. The path
-/// of a file of lines (`@FILE`) is none.
+/// Returns `false` if there is no name before a colon, for example where a bare token was written: all of it may be a
+/// secret. The path of a file of lines (`@FILE`) is not one.
 fn is_header_line(value: &str) -> bool {
     let name = value.split_once(':').map(|(name, _)| name).or_else(|| value.trim_end().strip_suffix(';'));
     let is_part = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     value.starts_with('@') || name.is_some_and(|name| !name.is_empty() && name.chars().all(is_part))
 }
 
-/// A plan as it may be shown.
+/// Returns a plan with its secrets masked.
 pub fn plan(plan: &Plan) -> Plan {
     let secrets = Secrets::of_plan(plan);
-    // Of a long list each is masked by where its secrets stand: looking for all of them in each would take for ever.
+    // The URLs of a long list are masked by the position of secrets only: searching for all values in each URL would
+    // take too long.
     let of_urls = if plan.urls.len() <= 1000 { secrets.clone() } else { Secrets::default() };
     let mut shown = plan.clone();
-    // Where nothing is to be hidden the URLs stay those of the plan, and shared.
+    // If nothing is hidden, the URLs stay shared with the plan.
     let open = |target: &WeightedUrl| target.options.is_empty() && of_urls.hide(&url(&target.url)) == target.url;
     if !shown.urls.iter().all(open) {
         for target in shown.urls.make_mut() {
@@ -106,7 +107,7 @@ fn options(options: &mut crate::Options, secrets: &Secrets) {
     }
 }
 
-/// A command line as it may be shown: every argument that is, or ends with, one of the `secrets` (as written, as shown).
+/// Masks a command line: every argument that is, or ends with, one of the `secrets` (as written, as shown).
 pub fn command(arguments: &[String], secrets: &[(String, String)]) -> Vec<String> {
     arguments.iter().map(|argument| masked_argument(argument, secrets)).collect()
 }

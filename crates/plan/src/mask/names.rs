@@ -1,13 +1,13 @@
-//! Which names stand before a secret: of headers, metadata, query parameters, fields of forms and keys of JSON.
+//! Names whose value is a secret: names of headers, metadata, query parameters, form fields and JSON keys.
 //!
-//! A name is looked at word by word (`X-Amz-Signature`, `auth_token`, `clientSecret`), so that a keyword, a monkey and a
-//! country code are none.
+//! A name is split into words (`X-Amz-Signature`, `auth_token`, `clientSecret`), so that `keyword`, `monkey` and
+//! `country_code` do not match.
 
-/// Headers whose whole value is a secret, whatever their words say.
+/// Headers whose whole value is a secret, whatever the words of their name.
 const HEADERS: [&str; 6] =
     ["authorization", "proxy-authorization", "cookie", "set-cookie", "set-cookie2", "authentication"];
 
-/// Words that make a name one of a secret.
+/// Words that mark the name of a secret.
 const WORDS: [&str; 32] = [
     "apikey",
     "assertion",
@@ -43,7 +43,7 @@ const WORDS: [&str; 32] = [
     "xsrf",
 ];
 
-/// Ends of words that people write together: `accesstoken`, `dbpassword`, `phpsessid`.
+/// Endings of compound words: `accesstoken`, `dbpassword`, `phpsessid`.
 const ENDINGS: [&str; 12] = [
     "token",
     "tokens",
@@ -59,7 +59,7 @@ const ENDINGS: [&str; 12] = [
     "privatekey",
 ];
 
-/// Keys that unlock nothing.
+/// Words before `key` that make it harmless.
 const HARMLESS_KEYS: [&str; 17] = [
     "public",
     "primary",
@@ -80,7 +80,7 @@ const HARMLESS_KEYS: [&str; 17] = [
     "range",
 ];
 
-/// A code beside one of these lets somebody in; beside others (`country_code`, `status_code`) it names something.
+/// Words that make a `code` a secret; with others (`country_code`, `status_code`) it is a plain identifier.
 const CODES: [&str; 20] = [
     "access",
     "activation",
@@ -104,7 +104,7 @@ const CODES: [&str; 20] = [
     "verifier",
 ];
 
-/// A last word that tells something about a secret and not the secret: `token_type`, `password_policy`.
+/// Last words of names that describe a secret but are not one: `token_type`, `password_policy`.
 const ABOUT: [&str; 18] = [
     "algorithm",
     "alg",
@@ -126,13 +126,13 @@ const ABOUT: [&str; 18] = [
     "url",
 ];
 
-/// True where the value of a header or of metadata with this name is a secret.
+/// Returns `true` if the value of a header or of metadata with this name is a secret.
 pub fn is_secret_header(name: &str, value: &str) -> bool {
     let name = name.trim();
     HEADERS.iter().any(|known| name.eq_ignore_ascii_case(known)) || is_secret(name, value)
 }
 
-/// True where `value` behind this name is a secret.
+/// Returns `true` if `value` after this name is a secret.
 pub fn is_secret(name: &str, value: &str) -> bool {
     let words = words(name);
     let Some(last) = words.last() else { return false };
@@ -141,7 +141,7 @@ pub fn is_secret(name: &str, value: &str) -> bool {
     }
     let number = !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit());
     words.iter().enumerate().any(|(place, word)| match word.as_str() {
-        // So many of them: max_tokens.
+        // A number of tokens: max_tokens.
         word if word.ends_with("tokens") && number => false,
         "key" => place == 0 || !HARMLESS_KEYS.contains(&words[place - 1].as_str()),
         "code" => words.len() == 1 || words.iter().any(|word| CODES.contains(&word.as_str())),
@@ -149,12 +149,12 @@ pub fn is_secret(name: &str, value: &str) -> bool {
     })
 }
 
-/// True for names that are as often used of what is none, where the value must show it.
+/// Returns `true` for names that are just as often used for harmless values, so that the value has to decide.
 pub fn is_doubtful(name: &str) -> bool {
     matches!(&words(name)[..], [word] if word == "code")
 }
 
-/// The words of a name, small, without numbers behind them.
+/// Splits a name into words in lower case, without trailing digits.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let chars: Vec<char> = name.chars().collect();

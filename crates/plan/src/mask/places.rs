@@ -1,32 +1,33 @@
-//! Where secrets stand in text: user info, query and fragment of URLs, header lines, `name=value`, keys of JSON, parts of
-//! forms; what Redis and SQL write is in their own files.
+//! Positions of secrets in text: user info, query and fragment of URLs, header lines, `name=value`, JSON keys, form
+//! parts; Redis and SQL have files of their own.
 //!
-//! Each place is found once and serves twice: to hide what stands there, and to know it wherever else it turns up.
+//! Each position is found once and used twice: to hide the secret there, and to recognize its value elsewhere.
 
 use super::names::{is_doubtful, is_secret, is_secret_header};
 use super::{MASK, json, redis, sql};
 
-/// What is read as JSON.
+/// The kind of text that is searched for JSON pairs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Json {
     /// Any text: it may begin or end in the middle of a document.
     Piece,
-    /// A whole document, without what stands in its texts.
+    /// A complete document, without the contents of its strings.
     Document,
-    /// What stands in a text of a document.
+    /// The contents of a string of a document.
     Text,
 }
 
-/// The secrets of a text, by where they stand.
+/// The secrets of a text, by position.
 pub struct Spans<'a> {
     text: &'a str,
     found: Vec<(usize, usize)>,
-    /// The quotes of numbers in documents, by where they begin: what takes their place is a text.
+    /// Quotes to add around numbers in documents, by position: the mask that replaces a number is a string.
     quoted: Vec<(usize, &'a str)>,
     known: Vec<&'a str>,
 }
 
-/// True of `{token}`, which stands for a value, and of the first word of a slot that has several (`{csv users.csv.password}`).
+/// Returns `true` for `{token}`, the placeholder of a value, and for the first word of a placeholder with several
+/// (`{csv users.csv.password}`).
 pub(super) fn is_slot(text: &str) -> bool {
     let Some(inside) = text.strip_prefix('{').filter(|inside| inside.starts_with(|c: char| c.is_ascii_alphabetic()))
     else {
@@ -40,12 +41,12 @@ pub(super) fn is_slot(text: &str) -> bool {
 }
 
 impl<'a> Spans<'a> {
-    /// None yet.
+    /// Creates an empty set of spans.
     pub fn none(text: &'a str) -> Spans<'a> {
         Spans { text, found: Vec::new(), quoted: Vec::new(), known: Vec::new() }
     }
 
-    /// Of any text: what was said, sent or received, an option, a command.
+    /// Finds the secrets of any text: an exchange, an option, a command.
     pub fn of_text(text: &'a str) -> Spans<'a> {
         let mut spans = Spans::none(text);
         let mut from = 0;
@@ -58,7 +59,7 @@ impl<'a> Spans<'a> {
         spans
     }
 
-    /// A piece of text of any kind.
+    /// Searches a piece of text of any kind.
     fn any(&mut self, text: &'a str) {
         self.lines(text);
         self.urls(text);
@@ -70,7 +71,7 @@ impl<'a> Spans<'a> {
         sql::literals(self, text);
     }
 
-    /// A whole document of JSON, which stays one: values by their keys, and what stands in single texts.
+    /// Searches a complete JSON document, which stays valid: values by their keys, and the contents of single strings.
     fn document(&mut self, text: &'a str) {
         let first = self.found.len();
         self.json(text, Json::Document);
@@ -81,25 +82,25 @@ impl<'a> Spans<'a> {
             sql::literals(self, inner);
         }
         for (from, to) in &mut self.found[first..] {
-            // The backslash belongs to what comes next.
+            // The backslash escapes the next character.
             *to -= usize::from(json::ends_in_escape(&self.text[*from..*to]));
         }
     }
 
-    /// Of a URL whose scheme may be missing.
+    /// Finds the secrets of a URL whose scheme may be missing.
     pub fn of_url(text: &'a str) -> Spans<'a> {
         let mut spans = Spans::none(text);
         spans.url(text);
         spans
     }
 
-    /// `part`, a piece of the text, is a secret, and would be one elsewhere.
+    /// Marks `part`, a piece of the text, as a secret here and elsewhere.
     pub fn hide(&mut self, part: &'a str) {
         self.cover(part);
         self.known.push(part);
     }
 
-    /// `part` is not to be shown here; elsewhere it may be an ordinary word.
+    /// Marks `part` as hidden here; elsewhere it may be an ordinary word.
     pub fn cover(&mut self, part: &'a str) {
         if part.is_empty() || is_slot(part) {
             return;
@@ -108,7 +109,7 @@ impl<'a> Spans<'a> {
         self.found.push((from, from + part.len()));
     }
 
-    /// The text with stars in the places found.
+    /// Returns the text with the mask at all positions found.
     pub fn masked(mut self) -> String {
         self.found.sort_unstable();
         self.quoted.sort_unstable();
@@ -123,12 +124,12 @@ impl<'a> Spans<'a> {
         shown + &self.text[at..]
     }
 
-    /// What was found that would be a secret elsewhere, too.
+    /// Returns the secrets that are to be hidden elsewhere, too.
     pub fn known(&self) -> &[&'a str] {
         &self.known
     }
 
-    /// Request lines and header lines.
+    /// Searches request lines and header lines.
     fn lines(&mut self, text: &'a str) {
         for line in text.lines() {
             if let Some(target) = request_target(line) {
@@ -139,7 +140,7 @@ impl<'a> Spans<'a> {
         }
     }
 
-    /// A header line, `Name: value`; one of a pseudo header begins with a colon.
+    /// Searches a header line, `Name: value`; that of a pseudo-header begins with a colon.
     pub fn header(&mut self, line: &'a str) {
         let colon = line.bytes().skip(1).position(|b| b == b':').map(|at| at + 1);
         let Some((name, value)) = colon.map(|at| (&line[..at], line[at + 1..].trim())) else { return };
@@ -154,18 +155,18 @@ impl<'a> Spans<'a> {
         }
     }
 
-    /// The value of a secret header: hidden as a whole, known by the parts that are secret.
+    /// Hides the value of a secret header as a whole and remembers its secret parts.
     fn header_value(&mut self, name: &str, value: &'a str) {
-        // `Bearer {token}`: what is sent is not known to who reads it.
+        // `Bearer {token}`: the placeholder is not the value that is sent.
         if value.split_once(' ').is_some_and(|(_, rest)| is_slot(rest.trim())) {
             return;
         }
         self.cover(value);
         let name = name.trim();
         if name.to_ascii_lowercase().contains("cookie") {
-            // A cookie may hold a language as well.
+            // Cookies also hold harmless values such as a language.
             let pairs = value.split(';').filter_map(|pair| pair.split_once('=')).map(|(_, value)| value.trim());
-            // What a server sets is one pair; its path and its end are no secrets.
+            // Set-Cookie has one pair; its path and other attributes are no secrets.
             let set = name.to_ascii_lowercase().contains("set-cookie");
             let pairs = pairs.take(if set { 1 } else { usize::MAX });
             self.known.extend(pairs.filter(|value| value.len() >= 6));
@@ -179,7 +180,7 @@ impl<'a> Spans<'a> {
         }
     }
 
-    /// URLs anywhere in the text.
+    /// Searches for URLs anywhere in the text.
     fn urls(&mut self, text: &'a str) {
         let mut from = 0;
         while let Some(at) = text[from..].find("://").map(|at| from + at) {
@@ -194,12 +195,12 @@ impl<'a> Spans<'a> {
         }
     }
 
-    /// One URL, or the target of a request.
+    /// Searches a URL, or a request target.
     fn url(&mut self, text: &'a str) {
         let start = text.find("://").map_or(0, |at| at + 3);
         let authority_end = text[start..].find(['/', '?', '#']).map_or(text.len(), |at| start + at);
         let authority = &text[start..authority_end];
-        // A password with one of these marks as it is: what seems to be the port is none.
+        // A password may contain one of these characters unescaped; then the text after the colon is not a port.
         let port = authority.rsplit_once(':').map_or("", |(_, port)| port).trim_end_matches(']');
         let odd = (!authority.contains('@') && !port.bytes().all(|b| b.is_ascii_hexdigit()))
             .then(|| text[authority_end..].rfind('@').map(|at| authority_end + at))
@@ -213,22 +214,22 @@ impl<'a> Spans<'a> {
         }
     }
 
-    /// What stands before the host.
+    /// Hides the user info of a URL.
     fn user_info(&mut self, text: &'a str) {
-        // Our own sentences say how a URL is written.
+        // These are the placeholders of our own error messages.
         if matches!(text, ":password" | "name:password" | "user:password") {
             return;
         }
         self.cover(text);
         match text.split_once(':') {
             Some((_, password)) if !password.is_empty() => self.known.extend([text, password]),
-            // A token instead of a user; a user is none elsewhere.
+            // A token in place of a user name; a user name is not secret elsewhere.
             _ if text.trim_end_matches(':').len() >= 16 => self.known.push(text.trim_end_matches(':')),
             _ => {}
         }
     }
 
-    /// Path, query and fragment.
+    /// Searches path, query and fragment.
     fn path(&mut self, text: &'a str) {
         let (path, fragment) = text.split_once('#').unwrap_or((text, ""));
         self.cover(fragment);
@@ -237,7 +238,7 @@ impl<'a> Spans<'a> {
         }
     }
 
-    /// `name=value`.
+    /// Hides the value of `name=value` if the name is one of a secret.
     pub fn pair(&mut self, pair: &'a str) {
         if let Some((name, value)) = pair.split_once('=')
             && is_secret(name, value)
@@ -246,7 +247,7 @@ impl<'a> Spans<'a> {
         }
     }
 
-    /// `name=value` anywhere: forms, cookies, words of a command, columns of SQL.
+    /// Searches for `name=value` anywhere: forms, cookies, words of a command, SQL columns.
     fn pairs(&mut self, text: &'a str) {
         let mut seen = 0;
         for (at, _) in text.match_indices('=') {
@@ -264,7 +265,7 @@ impl<'a> Spans<'a> {
             let quote = value.chars().next().filter(|c| "\"'".contains(*c));
             let value = match quote {
                 Some(quote) => value[1..].split(quote).next().unwrap_or_default(),
-                // With blanks around it only what is quoted is a value.
+                // With blanks around `=`, only a quoted text is a value.
                 None if spaced.len() < before.len() || value.len() < after.len() => continue,
                 None => {
                     let end = after.find(|c: char| c.is_whitespace() || "&;\"'`<>\\".contains(c));
@@ -278,7 +279,8 @@ impl<'a> Spans<'a> {
         }
     }
 
-    /// `"name": value` anywhere, also within a text of JSON (`\"name\": \"value\"`), with all values of a list.
+    /// Searches for `"name": value` anywhere, also within a JSON string (`\"name\": \"value\"`), with all values of a
+    /// list.
     fn json(&mut self, text: &'a str, kind: Json) {
         for (at, _) in text.match_indices(':') {
             let before = text[..at].trim_end();
@@ -291,7 +293,7 @@ impl<'a> Spans<'a> {
             if !is_secret_header(name, "x") {
                 continue;
             }
-            // As many backslashes as before the quotes of the name: JSON within JSON.
+            // The quote is escaped as often as that of the name: JSON within JSON.
             let mark = &before[inner.len()..];
             if kind == Json::Document && mark != "\"" {
                 continue;
@@ -327,7 +329,7 @@ impl<'a> Spans<'a> {
         }
     }
 
-    /// Fields of HTML forms that hold a secret already: `<input name="csrf" value="…">`.
+    /// Searches HTML form fields that already hold a secret: `<input name="csrf" value="…">`.
     fn inputs(&mut self, text: &'a str) {
         for (at, _) in text.match_indices("<input") {
             let tag = beginning(&text[at..]);
@@ -340,13 +342,13 @@ impl<'a> Spans<'a> {
         }
     }
 
-    /// Parts of forms as multipart/form-data has them.
+    /// Searches the parts of multipart/form-data.
     fn form_parts(&mut self, text: &'a str) {
         for (at, _) in text.match_indices("name=\"") {
             let rest = beginning(&text[at + 6..]);
             let Some((name, rest)) = rest.split_once('"') else { continue };
             let Some((head, body)) = rest.split_once("\n\r\n").or_else(|| rest.split_once("\n\n")) else { continue };
-            // Of this part, and not a later one.
+            // The name must be of this part, not of a later one.
             if head.contains("\n--") || !is_secret(name, body) {
                 continue;
             }
@@ -356,7 +358,7 @@ impl<'a> Spans<'a> {
     }
 }
 
-/// The value of an attribute of a tag.
+/// Returns the value of an attribute of a tag.
 fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
     let at = tag.match_indices(name).map(|(at, _)| at).find(|at| tag[..*at].ends_with(char::is_whitespace))?;
     let value = tag[at + name.len()..].trim_start().strip_prefix('=')?.trim_start();
@@ -366,24 +368,25 @@ fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
     }
 }
 
-/// As much of a text as a part of a form is looked for in: whoever writes many of them must not cost more than their length.
+/// Returns the part of a text that is searched for one form part, so that many form parts in one text do not take
+/// quadratic time.
 fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(8192)]
 }
 
-/// The text of JSON that begins here between such quotes, and what follows it; one that is cut off goes to the end.
+/// Returns the JSON string that starts here with this quote, and the rest; a truncated string extends to the end.
 fn json_text<'a>(value: &'a str, mark: &str) -> Option<(&'a str, &'a str)> {
     let inner = value.strip_prefix(mark)?;
     let ends = |at: &usize| {
         let escapes = inner[..*at].bytes().rev().take_while(|&b| b == b'\\').count();
-        // A backslash of its own level escapes the quote.
+        // A backslash at the same level escapes the quote.
         mark.len() > 1 || escapes.is_multiple_of(2)
     };
     let end = inner.match_indices(mark).map(|(at, _)| at).find(ends);
     Some(end.map_or((inner, ""), |end| (&inner[..end], &inner[end + mark.len()..])))
 }
 
-/// The target of a request line.
+/// Returns the target of a request line.
 fn request_target(line: &str) -> Option<&str> {
     let (before, version) = line.rsplit_once(' ')?;
     let (method, target) = before.split_once(' ')?;

@@ -1,8 +1,8 @@
-//! Which words of a command of Redis are secrets.
+//! Secrets in the words of Redis commands.
 
 use super::places::Spans;
 
-/// What follows these names in `CONFIG SET` (and `SENTINEL SET`) is a secret.
+/// Names in `CONFIG SET` (and `SENTINEL SET`) whose value is a secret.
 const SETTINGS: [&str; 8] = [
     "requirepass",
     "masterauth",
@@ -14,11 +14,11 @@ const SETTINGS: [&str; 8] = [
     "replica-auth",
 ];
 
-/// What of a command with these words is a secret, and what is only not shown.
+/// Marks the secrets of a command of these words, and the words that are only hidden here.
 fn secrets<'a>(words: &[&'a str], spans: &mut Spans<'a>) {
     let is = |at: usize, word: &str| words.get(at).is_some_and(|w| w.eq_ignore_ascii_case(word));
     let find = |word: &str| (0..words.len()).find(|&at| is(at, word));
-    // A name and a password, or a password alone.
+    // A name and a password, or only a password.
     let proof = |from: usize, to: usize, spans: &mut Spans<'a>| {
         let given = words.get(from..to.min(words.len())).unwrap_or_default();
         given.iter().rev().skip(1).for_each(|name| spans.cover(name));
@@ -46,7 +46,7 @@ fn secrets<'a>(words: &[&'a str], spans: &mut Spans<'a>) {
     }
 }
 
-/// The secrets of commands as people write them: separated by `;`, a weight (`3x`) before.
+/// Finds the secrets of commands in their written form: separated by `;`, with an optional weight (`3x`) in front.
 pub fn commands<'a>(spans: &mut Spans<'a>, text: &'a str) {
     let mut words: Vec<&str> = Vec::new();
     let mut rest = text.trim_start();
@@ -68,7 +68,7 @@ pub fn commands<'a>(spans: &mut Spans<'a>, text: &'a str) {
     secrets(&words, spans);
 }
 
-/// The word that begins here, without its quotes, and what follows it.
+/// Splits off the first word, without its quotes.
 fn word(text: &str) -> (&str, &str) {
     if let Some(quote) = text.chars().next().filter(|c| "\"'".contains(*c)) {
         let escaped = |at: &usize| text[1..*at + 1].bytes().rev().take_while(|&b| b == b'\\').count() % 2 == 1;
@@ -79,12 +79,12 @@ fn word(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// The secrets of commands on the wire: `*2`, and each word behind its length.
+/// Finds the secrets of commands on the wire: `*2`, and each word after its length.
 pub fn replies<'a>(spans: &mut Spans<'a>, text: &'a str) {
     let mut words: Vec<&str> = Vec::new();
     let mut is_word = false;
     for line in text.lines() {
-        // A command alone on its line, as people write it in a terminal, or in quotes in a sentence.
+        // A command alone on its line, as typed in a terminal, or quoted in a sentence.
         let number = |mark: char| {
             line.strip_prefix(mark).is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
         };
@@ -109,7 +109,7 @@ pub fn replies<'a>(spans: &mut Spans<'a>, text: &'a str) {
     secrets(&words, spans);
 }
 
-/// A command in a text: its line, or what stands between backticks.
+/// Finds the secrets of a command in a text: the whole line, or the text between backticks.
 fn bare<'a>(spans: &mut Spans<'a>, line: &'a str) {
     let quoted = line.split('`').skip(1).step_by(2);
     for text in std::iter::once(line).chain(quoted) {

@@ -1,12 +1,12 @@
-//! Which literals of SQL are secrets: those behind PASSWORD and IDENTIFIED BY.
+//! Secret literals of SQL: those after PASSWORD and IDENTIFIED BY.
 
 use super::places::Spans;
 
-/// What may stand between the word and the literal.
+/// Words allowed between the keyword and the literal.
 const BETWEEN: [&str; 12] =
     ["by", "as", "with", "using", "via", "password", "old_password", "for", "to", "random", "encrypted", "valid"];
 
-/// The secret literals of statements.
+/// Finds the secret literals of statements.
 pub fn literals<'a>(spans: &mut Spans<'a>, text: &'a str) {
     let mut from = 0;
     while let Some((at, end)) = keyword(text, from) {
@@ -17,7 +17,7 @@ pub fn literals<'a>(spans: &mut Spans<'a>, text: &'a str) {
     }
 }
 
-/// The next PASSWORD or IDENTIFIED: where it begins and ends.
+/// Returns the range of the next PASSWORD or IDENTIFIED.
 fn keyword(text: &str, from: usize) -> Option<(usize, usize)> {
     let is_name = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     let bytes = text.as_bytes();
@@ -26,18 +26,18 @@ fn keyword(text: &str, from: usize) -> Option<(usize, usize)> {
             bytes[at..].len() >= word.len() && bytes[at..at + word.len()].eq_ignore_ascii_case(word.as_bytes())
         })?;
         let end = at + word.len();
-        // A quote right behind it ends a text that the word stands in (`"password":`, `type="password" name=`).
+        // A quote directly after it ends a string that the word is part of (`"password":`, `type="password" name=`).
         let goes_on = |b: &u8| is_name(*b) || b"'\"`\\".contains(b);
         let alone = (at == 0 || !is_name(bytes[at - 1])) && !bytes.get(end).is_some_and(goes_on);
         alone.then_some((at, end))
     })
 }
 
-/// The literal that belongs to the word before this text.
+/// Returns the literal that the keyword before this text applies to.
 fn literal_behind(text: &str) -> Option<&str> {
     let mut rest = text;
     let mut plugin = false;
-    // Longer than any way of saying it: a text of such words alone must not cost more than its length.
+    // More words than any valid form has; the bound keeps a text of such words alone linear.
     for _ in 0..16 {
         rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '(');
         let first = rest.chars().next()?;
@@ -45,7 +45,7 @@ fn literal_behind(text: &str) -> Option<&str> {
             '=' | ':' if rest.starts_with('=') || rest.starts_with(":=") => rest = rest.trim_start_matches([':', '=']),
             '\'' | '"' => {
                 let (literal, behind) = literal(rest);
-                // An account: 'user'@'host', of which the password is set.
+                // An account, 'user'@'host', whose password is set.
                 match behind.strip_prefix('@') {
                     Some(host) => rest = account_behind(host)?,
                     None => return Some(literal),
@@ -70,7 +70,7 @@ fn literal_behind(text: &str) -> Option<&str> {
     None
 }
 
-/// What stands behind the host of an account.
+/// Returns the text after the host of an account.
 fn account_behind(host: &str) -> Option<&str> {
     match host.chars().next()? {
         '\'' | '"' | '`' => Some(literal(host).1),
@@ -78,7 +78,7 @@ fn account_behind(host: &str) -> Option<&str> {
     }
 }
 
-/// The literal that begins here, without its quotes, and what follows it. Doubled quotes are one of its own.
+/// Splits off the first literal, without its quotes. Doubled quotes are one quote.
 fn literal(text: &str) -> (&str, &str) {
     let quote = text.as_bytes()[0];
     let bytes = text.as_bytes();

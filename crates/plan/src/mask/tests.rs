@@ -126,12 +126,12 @@ fn pages_of_html_teach_nothing_but_their_secrets() {
 }
 
 proptest::proptest! {
-    /// Whatever the values are: the masked document is read as JSON, and differs in the secrets alone.
+    /// Checks that a masked document parses as JSON and differs only in its secrets, whatever the values are.
     #[test]
     fn random_documents_differ_in_their_secrets_alone(
         name in "\\PC{0,12}", secret in "\\PC{1,20}", pin in 0u32.., other in "[a-z ,:{}\\[\\]\"'=/\\\\]{0,30}",
     ) {
-        // `{name}` is a slot, and shown.
+        // `{name}` is a placeholder and stays visible.
         let secret = secret.replace('{', "(");
         let document = |secret: &str, pin: serde_json::Value| {
             let about = [serde_json::json!(1), serde_json::json!({"x": "y"})];
@@ -142,7 +142,7 @@ proptest::proptest! {
             proptest::test_runner::TestCaseError::fail(format!("{why}: {shown}"))
         });
         let wanted = document(MASK, MASK.into());
-        // Of what may hold secrets itself, or the same one, only the form is known.
+        // Texts that may hold secrets themselves, or the same secret, are compared by their form only.
         let alike = |mut shown: serde_json::Value| {
             for key in ["name", "other"].into_iter().filter(|key| wanted[*key].is_string()) {
                 shown[key] = wanted[key].clone();
@@ -249,7 +249,7 @@ fn a_hostile_text_costs_no_more_than_its_length() {
         let mut text = part.repeat((1 << 17) / part.len());
         Secrets::default().hide_all(&mut [&mut text]);
     }
-    // A text of 128 KiB takes milliseconds; where every part looks at the whole it takes minutes.
+    // A text of 128 KiB takes milliseconds; a quadratic search takes minutes.
     assert!(began.elapsed().as_secs() < 60);
 }
 
@@ -307,7 +307,7 @@ fn whatever_stands_around_a_secret_it_is_hidden() {
         for _ in 0..4_000 {
             let text = format!("{}\n{planted}\n{}", around(), around());
             assert!(!exchange(&text).contains("PLANTED"), "{text:?}");
-            // Neither these nor anything else may trip over it.
+            // No other function may panic on it either.
             let _ = (url(&text), option("before", &text), option("user", &text));
             Secrets::default().hide_all(&mut [&mut text.clone()]);
         }

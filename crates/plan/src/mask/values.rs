@@ -1,5 +1,5 @@
-//! Secrets by what they are: a value that stood in a secret place of a plan, or went over the wire in one, is hidden
-//! wherever else it turns up, also in the words of a server.
+//! Masking of secrets by value: a value that was in a secret position of a plan, or was transferred in one, is hidden
+//! wherever else it occurs, also in messages of a server.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -11,25 +11,25 @@ use super::places::{Spans, is_slot};
 use super::{MASK, json, option_spans};
 use crate::Plan;
 
-/// A word or a number as short as this may be any: it is hidden between quotes and in messages of bytes only.
+/// Length up to which a word or a number is too common: it is hidden only between quotes and in binary messages.
 const BETWEEN_QUOTES: usize = 3;
-/// Up to so many bytes it may be a part of any word: it is hidden where it stands alone.
+/// Length up to which a value may be part of a longer word: it is hidden only where it stands alone.
 const ALONE: usize = 7;
 
-/// Known by what they are, at most: a list of a million signed URLs is masked by where their signatures stand.
+/// Maximum number of known values: a list of a million signed URLs is masked by the position of the signatures.
 const MOST: usize = 4096;
-/// Secrets learnt of one text of others.
+/// Maximum number of secrets taken from one received text.
 const LEARNT: usize = 32;
 
-/// What must not be shown.
+/// The values that must not be shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Secrets {
-    /// The longest first, so that none is cut by a part of it.
+    /// Ordered by length, longest first, so that no value is cut by a part of it.
     values: BTreeSet<(Reverse<usize>, String)>,
 }
 
 impl Secrets {
-    /// Those of a plan: of its URLs and options.
+    /// Collects the secrets of a plan: those of its URLs and options.
     pub fn of_plan(plan: &Plan) -> Secrets {
         let mut secrets = Secrets::default();
         for target in &plan.urls {
@@ -41,7 +41,7 @@ impl Secrets {
         secrets
     }
 
-    /// Those of the words of a command line that could not be understood: whatever looks like one.
+    /// Collects the possible secrets of a command line that could not be parsed.
     pub fn of_words(words: &[String]) -> Secrets {
         let mut secrets = Secrets::default();
         for (at, word) in words.iter().enumerate() {
@@ -64,7 +64,7 @@ impl Secrets {
         }
     }
 
-    /// Also those of a URL whose scheme may be missing.
+    /// Adds those of a URL whose scheme may be missing.
     pub fn learn_url(&mut self, url: &str) {
         if let Some(url) = with_variables(url, |name| std::env::var(name).ok()) {
             self.learn_url(&url);
@@ -72,13 +72,13 @@ impl Secrets {
         self.learn(&Spans::of_url(url));
     }
 
-    /// Also those of an option, by its long name.
+    /// Adds those of an option, by its long name.
     pub fn learn_option(&mut self, name: &str, value: &str) {
         if let Some(value) = with_variables(value, |name| std::env::var(name).ok()) {
             self.learn_option(name, &value);
         }
         match name {
-            // The paths of files.
+            // File paths.
             "key" => {}
             "cookie" => self.learn(&option_spans("header", &format!("Cookie: {value}"))),
             "user" | "proxy-user" if value.starts_with('@') && !value.contains(':') => {}
@@ -87,17 +87,18 @@ impl Secrets {
         }
     }
 
-    /// Also those of others.
+    /// Adds those of another set.
     pub fn join(&mut self, others: &Secrets) {
         others.values.iter().for_each(|(_, value)| self.add(value));
     }
 
-    /// Also what was found in this text.
+    /// Adds those found in a text.
     fn learn(&mut self, spans: &Spans<'_>) {
         self.learn_values(spans.known());
     }
 
-    /// As [`Secrets::learn`], of a text of others: whoever writes many of them must not make us search for all.
+    /// Like [`Secrets::learn`], for a text from a peer: only the first ones, so that a peer cannot make us search for
+    /// many.
     fn learn_some(&mut self, spans: &Spans<'_>) {
         self.learn_values(&spans.known()[..spans.known().len().min(LEARNT)]);
     }
@@ -108,7 +109,7 @@ impl Secrets {
             match value.split_once(' ') {
                 Some(_) => {}
                 None if value.contains(':') => self.pair(value),
-                // What Basic authentication sends is a name and a password.
+                // Basic authentication sends a name and a password in base64.
                 None => {
                     let plain = STANDARD.decode(value).ok().and_then(|bytes| String::from_utf8(bytes).ok());
                     if let Some(pair) = plain.filter(|text| text.contains(':')) {
@@ -119,7 +120,7 @@ impl Secrets {
         }
     }
 
-    /// `name:password`, as it is, decoded, and as Basic authentication sends it.
+    /// Adds the password and the pair of `name:password`, as written, percent-decoded and base64-encoded.
     fn pair(&mut self, pair: &str) {
         let decoded = percent_decoded(pair);
         for pair in [pair, &decoded] {
@@ -132,7 +133,7 @@ impl Secrets {
 
     fn add(&mut self, value: &str) {
         let slot = value.starts_with('{') && value.ends_with('}');
-        // Marks alone are what stands between words, wherever they were learnt.
+        // Punctuation alone occurs everywhere, whatever its source.
         let marks = !value.chars().any(char::is_alphanumeric);
         if marks || value == MASK || slot || is_slot(value) {
             return;
@@ -146,7 +147,7 @@ impl Secrets {
         }
     }
 
-    /// The text without them. Documents of JSON in it stay such.
+    /// Returns the text without them. JSON documents in it stay valid.
     pub fn hide(&self, text: &str) -> String {
         if self.values.is_empty() {
             return text.to_owned();
@@ -172,7 +173,7 @@ impl Secrets {
             return document.to_owned();
         }
         let text = |text: &str, is_key: bool| {
-            // As in a text of its own, between its quotes; a secret that is a short word may be the name of something, too.
+            // Matched with quotes around it; a short secret may also be the name of a key, so keys are spared.
             let quoted = format!("\"{text}\"");
             let meant = values.iter().filter(|value| !is_key || value.len() > ALONE);
             let shown = meant.fold(quoted, |shown, value| hidden_within(shown, value));
@@ -180,12 +181,12 @@ impl Secrets {
         };
         let number = |number: &str| values.iter().any(|value| *value == number).then(|| MASK.to_owned());
         let shown = json::rewritten(document, text, number);
-        // What is a piece of a document itself: hidden, though the rest is none any more.
+        // Secrets that span several strings of the document are hidden although it is no longer valid then.
         let pieces = values.iter().filter(|value| value.len() > ALONE && value.contains(['"', '{', '}', '[', ']']));
         pieces.fold(shown, |shown, value| hidden_in(shown, value))
     }
 
-    /// Texts that belong together without them, and without what stands where secrets stand in one of them.
+    /// Masks related texts: these secrets, and those found by position in any of the texts.
     pub fn hide_all(&self, texts: &mut [&mut String]) {
         let mut known = self.clone();
         texts.iter().for_each(|text| known.learn_some(&Spans::of_text(text)));
@@ -199,7 +200,7 @@ fn hidden_in(text: String, value: &str) -> String {
     if text.contains(value) { hidden(&text, value) } else { text }
 }
 
-/// As [`hidden_in`], of a text of JSON with its quotes: where it would be none afterwards, it is hidden as a whole.
+/// Like [`hidden_in`], for a JSON string with its quotes: if the result is not valid, the whole string is hidden.
 fn hidden_within(text: String, value: &str) -> String {
     let shown = hidden_in(text, value);
     if serde_json::from_str::<String>(&shown).is_ok() { shown } else { format!("\"{MASK}\"") }
@@ -218,10 +219,10 @@ fn hidden(text: &str, value: &str) -> String {
     shown + &text[rest..]
 }
 
-/// True where this secret between these texts is one, and no part of a word.
+/// Returns `true` if this occurrence of a secret is a value and not part of a word.
 fn stands_alone(before: &str, value: &str, behind: &str) -> bool {
     let (last, next) = (before.chars().next_back(), behind.chars().next());
-    // \x00 is a byte that was escaped, and no word: what stands behind it is a piece of a message.
+    // \x00 is an escaped byte and not a word: the text after it is part of a binary message.
     let escaped = before.len() >= 4 && before.is_char_boundary(before.len() - 4) && {
         let mark = &before[before.len() - 4..];
         mark.starts_with("\\x") && mark[2..].bytes().all(|b| b.is_ascii_hexdigit())
@@ -240,7 +241,7 @@ fn stands_alone(before: &str, value: &str, behind: &str) -> bool {
     }
 }
 
-/// The text with what the slots of variables (`{env TOKEN}`) stand for; None: it has none.
+/// Replaces the placeholders of environment variables (`{env TOKEN}`); `None` if there are none.
 fn with_variables(text: &str, value: impl Fn(&str) -> Option<String>) -> Option<String> {
     let (mut filled, mut rest, mut any) = (String::new(), text, false);
     while let Some((before, behind)) = rest.split_once("{env ") {
