@@ -54,7 +54,7 @@ pub struct Bench {
     watching: Watching,
     /// The failure if the target was unreachable already before the requests were prepared.
     refused: Option<Box<ProbeFailure>>,
-    /// For each scenario: the iterations that its data suffices for.
+    /// Iterations that the data of each scenario suffices for.
     rows: Vec<Option<u64>>,
     first: Option<FirstAnswer>,
     /// Set once the `setup` of its flow is done.

@@ -1,4 +1,5 @@
-//! What happens before the first load: what will be done, whom it may harm, and one counted answer.
+//! The steps before the first load: the announcement of the run, the confirmation for public addresses, and the first
+//! answer.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal, Write};
@@ -12,11 +13,11 @@ use crate::messages;
 use bench::guard::Guard;
 use bench::through;
 
-/// Loads above these on a public address are asked about.
+/// Limits above which load on a public address needs a confirmation.
 const POLITE_USERS: f64 = 50.0;
 const POLITE_RATE: f64 = 1000.0;
 
-/// What a run of so many workers will do, in a line.
+/// Returns the announcement of a run with this many workers, in one line.
 pub fn intro(plan: &Plan, workers: u32, lang: Lang) -> String {
     let first = plan.urls.first().map_or("", |url| url.url.as_str());
     let more = (plan.count_urls().saturating_sub(1)).to_string();
@@ -57,7 +58,7 @@ pub fn intro(plan: &Plan, workers: u32, lang: Lang) -> String {
     line + &lang.fill(messages::WORKERS, &[("n", &workers.to_string())])
 }
 
-/// What is between brunt and the target, where the environment says so and nobody typed it.
+/// Returns a note about proxies set by the environment.
 pub fn proxies(plan: &Plan, lang: Lang) -> Option<String> {
     let variables = plan.proxies.variables.join(", ");
     let facts = [("variables", variables.as_str()), ("proxy", &through::shown_proxies(plan))];
@@ -78,7 +79,7 @@ fn length(plan: &Plan, lang: Lang) -> String {
     }
 }
 
-/// The level of the load, or its way through the stages.
+/// Returns the level of the load, or the levels of its stages.
 fn level(plan: &Plan) -> String {
     let number = |level: f64| match plan.load {
         Load::Closed { .. } => show::count(level as u64),
@@ -89,7 +90,7 @@ fn level(plan: &Plan) -> String {
     path.join("→")
 }
 
-/// A planned time: `10 s`, `90 s`, `2 min`, `1.5 s`. Unlike a measured one it has no digits that say nothing.
+/// Formats a planned time: `10 s`, `90 s`, `2 min`, `1.5 s`. Unlike a measured one it has no insignificant digits.
 pub fn span(time: measure::Nanos) -> String {
     let seconds = time.as_secs_f64();
     match seconds {
@@ -99,23 +100,23 @@ pub fn span(time: measure::Nanos) -> String {
     }
 }
 
-/// Returns `true` if the load is such that a public address is asked about: so many requests in flight, or so many a
+/// Returns `true` if the load needs a confirmation on a public address: by requests in flight, or by requests per
 /// second.
 pub fn is_heavy(plan: &Plan) -> bool {
     level_of(plan) > if plan.load.is_open() { POLITE_RATE } else { POLITE_USERS }
 }
 
-/// Users with all that each of them keeps in flight, or requests a second.
+/// Returns the number of users times the requests that each keeps in flight, or requests per second.
 fn level_of(plan: &Plan) -> f64 {
     let pipeline = plan.options.get("pipeline").and_then(|values| values.last()?.parse::<f64>().ok());
     plan.load.peak() * pipeline.filter(|_| !plan.load.is_open()).unwrap_or(1.0).max(1.0)
 }
 
-/// Asks, or refuses, where the load is heavy and some of the origins are on public addresses; from then on nothing else on
-/// such an address is loaded.
+/// Asks for confirmation, or refuses, if the load is heavy and some of the origins are on public addresses; from then
+/// on no other public address can be loaded.
 ///
 /// # Errors
-/// Why the run may not begin: nobody could be asked, or the answer was no (exit 64).
+/// The run must not begin: nobody could be asked, or the answer was no (exit 64).
 pub fn may_load(plan: &Plan, origins: &[Origin], guard: &Guard, lang: Lang) -> Result<(), Complaint> {
     if !is_heavy(plan) {
         return Ok(());
@@ -127,8 +128,8 @@ pub fn may_load(plan: &Plan, origins: &[Origin], guard: &Guard, lang: Lang) -> R
     Ok(())
 }
 
-/// Asks about the hosts that a first answer led to and that were not asked about; true where there are some, and the
-/// user has answered for them.
+/// Asks about the public hosts that a first answer led to and that were not confirmed yet; returns `true` if there were
+/// some and the user confirmed them.
 ///
 /// # Errors
 /// See [`may_load`].
@@ -224,7 +225,7 @@ mod tests {
         let (heavy, guard) = (plan("-c 51 http://h"), Guard::over(Arc::new(Table)));
         may_load(&heavy, &[Origin::tcp("127.0.0.1", 80, false)], &guard, Lang::En).unwrap();
         assert_eq!(may_follow(&heavy, &guard, Lang::En), Ok(false));
-        // What the first answer's redirect would do.
+        // The redirect of the first answer does this.
         assert!(guard.resolve(&Origin::tcp("8.8.8.8", 80, false)).is_err());
         let said = may_follow(&heavy, &guard, Lang::En).unwrap_err().to_string();
         assert!(said.starts_with("--yes: 8.8.8.8 (8.8.8.8) is a public address"), "{said}");

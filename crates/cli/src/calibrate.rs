@@ -1,8 +1,8 @@
-//! `brunt calibrate`: what brunt itself costs on this machine, and how quick an answer can be here.
+//! `brunt calibrate`: the cost of brunt itself on this machine, and the lowest latency that can be measured here.
 //!
-//! The built-in target answers at once, so that what is left is brunt, the kernel and the loopback. Users that send back to back tell
-//! the CPU time of a request at full load, and with it what a core sends at most; one user alone tells the least latency that is measured
-//! here. Both are kept, and runs of HTTP/1.1 without TLS say their headroom.
+//! The built-in target answers at once, so that only brunt, the kernel and the loopback remain. Users that send back to
+//! back give the CPU time per request at full load, and with it the maximum rate of a core; a single user gives the
+//! lowest latency measurable here. Both are saved, and runs of HTTP/1.1 without TLS show their headroom.
 
 use std::sync::Arc;
 
@@ -26,18 +26,18 @@ use crate::{before, keep, messages, screen};
 use bench::Bench;
 use intent::{Calibrate, Defaults};
 
-/// The version whose cost was measured: another may cost more or less.
+/// The version whose cost was measured; another may differ.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const FILE: &str = "calibration.json";
-/// What a calibration is read from is no longer than this.
+/// Maximum size of a calibration file that is read.
 const LONGEST: u64 = 64 * 1024;
 
-/// Measures, keeps and tells.
+/// Measures, saves and shows the result.
 ///
-/// A machine that disturbs it is told, and nothing is kept: exit code 20.
+/// If the machine was disturbed, that is shown and nothing is saved: exit code 20.
 ///
 /// # Errors
-/// The second process does not come up, nothing was answered, or the user's mistake.
+/// The second process does not start, nothing was answered, or the user's mistake.
 pub fn calibrate(
     asked: &Calibrate,
     protocols: &[Arc<dyn Protocol>],
@@ -49,7 +49,7 @@ pub fn calibrate(
     let second = SecondProcess::start("calibrate")?;
     let length = before::span(asked.duration).replace(' ', "");
     let users = asked.users.to_string();
-    // A measurement of the built-in target, and the workers it took.
+    // Measures the built-in target; returns the number of workers as well.
     let measure = |users: &str, workers: Option<u32>| -> Result<(Summary, u32), Complaint> {
         let workers = workers.map(|workers| workers.to_string());
         let mut words = vec!["-c", users, "-d", &length, &second.url];
@@ -71,7 +71,7 @@ pub fn calibrate(
         return Err(Complaint::new("calibrate", "the built-in target did not respond; try `brunt demo`"));
     };
     let mut page = told(&found, lang);
-    // One user needs little of the machine: what disturbed that run disturbed both.
+    // A single user needs little of the machine: a disturbance of that run affected both.
     if let Some(disturbed) = alone.trust.against().next() {
         page += &lang.fill(messages::CALIBRATION_DISTURBED, &[("why", &disturbed.sentence(lang))]);
         return Ok(screen::answer(&format!("{page}\n"), report::Exit::NotTrusted.code(), lang));
@@ -87,7 +87,7 @@ pub fn calibrate(
     Ok(screen::answer(&format!("{page}\n"), 0, lang))
 }
 
-/// What both measurements say; nothing where one has no answers.
+/// Combines both measurements; `None` if one has no answers.
 fn found(full: &Summary, alone: &Summary, (users, workers): (u32, u32), host: &Host) -> Option<Calibration> {
     let requests = full.totals.finished_in_window;
     let service = &alone.totals.latency.service;
@@ -122,7 +122,7 @@ fn told(found: &Calibration, lang: Lang) -> String {
     lang.fill(messages::CALIBRATION, &facts)
 }
 
-/// Where it is kept.
+/// Returns the path of the saved calibration.
 fn file() -> Option<PathBuf> {
     Some(keep::directory()?.parent()?.join(FILE))
 }
@@ -131,14 +131,14 @@ fn write(file: &Path, found: &Calibration) -> std::io::Result<()> {
     let Some(directory) = file.parent() else { return Ok(()) };
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     let text = serde_json::to_string_pretty(found)?;
-    // Whoever reads it meanwhile finds the old one or the new one.
+    // A concurrent reader sees either the old file or the new one.
     let fresh = file.with_extension(format!("{}.new", std::process::id()));
     let mut out = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
     let written = out.write_all(text.as_bytes()).and_then(|()| std::fs::rename(&fresh, file));
     written.inspect_err(|_| drop(std::fs::remove_file(&fresh)))
 }
 
-/// What was found of this machine, where it is as it was then and this is the version that was measured.
+/// Returns the saved calibration, if machine and version are still the same.
 pub fn known(host: &Host) -> Option<Calibration> {
     known_in(&file()?, host)
 }

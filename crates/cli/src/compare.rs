@@ -1,4 +1,4 @@
-//! `brunt report A B`: past runs beside each other, and with `-o compare.html` laid over each other.
+//! `brunt report A B`: past runs side by side, and with `-o compare.html` overlaid.
 
 use std::path::PathBuf;
 
@@ -15,13 +15,14 @@ use crate::view::View;
 use crate::{document, ending, screen};
 use intent::Presentation;
 
-/// So many runs can be told apart.
+/// Maximum number of runs that can be told apart.
 const MOST: usize = 6;
 
-/// Writes the comparison of these records. What the runs came to is theirs: the command succeeds where it is written.
+/// Writes the comparison of these records. The results of the runs do not matter: the command succeeds once it is
+/// written.
 ///
 /// # Errors
-/// The user's mistake: no such record, or a format that has one run only.
+/// The user's mistake: no such record, or a format for a single run only.
 pub fn lay_over(files: &[String], shown: &Presentation) -> Outcome {
     let lang = shown.language.unwrap_or_else(Lang::from_env);
     if files.len() > MOST {

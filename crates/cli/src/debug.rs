@@ -1,4 +1,5 @@
-//! `--debug`: one whole exchange, as sent and received, and what a run would count it as; of a flow each of its requests.
+//! `--debug`: one complete exchange, as sent and received, and the outcome that a run would count; for a flow each of
+//! its requests.
 
 use engine::{LeftOut, PreparedRun, ProbeFailure, ProbeResult, Resource, Setup, Stop, Transcript, Used, Walked};
 use measure::plain;
@@ -9,10 +10,10 @@ use wire::FaultKind;
 use crate::{messages, screen};
 use intent::redact::Redaction;
 
-/// So much of a captured value is shown (bytes).
+/// Maximum length of a captured value that is shown (bytes).
 const LONGEST: usize = 200;
 
-/// Sends one request, or goes through a flow once, and shows what was sent and received; the exit code.
+/// Sends one request, or runs a flow once, and shows what was sent and received; returns the exit code.
 pub fn show(prepared: &PreparedRun, setup: &Setup, redaction: &Redaction, lang: Lang) -> u8 {
     let shown = Shown { redaction, lang };
     if setup.plan.has_flows() {
@@ -26,16 +27,16 @@ pub fn show(prepared: &PreparedRun, setup: &Setup, redaction: &Redaction, lang: 
     code
 }
 
-/// How an exchange ended.
+/// The outcome of an exchange.
 enum Ending {
     Success,
     Failure,
-    /// In a sentence.
+    /// No answer; holds the reason.
     NoAnswer(String),
 }
 
 impl Ending {
-    /// As of a run that was nothing else: one in which nothing succeeded is not trusted.
+    /// Returns the exit code of a run with only this exchange: if nothing succeeded, it is not trusted.
     fn exit(&self) -> Exit {
         match self {
             Ending::Success => Exit::Ok,
@@ -45,7 +46,7 @@ impl Ending {
     }
 }
 
-/// A user goes through the flow; its worst step decides.
+/// Runs the flow once; its worst step decides.
 fn walk(prepared: &PreparedRun, setup: &Setup, shown: &Shown<'_>) -> u8 {
     let lang = shown.lang;
     let (mut text, mut worst, mut nth) = (String::new(), Exit::Ok, 0);
@@ -81,14 +82,14 @@ fn walk(prepared: &PreparedRun, setup: &Setup, shown: &Shown<'_>) -> u8 {
     screen::answer(&text, worst.code(), lang)
 }
 
-/// How exchanges are shown.
+/// The settings for showing exchanges.
 struct Shown<'a> {
     redaction: &'a Redaction,
     lang: Lang,
 }
 
 impl Shown<'_> {
-    /// An exchange with the values it was made of, what a run would count it as, and what was captured of it.
+    /// Formats an exchange with the values it was made of, its outcome and its captures.
     fn told(
         &self,
         outcome: Result<Box<ProbeResult>, Box<ProbeFailure>>,
@@ -104,7 +105,7 @@ impl Shown<'_> {
         self.redaction.probe(&mut probe);
         let shown = |value: &[u8]| plain::bytes(&value[..value.len().min(LONGEST)]);
         let of_captures = captured.iter().map(|(name, value)| (name.clone(), shown(value)));
-        // What it was made of, and is a secret, is none to be shown either.
+        // A value used by the request that is a secret must not be shown either.
         let of_uses = used.iter().map(|(name, value)| (name.clone(), value.as_deref().map(shown).unwrap_or_default()));
         let mut values: Vec<(String, String)> = of_captures.chain(of_uses).collect();
         let text = exchange(&probe, &transcript, &mut values, (self.redaction, self.lang));
@@ -127,7 +128,7 @@ impl Shown<'_> {
         (text, ending)
     }
 
-    /// A resource of a page: where it is, whose it is, and what came back.
+    /// Formats a resource of a page: its URL, its page, and the result.
     fn resource(&self, setup: &Setup, resource: &Resource) -> (String, Ending) {
         let Resource { page, url, answer, fault, from_cache, .. } = resource;
         let page = setup.shown.urls.get(*page).map_or("", |url| url.name.as_deref().unwrap_or(&url.url));
@@ -146,7 +147,7 @@ impl Shown<'_> {
         (format!("{}\n", self.lang.fill(message, &filled)), ending)
     }
 
-    /// What of a page's resources was not fetched.
+    /// Formats the number of resources of a page that were not fetched.
     fn left_out(&self, LeftOut { elsewhere, beyond, cut }: LeftOut) -> String {
         let counted = [(messages::DEBUG_ELSEWHERE, elsewhere), (messages::DEBUG_BEYOND, beyond)];
         let counted = counted.into_iter().filter(|(_, n)| *n > 0);
@@ -159,14 +160,14 @@ impl Shown<'_> {
         self.lang.fill(messages::NO_ANSWER, &[("failure", failure.trim_end_matches('.'))])
     }
 
-    /// `=== 2 login  http://…`
+    /// Formats a heading, `=== 2 login  http://…`.
     fn heading(&self, nth: usize, setup: &Setup, request: usize) -> String {
         let Some(url) = setup.shown.urls.get(request) else { return format!("=== {nth}\n") };
         let name = url.name.as_ref().map(|name| format!("{name}  ")).unwrap_or_default();
         format!("=== {nth}  {name}{}\n", self.redaction.sentence(&url.url))
     }
 
-    /// The values that a request was made of, as they may be shown.
+    /// Formats the values that a request was made of, secrets masked.
     fn used(&self, shown: &[(String, String)], used: &[Used]) -> String {
         let line = |((name, shown), (_, value)): (&(String, String), &Used)| {
             let pair = match value {
@@ -178,7 +179,7 @@ impl Shown<'_> {
         shown.iter().zip(used).map(line).collect()
     }
 
-    /// What was taken out of a response, which is so long; as it may be shown.
+    /// Formats a value captured from a response, and its length; secrets masked.
     fn captured(&self, name: &str, shown: &str, length: usize) -> String {
         let more = if length > LONGEST { "…" } else { "" };
         let (pair, bytes) = (format!("{name}={shown}{more}"), length.to_string());
@@ -186,7 +187,7 @@ impl Shown<'_> {
     }
 }
 
-/// What was sent, what was received, and which checks it passed. What was captured is masked with it.
+/// Formats the bytes sent and received, and the checks that passed. Captured values are masked as well.
 fn exchange(
     probe: &FirstAnswer,
     transcript: &Transcript,
@@ -222,15 +223,15 @@ fn exchange(
     text
 }
 
-/// Returns `true` if the peer answered, and only what it said is not what was expected.
+/// Returns `true` if the peer answered, and only the content was not as expected.
 fn is_answer(probe: &FirstAnswer, kind: FaultKind) -> bool {
     use FaultKind::{BrokenProtocol, Timeout, TooManyRedirects, WrongBody, WrongHeader, WrongStatus};
-    // What is told as a timeout is a message that did not come, whatever else did.
+    // A timeout here is a message that did not come, whatever else was received.
     let of_answers = [WrongStatus, WrongHeader, WrongBody, TooManyRedirects, BrokenProtocol, Timeout];
     !probe.status.is_empty() || of_answers.contains(&kind)
 }
 
-/// `wrong_status (404)`, `wrong_body: expected …`.
+/// Formats the outcome: `wrong_status (404)`, `wrong_body: expected …`.
 fn verdict(probe: &FirstAnswer, kind: FaultKind, failure: &str) -> String {
     let status = match kind {
         FaultKind::WrongStatus if !probe.status.is_empty() => format!(" ({})", probe.status),

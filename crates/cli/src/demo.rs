@@ -1,7 +1,7 @@
-//! `brunt demo`: the built-in target in a second process, and a figure of it that can be trusted.
+//! `brunt demo`: the built-in target in a second process, and a trustworthy measurement of it.
 //!
-//! The target is a process of its own so that its CPU is its own. The load leaves most of any machine idle, and the target
-//! takes ten milliseconds for each response: what a busy laptop takes from brunt is small beside them.
+//! The target is a separate process so that its CPU time is its own. The load leaves most of any machine idle, and the
+//! target takes ten milliseconds for each response: a disturbance on a busy laptop is small in comparison.
 
 use std::sync::Arc;
 
@@ -18,14 +18,15 @@ use crate::{before, messages};
 use bench::Bench;
 use intent::{self, Defaults, Demo, Intent};
 
-/// Arrivals of the demo, and how long the target takes for each.
+/// The demo's arrival rate, and the response delay of the target.
 const RATE: &str = "1000/s";
 const DELAY: &str = "delay/10ms";
 
-/// Runs the demo. That a busy machine made a figure untrusted is no fault of it, and saying so is what brunt is for: it worked.
+/// Runs the demo. A result that is not trusted because the machine is busy is not a failure of the demo: detecting that
+/// is the purpose of brunt.
 ///
 /// # Errors
-/// Where the second process does not come up.
+/// The second process does not start.
 pub fn demo(
     demo: &Demo,
     protocols: &[Arc<dyn Protocol>],
@@ -56,7 +57,7 @@ pub fn demo(
     Ok(code)
 }
 
-/// A run of a command, asked for in the words a user would write.
+/// Parses the run of a command from the arguments that a user would write.
 pub fn run_of(
     command: &str,
     words: &[&str],

@@ -1,5 +1,5 @@
-//! `brunt doctor`: what this machine can do, and what a run would hit before it is run. Nothing is sent to the target, but for what its
-//! protocol must ask before requests can be prepared.
+//! `brunt doctor`: the limits of this machine, and those that a run would reach. Nothing is sent to the target, except
+//! the queries that its protocol needs before requests can be prepared.
 
 use std::sync::Arc;
 
@@ -31,10 +31,10 @@ const NOTHING: Text = text("nothing in the way", "没有障碍");
 const UNREAD: Text = text("not observable", "无法读取");
 const COMMAND: Text = text("change: {command}", "改进：{command}");
 
-/// What it ends with where a run cannot go as planned: its figures would not be what they seem.
+/// The exit code if a run cannot go as planned: its figures would be misleading.
 const UNFIT: u8 = 20;
 
-/// Tells what this machine can do; with a run, also what that would hit.
+/// Shows the limits of this machine; with a run, also those that it would reach.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -72,10 +72,10 @@ pub fn examine_run(planned: Option<(&mut Intent, &dyn Protocol)>, facts: &record
     Ok(screen::answer(&page, if stops { UNFIT } else { 0 }, lang))
 }
 
-/// Tells what a probe says of its host, and what the run would fill there.
+/// Appends the limits of a host with a probe, and returns those that the run would reach there.
 fn of_another(page: &mut String, host: &Looked, run: &Planned, lang: Lang) -> Vec<Advice> {
     let read = |name: &str| reading(&host.sample.values, name);
-    // One that serves something else is not what the connections go to.
+    // A host that does not hold the target is not where the connections go.
     let serves = host.holds_target || read("listener.limit").is_some() || read("service.room").is_some();
     page.push('\n');
     section(page, &lang.fill(if serves { THAT_MACHINE } else { ANOTHER }, &[("name", &host.name)]));
@@ -112,8 +112,8 @@ fn told(page: &mut String, advice: &Advice, lang: Lang) {
     }
 }
 
-/// A counter by its name; `listener.limit` is that of the only listener there can be, `service.room` the descriptors that the processes of the
-/// service may still open.
+/// Returns a counter by name; `listener.limit` is that of the only listener there can be, `service.room` the file
+/// descriptors that the processes of the service may still open.
 fn reading<Name: Borrow<str> + Ord>(values: &BTreeMap<Name, Number>, name: &str) -> Option<f64> {
     let known = |name: &str| values.get(name).map(|value| value.real());
     let names = || values.keys().map(Borrow::borrow);
@@ -128,14 +128,14 @@ fn reading<Name: Borrow<str> + Ord>(values: &BTreeMap<Name, Number>, name: &str)
                 Some((known(&format!("service.{pid}.fd_limit"))? - open).max(0.0))
             };
             let rooms: Vec<f64> = pids.map(room).collect::<Option<_>>()?;
-            // Of some processes alone it would be too little.
+            // The sum over only some of the processes would be too low.
             (known("service.all.processes")? == rooms.len() as f64).then(|| rooms.iter().sum())
         }
         _ => known(name),
     }
 }
 
-/// What a run needs, and the address it goes to; a service on this machine is watched from now on.
+/// Returns the requirements of a run and its target address; a service on this machine is watched from now on.
 fn plan_of(
     intent: &mut Intent,
     protocol: &dyn Protocol,
@@ -171,14 +171,15 @@ fn plan_of(
     Ok((planned, addresses.first().copied()))
 }
 
-/// Source addresses: those that were given, or those that a run takes by itself where the target is on the loopback network.
+/// Returns the number of source addresses: the given ones, or those that a run uses by default if the target is on the
+/// loopback network.
 fn sources(given: usize, to: &[SocketAddr], connections: u64) -> u64 {
     let own = |to: &SocketAddr| net::sources::spread(*to, connections as usize).len();
     let all = if given > 0 { given } else { to.first().map_or(1, own) };
     all.max(1) as u64
 }
 
-/// What brunt sends at most here, where it was calibrated: in HTTP/1.1 without TLS.
+/// Returns the maximum rate of brunt here, if it was calibrated: for HTTP/1.1 without TLS.
 fn calibrated(plan: &Plan, facts: &record::Host) -> Option<f64> {
     let is_calibrated = plan.protocol == "http" && plan.urls.iter().all(|url| !url.url.starts_with("https:"));
     let is_http2 = plan.options.get("http").is_some_and(|http| http.contains(&"2".into()));
@@ -193,7 +194,7 @@ fn connections(plan: &Plan) -> u64 {
     }
 }
 
-/// Until its last stage, or as long as it was said; unknown where a number of requests ends it.
+/// Returns the duration in seconds: until the last stage, or as given; `None` if a number of requests ends the run.
 fn lasts(plan: &Plan) -> Option<f64> {
     let stages = plan.load.stages().iter().fold(Nanos::ZERO, |sum, stage| sum + stage.lasts);
     let known = plan.duration.or_else(|| (plan.requests.is_none() && stages > Nanos::ZERO).then_some(stages))?;

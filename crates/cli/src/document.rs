@@ -1,4 +1,4 @@
-//! Where documents go: in large pieces, and as a whole or not at all.
+//! Output of documents: in large writes, and complete or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek as _, Write};
@@ -7,25 +7,25 @@ use std::path::{Path, PathBuf};
 
 use wire::Complaint;
 
-/// Bytes that leave in one write.
+/// Size of a write in bytes.
 const PIECE: usize = 1 << 16;
 
-/// Writes what `fill` does in large pieces.
+/// Buffers the output of `fill` into large writes.
 ///
 /// # Errors
-/// What writing or `fill` said.
+/// An error of writing or of `fill`.
 pub fn in_pieces<W: Write>(to: W, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<W> {
     let mut pieces = BufWriter::with_capacity(PIECE, to);
     fill(&mut pieces)?;
     pieces.into_inner().map_err(io::IntoInnerError::into_error)
 }
 
-/// Fills a file: with the whole of it, or it stays as it was.
+/// Replaces a file with the complete output of `fill`, or leaves it as it was.
 ///
 /// # Errors
-/// What the operating system refused, or `fill` said.
+/// An error of the operating system or of `fill`.
 pub fn replace(path: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    // Behind a symbolic link is the file that is meant.
+    // For a symbolic link the file behind it is meant.
     let path = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
     let old = fs::metadata(&path).ok();
     if old.as_ref().is_some_and(|old| !old.is_file()) {
@@ -33,7 +33,7 @@ pub fn replace(path: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
     }
     let beside = part_of(&path);
     let Ok(file) = OpenOptions::new().write(true).create_new(true).open(&beside) else {
-        // A directory that takes no new file may hold one that can be written, once the whole is there.
+        // A directory that takes no new files may hold a writable one, which is written once the output is complete.
         let mut whole = in_pieces(tempfile::tempfile()?, fill)?;
         whole.rewind()?;
         return io::copy(&mut whole, &mut File::create(&path)?).map(drop);
@@ -47,17 +47,17 @@ pub fn replace(path: &str, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) 
     written
 }
 
-/// Where a file grows until it is whole.
+/// Returns the path of the temporary file that is renamed once it is complete.
 fn part_of(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     path.with_file_name(format!(".{name}.{}.part", std::process::id()))
 }
 
-/// Makes sure before a run that `-o FILE` can be written after it; what the file holds is not touched, and where there is none
-/// none appears: whoever waits for it would take it for the report of a run that has not been.
+/// Checks before a run that `-o FILE` can be written after it. An existing file is not touched, and no new one is left
+/// behind: whoever waits for the file would take it for the report of a finished run.
 ///
 /// # Errors
-/// Why it cannot.
+/// The reason why it cannot be written.
 pub fn check_writable(place: &str, path: &str) -> Result<(), Complaint> {
     let wrong = |error: io::Error| {
         Complaint::new(place, format!("{path} cannot be written ({error}); write a path that can be written"))
@@ -81,20 +81,20 @@ pub fn check_writable(place: &str, path: &str) -> Result<(), Complaint> {
     }
 }
 
-/// The file system of pipes without a name: what has one is elsewhere (`PIPEFS_MAGIC` of linux/magic.h).
+/// File system of anonymous pipes (`PIPEFS_MAGIC` of linux/magic.h); named pipes are in other file systems.
 const NAMELESS: i64 = 0x5049_5045;
 
-/// Returns `true` for a pipe with a name in the file system, which has another end only once somebody opens it.
+/// Returns `true` for a pipe with a name in the file system, which has a reader only once somebody opens it.
 pub fn is_named_pipe(path: &Path) -> bool {
     let is_pipe = fs::metadata(path).is_ok_and(|data| data.file_type().is_fifo());
-    // The width of the field differs from machine to machine.
+    // The width of the field differs between architectures.
     #[allow(clippy::unnecessary_cast)]
     let nameless = || rustix::fs::statfs(path).is_ok_and(|system| system.f_type as i64 == NAMELESS);
     is_pipe && !nameless()
 }
 
-/// Opens a named pipe that somebody reads, and keeps it open to the end of the process: its reader takes a closing for the
-/// end of what is written, which would come before its beginning.
+/// Opens a named pipe that has a reader and keeps it open to the end of the process: its reader takes a close for the
+/// end of the document, before it began.
 fn hold_pipe(path: &str) -> io::Result<()> {
     let pipe = OpenOptions::new().write(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32).open(path);
     let unread = |error: &io::Error| error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error());
@@ -102,14 +102,15 @@ fn hold_pipe(path: &str) -> io::Result<()> {
         .map_err(|error| if unread(&error) { io::Error::other("nothing reads from this pipe") } else { error })
 }
 
-/// Makes sure that a report and a record do not go to one file, where the later would end the earlier; devices take both.
+/// Checks that report and record do not go to the same file, where the later one would overwrite the earlier one;
+/// devices accept both.
 ///
 /// # Errors
 /// They do.
 pub fn check_apart(report: &str, record: &str) -> Result<(), Complaint> {
     let place = |path: &str| {
         let path = std::path::absolute(path).ok()?;
-        // The file need not be there yet.
+        // The file need not exist yet.
         let new = || Some(fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
         fs::canonicalize(&path).ok().or_else(new)
     };
@@ -187,7 +188,7 @@ mod tests {
         assert_eq!(said.to_string(), "the seconds cannot be read");
         assert_eq!(fs::read_to_string(&path).unwrap(), "a good one");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
-        // Also where it is new.
+        // A new file is not left behind either.
         let new = directory.path().join("new.json");
         assert!(replace(&new.to_string_lossy(), half).is_err() && !new.exists());
     }

@@ -1,5 +1,6 @@
-//! A run that another program drives: the console starts it as a process of its own, steers it by lines through a named pipe, and
-//! reads its record while it is written. The pipe outlives whoever writes to it, so a run goes on where the console ends.
+//! A run controlled by another program: the console starts it as a separate process, controls it by lines through a
+//! named pipe, and reads its record while it is written. The pipe outlives its writers, so a run continues when the
+//! console ends.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -20,26 +21,27 @@ use crate::before;
 use crate::steering::Steering;
 use intent::Intent;
 
-/// So often it is looked whether the run still goes on.
+/// Interval of checks whether the run is over.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// A run that names no end of its own ends at the latest after so long: nobody may look any more.
+/// Maximum duration of a run without an end of its own: nobody may be watching any more.
 const LONGEST: Nanos = Nanos::from_secs(24 * 3600);
 
-/// An order is a word and a number.
+/// Maximum length of a command line: a word and a number.
 const LONGEST_LINE: usize = 4096;
 
-/// Where the record of this run is to be written, where another program drives it.
+/// Returns the path for the record of this run, if another program controls it.
 fn record() -> Option<OsString> {
     std::env::var_os(driving::RECORD)
 }
 
-/// Returns `true` if another program drives this run.
+/// Returns `true` if another program controls this run.
 pub fn is_driven() -> bool {
     record().is_some()
 }
 
-/// Makes what was asked a driven run, where it is one: its record goes where the driver says, and nothing else is written.
+/// Turns the run into a driven one if another program controls it: its record goes to the given path, and nothing else
+/// is written.
 ///
 /// # Errors
 /// The plan asks for files.
@@ -58,18 +60,18 @@ pub fn take_over(intent: &mut Intent) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// Listens to orders until it is dropped.
+/// The thread that reads commands until it is dropped.
 pub struct Driver {
     over: Arc<AtomicBool>,
     listening: Option<JoinHandle<()>>,
 }
 
 impl Driver {
-    /// Listens, where this run is driven.
+    /// Starts to read commands, if this run is driven.
     pub fn listen(plan: &Plan, control: &Control, stop: &Stop) -> Option<Driver> {
         let mut pipe = record()?;
         pipe.push(driving::PIPE);
-        // Also for writing: so the pipe has no end, whoever comes and goes.
+        // Opened for writing as well, so that the pipe never reports end of file, whichever writers come and go.
         let mut pipe = OpenOptions::new().read(true).write(true).open(pipe).ok()?;
         let over = Arc::new(AtomicBool::new(false));
         let mut orders =
@@ -91,7 +93,7 @@ impl Drop for Driver {
     }
 }
 
-/// What was read of orders, and what they are about.
+/// The state of reading commands, and the run they apply to.
 struct Orders {
     load: Steering,
     stop: Stop,
@@ -132,7 +134,7 @@ impl Orders {
     }
 }
 
-/// What a plan is that so many workers run, for a driver.
+/// Describes a valid plan, run by this many workers, for the driver.
 pub fn checked(intent: &Intent, workers: u32, unused: &[String]) -> Value {
     let said = before::intro(&intent.shown, workers, intent.lang());
     let heavy = before::is_heavy(&intent.plan);
@@ -140,7 +142,7 @@ pub fn checked(intent: &Intent, workers: u32, unused: &[String]) -> Value {
     json!({ "ok": true, "said": said, "notes": notes, "heavy": heavy, "plan": intent.shown })
 }
 
-/// What is wrong with a plan, for a driver.
+/// Describes the error of a plan for the driver.
 pub fn refused(complaint: &Complaint) -> Value {
     let Complaint { place, trouble, below } = complaint;
     json!({ "ok": false, "place": place, "trouble": trouble, "below": below })

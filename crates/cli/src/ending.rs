@@ -1,7 +1,7 @@
 //! The end of a command: the report written and shown, and the exit code.
 //!
-//! There is one exit code, that of the summary: the process ends with it, the documents hold it, the screen names it. So
-//! what was asked for is written before anything is shown; where that fails, the summary says so.
+//! There is a single exit code, that of the summary: the process ends with it, the documents hold it, the screen names
+//! it. So documents are written before anything is shown; if that fails, the summary says so.
 
 use record::Past;
 use report::formats::Style;
@@ -11,7 +11,7 @@ use crate::view::View;
 use crate::{document, messages, screen};
 use intent::Presentation;
 
-/// Writes and shows the report of a run; the exit code.
+/// Writes and shows the report of a run; returns the exit code.
 pub fn conclude(summary: &Summary, past: Option<&dyn Past>, shown: &Presentation, lang: Lang, view: &mut View) -> u8 {
     let mut summary = summary.clone();
     let mut written = write_output(&summary, past, shown, lang);
@@ -20,7 +20,7 @@ pub fn conclude(summary: &Summary, past: Option<&dyn Past>, shown: &Presentation
             .map_err(|error| screen::not_written(&error, lang))
             .is_ok();
     }
-    // A report that was asked for and is not there is no success.
+    // A run whose requested report is missing is not a success.
     if !written && summary.exit == Exit::Ok {
         summary.exit = Exit::NotWritten;
     }
@@ -34,19 +34,19 @@ pub fn conclude(summary: &Summary, past: Option<&dyn Past>, shown: &Presentation
     summary.exit.code()
 }
 
-/// Writes `-o`; false where that failed.
+/// Writes the file of `-o`; returns `false` on failure.
 pub fn write_output(summary: &Summary, past: Option<&dyn Past>, shown: &Presentation, lang: Lang) -> bool {
     let Some(path) = &shown.output else { return true };
     let outcome = document::replace(path, |out| shown.format.write(summary, &Replayed(past), style(lang), out));
     outcome.map_err(|error| not_written(path, &error, lang)).is_ok()
 }
 
-/// Documents have neither colours nor a width.
+/// Returns the style of documents, which have neither colours nor a width.
 fn style(lang: Lang) -> Style {
     Style { lang, ..Style::default() }
 }
 
-/// Tells that a report could not be written.
+/// Reports that a report could not be written.
 pub fn not_written(file: &str, error: &std::io::Error, lang: Lang) {
     screen::complain(&lang.fill(messages::NOT_WRITTEN, &[("file", file), ("error", &error.to_string())]));
 }

@@ -1,4 +1,4 @@
-//! The figures of a run on their way to Prometheus and OpenTelemetry.
+//! Export of a run's figures to Prometheus and OpenTelemetry.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -15,26 +15,26 @@ use crate::messages;
 use crate::view::View;
 use intent::Exporting;
 
-/// So long the final figures are kept unless it is said: most scrape every 15 s.
+/// Default time that the final figures are kept: most servers scrape every 15 s.
 const LINGER: Nanos = Nanos::from_secs(20);
 
-/// Who is told the figures while a run goes on; nobody, unless it was asked for.
+/// The exporters of a run; none by default.
 #[derive(Default)]
 pub struct Exports {
     figures: Option<Figures>,
     prometheus: Option<Prometheus>,
     otlp: Option<Push>,
     spans: Option<SpanPush>,
-    /// Where figures and spans go, as it may be shown.
+    /// Destinations of figures and spans, secrets masked.
     sent: [Option<String>; 2],
     linger: Option<Nanos>,
 }
 
 impl Exports {
-    /// Opens what was asked for, before anything is sent.
+    /// Opens the requested exporters before anything is sent.
     ///
     /// # Errors
-    /// The address that cannot be listened at, a setting that is wrong.
+    /// An address that cannot be listened on, or a wrong setting.
     pub fn begin(asked: &Exporting) -> Result<Exports, Complaint> {
         if asked.prometheus.is_none() && asked.otlp.is_none() {
             return Ok(Exports::default());
@@ -53,7 +53,7 @@ impl Exports {
         Ok(Exports { figures: Some(figures), prometheus, otlp, spans, sent, linger: asked.linger })
     }
 
-    /// Says where the figures are, and where they go.
+    /// Shows where the figures are served and sent.
     pub fn introduce(&self, view: &mut View, lang: Lang) {
         if let Some(prometheus) = &self.prometheus {
             let address = prometheus.address().to_string();
@@ -70,14 +70,15 @@ impl Exports {
         said.into_iter().for_each(|(text, url)| view.say(&lang.fill(text, &[("url", url)])));
     }
 
-    /// Who is told the events of the run.
+    /// Returns the listeners for the events of the run.
     pub fn listeners(&mut self) -> impl Iterator<Item = &mut dyn Listener> {
         let figures = self.figures.iter_mut().map(|figures| figures as &mut dyn Listener);
         let spans = self.spans.iter_mut().map(|push| push as &mut dyn Listener);
         figures.chain(spans).chain(self.otlp.iter_mut().map(|push| push as &mut dyn Listener))
     }
 
-    /// Keeps the final figures until they were fetched, or nobody is to be expected any more, or somebody interrupts.
+    /// Keeps the final figures until they were fetched, or no scrape is to be expected any more, or the user
+    /// interrupts.
     pub fn linger(&self, stop: &Stop, view: &mut View, lang: Lang) {
         let Some(prometheus) = self.prometheus.as_ref().filter(|p| self.linger.is_some() || p.is_awaited()) else {
             return;
@@ -87,7 +88,7 @@ impl Exports {
             return;
         }
         view.say(&lang.fill(messages::LINGERS, &[("time", &span(at_most))]));
-        // Who has interrupted the run already ends it with the next one.
+        // If the run was interrupted already, the next interrupt ends the process.
         let ended = stop.requested();
         let fetched = prometheus.linger(Duration::from_nanos(at_most.0), &|| !ended && stop.requested());
         if fetched == Linger::Left {

@@ -1,6 +1,7 @@
-//! The last few runs, kept by themselves in `$XDG_STATE_HOME/brunt/runs`, so that `brunt report` can show the last one.
+//! The last few runs, saved automatically in `$XDG_STATE_HOME/brunt/runs`, so that `brunt report` can show the last
+//! one.
 //!
-//! A convenience: where it does not work the run says so in its notices and goes on.
+//! A convenience: if it fails, the run reports that in its notices and continues.
 
 use std::fs::{DirBuilder, Permissions};
 use std::io;
@@ -10,13 +11,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use record::Writer;
 
-/// Runs kept.
+/// Number of runs kept.
 const KEPT: usize = 5;
 
-/// What the names of kept runs end with.
+/// File name suffix of kept runs.
 const ENDING: &str = ".brunt.zst";
 
-/// Where runs are kept, as the XDG base directory specification has it; `None` where there is no home.
+/// Returns the directory of kept runs, following the XDG base directory specification; `None` without a home directory.
 pub fn directory() -> Option<PathBuf> {
     directory_from(|name| std::env::var_os(name).map(PathBuf::from))
 }
@@ -28,36 +29,36 @@ fn directory_from(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf>
     state.or_else(home).map(|state| state.join("brunt/runs"))
 }
 
-/// A writer for a new kept run, and its path. The oldest ones make room.
+/// Creates a writer for a new kept run, and returns its path. The oldest runs are deleted.
 ///
 /// # Errors
-/// What the operating system refused.
+/// An error of the operating system.
 pub fn begin(directory: &Path) -> io::Result<(Writer, PathBuf)> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    // Earlier versions made it for everybody to read.
+    // Earlier versions created it readable by everybody.
     let _ = std::fs::set_permissions(directory, Permissions::from_mode(0o700));
     for old in kept(directory)?.into_iter().rev().skip(KEPT - 1).filter(|old| !record::is_being_written(old)) {
         match std::fs::remove_file(&old).map_err(|error| error.kind()) {
-            // Another run made room at the same moment.
+            // Another run deleted it at the same moment.
             Ok(()) | Err(io::ErrorKind::NotFound) => {}
             Err(kind) => return Err(kind.into()),
         }
     }
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    // Names sort by time; the process makes them differ where two runs begin in the same millisecond.
+    // Names sort by time; the process id distinguishes runs that begin in the same millisecond.
     let path = directory.join(format!("{:014}-{}{ENDING}", since.as_millis(), std::process::id()));
     Ok((Writer::create(&path)?, path))
 }
 
-/// The last run kept.
+/// Returns the last run kept.
 ///
 /// # Errors
-/// What the operating system refused; not found where nothing is kept.
+/// An error of the operating system; `NotFound` if there is none.
 pub fn last(directory: &Path) -> io::Result<PathBuf> {
     kept(directory)?.pop().ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
-/// The runs kept, oldest first.
+/// Returns the runs kept, oldest first.
 fn kept(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut runs = Vec::new();
     for entry in std::fs::read_dir(directory)? {

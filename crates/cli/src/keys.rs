@@ -1,8 +1,8 @@
-//! Keys while a run goes on: more, less, a pause, the end. Only where a person sits at the terminal that the run is shown on, and
-//! the run is in the foreground.
+//! Keyboard control during a run: more, less, pause, stop. Active only if the run is shown on a terminal and is in the
+//! foreground.
 //!
-//! The terminal then hands over each key as it is pressed and does not show it. However the program ends, it gets its ways back: at
-//! the end of the run, where a signal or a bug ends the process, and after it was stopped and goes on.
+//! The terminal then passes on each key as it is pressed, without echo. Its settings are restored however the program
+//! ends: at the end of the run, on a signal or a panic, and after it was stopped and continued.
 
 use std::io::{IsTerminal, stdin};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,17 +16,17 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp
 
 use crate::steering::{STEP, Steering};
 
-/// So often it is looked whether the run still goes on, and whether the terminal is still ours.
+/// Interval of checks whether the run is over and whether the process is still in the foreground.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// The ways of the terminal before we changed them.
+/// The original terminal settings.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
 fn before() -> MutexGuard<'static, Option<Termios>> {
     BEFORE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Gives the terminal its ways back, where they were changed; whoever ends the process calls this before.
+/// Restores the terminal settings if they were changed; must be called before the process ends.
 pub fn restore() {
     let mut before = before();
     if let Some(ways) = before.take()
@@ -36,13 +36,12 @@ pub fn restore() {
     }
 }
 
-/// Returns `true` if keys can be listened to. In the background a terminal is not to be touched: whoever tries is
-/// stopped.
+/// Returns `true` if keys can be read. A background process that touches the terminal is stopped.
 pub fn are_ours() -> bool {
     stdin().is_terminal() && tcgetpgrp(stdin()).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
-/// Keys are handed over as they are pressed, and not shown.
+/// Switches the terminal to unbuffered input without echo.
 fn take_over() -> bool {
     let mut before = before();
     let Ok(ways) = tcgetattr(stdin()) else { return false };
@@ -51,7 +50,8 @@ fn take_over() -> bool {
     taken
 }
 
-/// A stop and a `fg` of the shell may have undone it. Never once the terminal was given back: the process may be about to end.
+/// Sets the mode again, since a stop and a `fg` of the shell may have undone it. Does nothing once the terminal was
+/// restored: the process may be about to end.
 fn take_over_again() -> bool {
     let before = before();
     match (&*before, tcgetattr(stdin())) {
@@ -66,14 +66,14 @@ fn hand_over_keys(ways: &Termios) -> bool {
     tcsetattr(stdin(), OptionalActions::Now, &ours).is_ok()
 }
 
-/// Listens to keys until it is dropped.
+/// The thread that reads keys until it is dropped.
 pub struct Keys {
     over: Arc<AtomicBool>,
     listening: Option<JoinHandle<()>>,
 }
 
 impl Keys {
-    /// Listens, where there is somebody to listen to.
+    /// Starts to read keys if there is a terminal.
     pub fn listen(plan: &Plan, control: &Control, stop: &Stop) -> Option<Keys> {
         if !are_ours() || !take_over() {
             return None;
@@ -95,19 +95,19 @@ impl Keys {
 impl Drop for Keys {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-        // It looks soon; until then it might take the terminal over once more.
+        // The thread checks soon; until then it might change the terminal once more.
         let _ = self.listening.take().map(JoinHandle::join);
         restore();
     }
 }
 
-/// The next key, if one is pressed soon.
+/// Waits briefly for the next key.
 fn next() -> Option<u8> {
     let input = stdin();
     let pressed = poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&LOOK));
-    // Who was put in the background meanwhile would be stopped for reading.
+    // A process that was moved to the background would be stopped for reading.
     if !are_ours() || !take_over_again() {
-        // What is typed is for somebody else, and there until that one reads it.
+        // The input is for another process, and stays there until that one reads it.
         std::thread::sleep(std::time::Duration::from_millis(100));
         return None;
     }

@@ -1,4 +1,4 @@
-//! The program: command line and composition. The only place that knows every part.
+//! The program: command line and composition. The only crate that knows all others.
 
 mod before;
 mod calibrate;
@@ -44,10 +44,10 @@ use intent::redact::Redaction;
 use intent::{Command, Defaults};
 use signals::Interrupts;
 
-/// What a wrong command line ends with (sysexits' EX_USAGE).
+/// The exit code for a wrong command line (sysexits' EX_USAGE).
 const USAGE: u8 = 64;
 
-/// The whole program with these protocols: reads the command line, does what it says, answers an exit code.
+/// Runs the whole program with these protocols: reads the command line, executes it, returns the exit code.
 pub fn main_with(protocols: Vec<Arc<dyn Protocol>>) -> ExitCode {
     answer_bugs_with_their_code();
     host::raise_descriptors();
@@ -62,15 +62,15 @@ pub fn main_with(protocols: Vec<Arc<dyn Protocol>>) -> ExitCode {
     };
     ExitCode::from(outcome.unwrap_or_else(|complaint| {
         let said = complaint.to_string();
-        // A command on a line of its own is to be copied.
+        // A command on a separate line is meant to be copied.
         let hint = if said.contains("--help") || said.contains('\n') { "" } else { " (brunt --help)" };
         screen::complain(&format!("brunt: {said}{hint}"));
         USAGE
     }))
 }
 
-/// A bug in brunt ends with its own exit code, so that nobody takes it for a result. Where panics unwind (tests), whoever
-/// joins the thread sees them.
+/// Gives a panic in brunt an exit code of its own, so that it is not taken for a result. If panics unwind (tests),
+/// whoever joins the thread sees them.
 fn answer_bugs_with_their_code() {
     if cfg!(panic = "abort") {
         let tell = std::panic::take_hook();
@@ -82,7 +82,7 @@ fn answer_bugs_with_their_code() {
     }
 }
 
-/// Shows a plan, or says that it can be run.
+/// Shows a plan, or reports that it can be run.
 fn planned(intent: &mut intent::Intent, check: bool, protocol: &dyn Protocol) -> run::Outcome {
     let lang = intent.lang();
     let said = if check {
@@ -97,7 +97,7 @@ fn planned(intent: &mut intent::Intent, check: bool, protocol: &dyn Protocol) ->
     Ok(screen::answer(&said, 0, lang))
 }
 
-/// One command, from its words to its exit code.
+/// Executes one command.
 fn obey(line: &[String], protocols: &[Arc<dyn Protocol>]) -> run::Outcome {
     let mut host = host::facts();
     host.calibration = calibrate::known(&host);

@@ -1,5 +1,5 @@
-//! The files that the events of a run are written to: the one asked for, the one kept for `brunt report`, or else a spool; and
-//! which of them they are read from again for its documents.
+//! The files that the events of a run are written to: the requested one, the one kept for `brunt report`, or a spool;
+//! and the choice of the file they are read back from for documents.
 
 use std::path::{Path, PathBuf};
 
@@ -13,14 +13,14 @@ use crate::{driven, keep, messages, screen};
 struct Log {
     writer: Writer,
     path: PathBuf,
-    /// The notice where it cannot be written any more.
+    /// Subject of the notice once it cannot be written any more.
     trouble: Subject,
-    /// The run goes on for it though nobody looks.
+    /// Set if the run continues for this file even if nobody watches.
     asked_for: bool,
 }
 
 impl Log {
-    /// A pipe or a device gives nothing back.
+    /// Returns `true` for a regular file; a pipe or a device cannot be read back.
     fn can_be_read(&self) -> bool {
         self.path.metadata().is_ok_and(|data| data.is_file())
     }
@@ -36,7 +36,7 @@ impl Listener for Log {
     }
 }
 
-/// While it is read its writer is there, too: nobody else deletes it.
+/// While it is read its writer exists as well, so that no other process deletes the file.
 impl Past for Log {
     fn replay(&self) -> Result<Reader<'_>, ReadFault> {
         Reader::open(&self.path)
@@ -51,19 +51,19 @@ fn not_written(trouble: Subject, path: &Path, error: &str) -> Notice {
 #[derive(Default)]
 pub struct Logs {
     files: Vec<Log>,
-    /// So that the events can be read again where no file holds them.
+    /// Holds the events if no file does, so that they can be read back.
     spool: Option<Spool>,
-    /// The file that was asked for could not be made.
+    /// Set if the requested file could not be created.
     missing: bool,
-    /// What could not be begun.
+    /// Notices about files that could not be created.
     troubles: Vec<Notice>,
 }
 
 impl Logs {
-    /// Begins the file to be kept, and the one asked for.
+    /// Creates the file to be kept, and the requested one.
     pub fn begin(record: Option<&str>) -> Logs {
         let mut logs = Logs::default();
-        // Whoever drives a run keeps it.
+        // The driver of a run keeps its record.
         if !driven::is_driven() {
             logs.keep();
         }
@@ -97,18 +97,18 @@ impl Logs {
         self.files.push(Log { writer, path, trouble, asked_for });
     }
 
-    /// What could not be begun, to be said once.
+    /// Takes the notices about files that could not be created.
     pub fn take_troubles(&mut self) -> Vec<Notice> {
         std::mem::take(&mut self.troubles)
     }
 
-    /// Each of them, to be told of the run.
+    /// Returns the listeners for the events of the run.
     pub fn listeners(&mut self) -> impl Iterator<Item = &mut dyn Listener> {
         let files = self.files.iter_mut().map(|log| log as &mut dyn Listener);
         files.chain(self.spool.iter_mut().map(|spool| spool as &mut dyn Listener))
     }
 
-    /// False where the file that was asked for does not hold all of the run, which is then said on standard error.
+    /// Returns `false` if the requested file does not hold the whole run, which is then reported on standard error.
     pub fn is_recorded(&self, lang: Lang) -> bool {
         let broken: Vec<&Log> = self.files.iter().filter(|log| log.asked_for && log.writer.is_broken()).collect();
         for log in &broken {
@@ -118,7 +118,7 @@ impl Logs {
         broken.is_empty() && !self.missing
     }
 
-    /// The events again, from the file that has most of them; None where none has any.
+    /// Returns the recorded events from the most complete file; `None` if there is none.
     pub fn past(self) -> Option<Box<dyn Past>> {
         let written = self.files.into_iter().filter(|log| log.writer.bytes() > 0 && log.can_be_read());
         let best = written.max_by_key(|log| (!log.writer.is_broken(), log.writer.bytes()));

@@ -1,4 +1,4 @@
-//! brunt with the protocols of this build.
+//! The `brunt` binary with the protocols of this build.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! What the program itself says, in both languages. Tables, summaries and findings have their sentences in `report`.
+//! Messages of the program itself, in both languages. Those of tables, summaries and findings are in `report`.
 
 use report::text::{Text, text};
 
@@ -16,37 +16,37 @@ pub const OPEN: Text =
 /// Before scenarios side by side.
 pub const SCENARIOS: Text =
     text("{n} {n|scenario|scenarios} ({names}) for {length} on {url}", "{n} 个场景（{names}），{length}，地址 {url}");
-/// The end of scenarios that are bound by their iterations.
+/// Length of scenarios that end with their iterations.
 pub const LENGTH_UNTIL_DONE: Text = text("as long as their iterations take", "直到迭代完成");
-/// The end of a run that is bound by requests only.
+/// Length of a run that ends after a number of requests.
 pub const LENGTH_REQUESTS: Text = text("{n} {n|request|requests}", "{n} 个请求");
-/// The end of a run that is bound by both.
+/// Length of a run with a duration and a number of requests.
 pub const LENGTH_BOTH: Text = text("{time} or {n} {n|request|requests}", "{time} 或 {n} 个请求");
-/// The end of a run of a flow after so many iterations.
+/// Length of a flow that ends after a number of iterations.
 pub const LENGTH_ITERATIONS: Text = text("{n} {n|iteration|iterations}", "{n} 次迭代");
-/// The end of a run of a flow that is bound by both.
+/// Length of a flow with a duration and a number of iterations.
 pub const LENGTH_BOTH_ITERATIONS: Text = text("{time} or {n} {n|iteration|iterations}", "{time} 或 {n} 次迭代");
-/// Behind the URL where there are more.
+/// URL if there are several.
 pub const AND_MORE: Text = text("{url} and {n} more", "{url} 及另外 {n} 个");
-/// The warm-up, where there is one.
+/// Warm-up, if there is one.
 pub const WARMUP: Text = text(", after {time} of warm-up", "，预热 {time}");
-/// What is between.
+/// Proxy of a run.
 pub const THROUGH: Text = text(", through {proxy}", "，经由 {proxy}");
-/// Nobody typed it.
+/// Proxy that was set by the environment.
 pub const PROXY_OF_ENVIRONMENT: Text = text(
     "The environment sets {variables}: requests go through {proxy}, whose limits also apply (--noproxy '*' avoids \
         it).",
     "环境变量 {variables} 指定了代理：请求经由 {proxy}，代理本身也可能成为瓶颈（--noproxy '*' 可直连）。",
 );
-/// Which workers run.
+/// Number of workers.
 pub const WORKERS: Text = text("; {n} {n|worker|workers}", "；{n} 个工作线程");
-/// The answer is not a success.
+/// First answer without a success status.
 pub const PROBE_STATUS: Text =
     text("The first response is {status}; expect the same under load.", "首次响应是 {status}，压测中很可能也是如此。");
-/// The answer has the right status and fails another check.
+/// First answer with the right status that fails another check.
 pub const PROBE_CHECK: Text =
     text("The first response failed; expect the same under load.", "首次响应未通过检查，压测中很可能也是如此。");
-/// What servers answer who expect TLS and hear plain HTTP.
+/// Hint for the answer of a TLS server to plain HTTP.
 pub const PROBE_TLS: Text = text(
     "If this port uses TLS, write https:// instead of http://.",
     "如果该端口使用 TLS，请把 http:// 改为 https://。",
@@ -56,43 +56,43 @@ pub const UNREACHABLE: Text = text(
     "brunt: {url} cannot be reached: {failure}; nothing was sent.",
     "brunt: 无法连接 {url}，没有发送任何请求。\n  {failure}",
 );
-/// Exit 30 where somebody was there.
+/// Exit 30 if the server was reached.
 pub const BEFORE_FAILED: Text = text(
     "brunt: --before failed on {url}: {failure}; no load was sent.",
     "brunt: --before 在 {url} 上执行失败，没有发出负载。\n  {failure}",
 );
-/// A step of `setup` failed.
+/// Failure of a step of `setup`.
 pub const SETUP_FAILED: Text =
     text("brunt: setup failed: {failure}; no load was sent.", "brunt: setup 执行失败，没有发出负载：{failure}。");
-/// A step of `teardown` failed where there was no load.
+/// Failure of a step of `teardown` without load.
 pub const TEARDOWN_FAILED: Text = text("brunt: teardown failed: {failure}.", "brunt: teardown 执行失败：{failure}。");
-/// What keys do while a run goes on.
+/// Keys available during a run.
 pub const KEYS: Text = text(
     "Keys: + more load, - less, p pause and resume, q end the run",
     "按键：+ 加大负载，- 减小，p 暂停或恢复，q 结束压测",
 );
-/// The same where connections are held.
+/// Keys available while connections are held.
 pub const KEYS_HELD: Text = text("Keys: q ends the run", "按键：q 结束压测");
-/// Before a run whose figures are served.
+/// Shown before a run whose figures are served.
 pub const PROMETHEUS: Text =
     text("Prometheus metrics at http://{address}/metrics", "Prometheus 指标：http://{address}/metrics");
-/// Where a collector of OpenTelemetry is sent what.
+/// Shown before a run whose metrics are sent to an OpenTelemetry collector.
 pub const OTLP: Text = text("Sending metrics to {url} once a second", "每秒向 {url} 发送指标");
-/// The same.
+/// Shown before a run whose spans are sent to a collector.
 pub const OTLP_SPANS: Text = text("Sending spans to {url}", "向 {url} 发送 span");
-/// The same, of both.
+/// Shown before a run whose metrics and spans are sent to a collector.
 pub const OTLP_BOTH: Text =
     text("Sending metrics to {url} once a second, and spans", "每秒向 {url} 发送指标，并发送 span");
-/// After it.
+/// Shown after a run whose figures are served.
 pub const LINGERS: Text = text(
     "Keeping the final metrics until Prometheus scrapes them, at most {time} (Ctrl-C to stop waiting) …",
     "最终指标保留到 Prometheus 抓取一次为止，最多 {time}（Ctrl-C 结束等待）…",
 );
-/// After that, where it did not.
+/// Shown if the final figures were not scraped.
 pub const NOT_FETCHED: Text = text("Nobody scraped the final metrics.", "最终指标没有被抓取。");
-/// The first answer is late.
+/// Shown if the first answer to `--before` is late.
 pub const WAITING_BEFORE: Text = text("waiting for --before on {address} …", "正在等待 {address} 完成 --before …");
-/// As above.
+/// Shown if the first answer is late.
 pub const WAITING: Text = text(
     "waiting for the first response from {address} (timeout {timeout}) …",
     "正在等待 {address} 的首次响应（超时 {timeout}）…",
@@ -109,38 +109,38 @@ pub const OUT_OF_TIME: Text = text(
 );
 /// Exit 30 under --debug.
 pub const NO_ANSWER: Text = text("brunt: no response: {failure}.", "brunt: 没有响应。\n  {failure}");
-/// In the first line of --debug: whose address it is.
+/// Address in the first line of --debug.
 pub const DEBUG_THROUGH: Text = text("the proxy {proxy}", "代理 {proxy}");
-/// Heads of --debug.
+/// Heading of --debug.
 pub const DEBUG_SENT: Text = text("--- sent, {n} {n|byte|bytes}", "--- 已发送 {n} 字节");
-/// Heads of --debug.
+/// Heading of --debug.
 pub const DEBUG_RECEIVED: Text = text("--- received, {n} {n|byte|bytes}", "--- 已接收 {n} 字节");
-/// Behind what --debug shows of a long answer.
+/// End of a long answer in --debug.
 pub const DEBUG_LEFT_OUT: Text = text("--- {n} more {n|byte|bytes} not shown", "--- 另有 {n} 字节未显示");
-/// The end of --debug.
+/// Verdict of --debug.
 pub const DEBUG_SUCCESS: Text =
     text("--- a run would count this exchange as a success", "--- 压测会把这次请求计为成功");
-/// The end of --debug.
+/// Verdict of --debug.
 pub const DEBUG_FAILURE: Text =
     text("--- a run would count this exchange as failed: {why}", "--- 压测会把这次请求计为失败：{why}");
-/// A check of a response that --debug shows.
+/// Passed check in --debug.
 pub const DEBUG_PASSED: Text = text("--- check passed: {name}", "--- 检查通过：{name}");
-/// A check of a response that --debug shows.
+/// Failed check in --debug.
 pub const DEBUG_FAILED: Text = text("--- check failed: {name}", "--- 检查未通过：{name}");
-/// Of a flow, between what --debug shows of its requests.
+/// Pause of a flow in --debug.
 pub const DEBUG_PAUSE: Text = text("=== pause of {time}, skipped", "=== 停顿 {time}，已跳过");
-/// Of a flow, behind a request of --debug.
+/// Value used by a request of a flow in --debug.
 pub const DEBUG_USED: Text = text("--- with {pair}", "--- 使用 {pair}");
 pub const DEBUG_NOT_KNOWN: Text = text("(not known)", "（未知）");
-/// What its response gave.
+/// Value captured from a response in --debug.
 pub const DEBUG_CAPTURED: Text = text("--- captured {pair} ({n} {n|byte|bytes})", "--- 提取 {pair}（{n} 字节）");
-/// What a page names, behind its request.
+/// Resource of a page in --debug.
 pub const DEBUG_RESOURCE: Text =
     text("--- resource of {page}: {url}  {what}, {n} {n|byte|bytes}", "--- {page} 的资源：{url}  {what}，{n} 字节");
 pub const DEBUG_RESOURCE_FAILED: Text =
     text("--- resource of {page}: {url}  failed: {what}", "--- {page} 的资源：{url}  失败：{what}");
 pub const DEBUG_FROM_CACHE: Text = text("from the cache", "来自缓存");
-/// What of it is not fetched.
+/// Resources that are not fetched.
 pub const DEBUG_ELSEWHERE: Text = text(
     "--- {n} {n|resource|resources} of other hosts not fetched; name these with --resources-from",
     "--- 未获取其他主机的 {n} 个资源；可用 --resources-from 指定这些主机",
@@ -148,35 +148,35 @@ pub const DEBUG_ELSEWHERE: Text = text(
 pub const DEBUG_BEYOND: Text = text("--- {n} more {n|resource|resources} not fetched", "--- 另有 {n} 个资源未获取");
 pub const DEBUG_CUT: Text =
     text("--- the page is too long: the rest was not searched for resources", "--- 页面过长：其余部分未查找资源");
-/// The end of --debug of a flow in a loop.
+/// Message of --debug for a flow in a long loop.
 pub const DEBUG_TOO_FAR: Text =
     text("=== stopped after {n} requests; a condition may never change", "=== {n} 个请求后停止；某个条件可能永远不变");
-/// The end of --debug of a flow whose loop sends nothing.
+/// Message of --debug for a flow with an endless loop that sends nothing.
 pub const DEBUG_ENDLESS: Text = text(
     "=== stopped: a loop sends nothing and never ends; check its `while` condition",
     "=== 已停止：有一个循环不发送任何请求且不会结束；请检查其 `while` 条件",
 );
-/// The question before a public address.
+/// Question before load on a public address.
 pub const PUBLIC_ASK: Text = text(
     "{host} ({address}) is a public address, and {load} is real load. Are you allowed to load-test it? [y/N] ",
     "{host}（{address}）是公网地址，本次压测为 {load}。您有权对它压测吗？[y/N] ",
 );
-/// The same where nobody can be asked.
+/// Refusal of a public address if nobody can be asked.
 pub const PUBLIC_REFUSED: Text = text(
     "{host} ({address}) is a public address and {load} may harm it; add --yes if you are allowed to load-test it, or use at \
      most 50 users or 1000/s",
     "{host}（{address}）是公网地址，{load} 可能造成损害；如果您有权压测请加 --yes，或不超过 50 个用户、1000/s",
 );
-/// The question was answered with no.
+/// Shown if the question was answered with no.
 pub const PUBLIC_DECLINED: Text = text("not confirmed; nothing was sent", "未确认；没有发送任何请求");
-/// What the load is, in the question.
+/// Load in the question.
 pub const USERS: Text = text("{n} {n|user|users}", "{n} 个用户");
-/// Where the demo loads.
+/// First line of the demo.
 pub const DEMO_BEGIN: Text = text(
     "The built-in target runs as process {pid} at {url}. It takes 10 ms for each response; {length} at {rate}:",
     "内置被测服务运行在进程 {pid}，地址 {url}，每个响应耗时 10 毫秒。现在以 {rate} 压测 {length}：",
 );
-/// What `brunt calibrate` found.
+/// Result of `brunt calibrate`.
 pub const CALIBRATION: Text = text(
     "Small requests over HTTP/1.1 to the built-in target, on the same cores:\n  \
      full speed    {rate}/s with {users} {users|user|users} and {workers} worker {workers|thread|threads}\n  \
@@ -187,19 +187,19 @@ pub const CALIBRATION: Text = text(
      CPU           brunt 每个请求耗时 {cpu}：单核最多发送 {most}/s\n  \
      最低延迟      p50 {p50}，p99 {p99}（单个用户）",
 );
-/// Where it went.
+/// File of a saved calibration.
 pub const CALIBRATION_KEPT: Text = text(
     "\nSaved to {file}; HTTP/1.1 runs without TLS now show their headroom.",
     "\n已保存到 {file}；此后不带 TLS 的 HTTP/1.1 压测会报告余量。",
 );
-/// It is not true of a quiet machine.
+/// Shown if the machine was too busy to calibrate.
 pub const CALIBRATION_DISTURBED: Text = text(
     "\nNot saved, because this machine was busy with other work: {why}. Calibrate again when it is idle.",
     "\n未保存，因为本机正忙于其他工作：{why}。请在空闲时重新校准。",
 );
-/// It went nowhere.
+/// Shown if the calibration could not be saved.
 pub const CALIBRATION_NOT_KEPT: Text = text("\nNot saved: {why}.", "\n未能保存：{why}。");
-/// What to try after the demo.
+/// Suggestions after the demo.
 pub const DEMO_NEXT: Text = text(
     "Try next:\n  brunt http://localhost:8080/                          ten users, ten seconds, on your own server\n  \
      brunt -r 200/s -d 30s --objective 'p99<50ms' URL      a rate and an objective: exit 10 if missed\n  \
@@ -208,24 +208,24 @@ pub const DEMO_NEXT: Text = text(
      brunt -r 200/s -d 30s --objective 'p99<50ms' URL      固定速率与指标：未达到时退出码为 10\n  \
      brunt report --format json -o demo.json               把本次压测输出为 JSON",
 );
-/// Behind a demo on a machine that was too busy.
+/// Shown after a demo on a machine that was too busy.
 pub const DEMO_WORKED: Text = text(
     "The demo itself worked (exit code 0): a run that is not trusted would end with 20.",
     "演示本身运行成功（退出码 0）：不可信的压测会以 20 退出。",
 );
-/// The target's first line; a reader of it looks for the last word.
+/// First line of the target; its reader looks for the last word.
 pub const LISTENING: Text = text("listening on {address}", "监听地址 {address}");
-/// No past run.
+/// Shown if there is no past run.
 pub const NO_PAST: Text = text(
     "no run has been saved yet; name a FILE written by --record, or run `brunt URL` first",
     "还没有保存的压测；请指定 --record 生成的 FILE，或先运行 `brunt URL`",
 );
-/// A document could not be written.
+/// Shown if a record could not be written completely.
 pub const RECORD_INCOMPLETE: Text = text(
     "brunt: --record {file} is not complete: it could not be written to the end of the run.",
     "brunt：--record {file} 不完整：未能写到压测结束。",
 );
-/// Standard output could not be written.
+/// Shown if standard output could not be written.
 pub const OUTPUT_NOT_WRITTEN: Text =
     text("brunt: standard output could not be written: {error}.", "brunt：标准输出未能写入：{error}。");
 pub const NOT_WRITTEN: Text =

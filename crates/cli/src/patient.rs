@@ -1,8 +1,8 @@
-//! A side of the terminal that waits for its reader, but not beyond the time of the run.
+//! Output to a terminal or pipe that waits for its reader, but not beyond the time of the run.
 //!
-//! A pipe that nobody reads takes 64 KiB and then keeps whoever writes, for ever. `--run-timeout` is to end the program
-//! nevertheless, so each piece is written only once there is room for it, and from that time on a reader who takes nothing is
-//! waited for no longer than [`GRACE`].
+//! A pipe that nobody reads takes 64 KiB and then blocks its writer for ever. `--run-timeout` has to end the program
+//! nevertheless, so each piece is written only once there is room for it, and from that time on a reader that takes
+//! nothing is waited for no longer than [`GRACE`].
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -12,22 +12,22 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-/// When the time of the run is over.
+/// End of the run's time.
 static LIMIT: OnceLock<Instant> = OnceLock::new();
-/// A reader that is slow takes something in this time.
+/// Time within which even a slow reader takes something.
 const GRACE: Duration = Duration::from_secs(1);
-/// As often is looked whether a limit has been set meanwhile.
+/// Interval of checks whether a limit has been set meanwhile.
 const LOOK: Duration = Duration::from_millis(100);
-/// What a pipe takes as a whole where it takes anything (`PIPE_BUF` of limits.h): such a write does not wait.
+/// Size up to which a write to a pipe with any room does not block (`PIPE_BUF` of limits.h).
 const PIECE: usize = 4096;
 
-/// From then on nobody is waited for.
+/// Sets the moment from which no reader is waited for.
 pub fn limit(at: Instant) {
-    // There is one run in a process, and one limit.
+    // A process has one run, and one limit.
     let _ = LIMIT.set(at);
 }
 
-/// A writer to a descriptor, without a buffer.
+/// An unbuffered writer to a file descriptor.
 pub struct Patient<F>(pub F);
 
 impl<F: AsFd> Write for Patient<F> {
@@ -37,7 +37,7 @@ impl<F: AsFd> Write for Patient<F> {
             let limit = || LIMIT.get().map(|limit| (*limit).max(began) + GRACE);
             await_room(self.0.as_fd(), limit)?;
             match rustix::io::write(&self.0, &bytes[..bytes.len().min(PIECE)]) {
-                // Others write to it as well.
+                // Other processes write to it as well.
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 written => return Ok(written?),
             }
@@ -49,7 +49,7 @@ impl<F: AsFd> Write for Patient<F> {
     }
 }
 
-/// Waits until a write would not wait.
+/// Waits until a write would not block.
 fn await_room(to: impl AsFd, limit: impl Fn() -> Option<Instant>) -> io::Result<()> {
     let look = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
     loop {
@@ -58,7 +58,7 @@ fn await_room(to: impl AsFd, limit: impl Fn() -> Option<Instant>) -> io::Result<
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "nothing reads it, and the run is over"));
             }
             Ok(0) | Err(Errno::INTR) => {}
-            // Also where it is broken: the write says how.
+            // Includes a broken pipe: the write returns the error.
             Ok(_) => return Ok(()),
             Err(error) => return Err(error.into()),
         }

@@ -1,4 +1,4 @@
-//! What the console asks of plans, read as the command line reads them.
+//! Plan functions for the console, which parse plans in the same way as the command line.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use wire::{Complaint, Protocol};
 
 use crate::driven;
 
-/// The complaint about a file that is read as anything but a plan.
+/// The error message for a file that is not a plan.
 const NO_PLAN: &str = "is no plan";
 
-/// Reads plans with these protocols.
+/// A parser of plans with these protocols.
 pub struct Reading {
-    /// All there are.
+    /// All protocols.
     pub protocols: Vec<Arc<dyn Protocol>>,
-    /// What this machine decides where a plan says nothing.
+    /// Defaults of this machine.
     pub defaults: Defaults,
 }
 
@@ -29,7 +29,7 @@ impl Reading {
         intent::read(&line, &self.protocols, &self.defaults)
     }
 
-    /// What a plan is that can be run.
+    /// Describes a plan that can be run.
     fn checked(&self, words: &[&str]) -> Result<Value, Complaint> {
         let Command::Plan(mut intent, _) = self.read(words)? else { return Err(Complaint::new("plan", NO_PLAN)) };
         let unused = intent.unused_columns();
@@ -47,7 +47,7 @@ impl Plans for Reading {
 
     fn plan_of_curl(&self, commands: &Path, as_flow: bool, lang: &str) -> Result<String, String> {
         let file = commands.display().to_string();
-        // What its author typed is nobody's secret from its author.
+        // The commands were typed by the same person who reads the plan: their secrets need no masking.
         let mut words = vec!["plan", "--show", "--keep-secrets", "--lang", lang, "--curl-file", &file];
         words.extend(as_flow.then_some("--as-flow"));
         match self.read(&words) {

@@ -1,4 +1,4 @@
-//! `brunt probe`: the counters of this host for runs on other machines, until a signal ends it.
+//! `brunt probe`: serves the counters of this host to runs on other machines, until a signal ends it.
 
 use std::io::{self, Write};
 use std::net::TcpListener;
@@ -15,7 +15,7 @@ use intent::Probing;
 /// Serves until SIGINT or SIGTERM.
 ///
 /// # Errors
-/// The user's mistake: an address that cannot be listened at, a service that is not there.
+/// The user's mistake: an address that cannot be listened on, a service that does not exist.
 pub fn probe(probing: Probing, host: &record::Host) -> Outcome {
     let signals = signals::Awaited::register().map_err(|error| Complaint::new("signals", error.to_string()))?;
     let Probing { listen, token, tls, follow } = probing;
@@ -33,7 +33,7 @@ pub fn probe(probing: Probing, host: &record::Host) -> Outcome {
     let listener = TcpListener::bind(listen).map_err(refused)?;
     let serving = Serving::start(listener, Granting { token, follow, facts, seal }).map_err(refused)?;
     let line = Lang::from_env().fill(messages::LISTENING, &[("address", &serving.address().to_string())]);
-    // Whoever started us may not read: that is no reason to stop serving.
+    // The parent process may not read the output: that is no reason to stop serving.
     let _ = writeln!(io::stdout(), "{line}");
     signals.wait();
     drop(serving);

@@ -1,20 +1,20 @@
-//! What the events of a run show and no single one of them says: that all there was were redirects, and that answers may have
-//! been taken for those of other requests.
+//! Remarks that follow from several events of a run: that all responses were redirects, and that answers may have been
+//! attributed to other requests.
 
 use std::collections::BTreeMap;
 
 use record::{HostCounters, Listener, Notice, Part, RunEvent, Second, Subject};
 use wire::ByOrder;
 
-/// What the seconds have shown so far.
+/// The state collected from the seconds so far.
 #[derive(Default)]
 pub struct Remarks {
     status: BTreeMap<String, u64>,
     failed: u64,
-    /// Answers belong to requests by order alone, and what makes that doubtful.
+    /// Set if answers are matched to requests by order alone; holds the reason why that is uncertain.
     by_order: Option<ByOrder>,
     strays: u64,
-    /// When the process named by `--watch-pid` was found to have ended, since the start of the window.
+    /// Time at which the process named by `--watch-pid` was found to have ended, since the start of the window.
     service_ended: Option<i64>,
 }
 
@@ -34,7 +34,7 @@ impl Listener for Remarks {
 }
 
 impl Remarks {
-    /// Of a run whose answers may belong to requests by order alone.
+    /// Creates the remarks of a run whose answers may be matched by order alone.
     pub fn of(by_order: Option<ByOrder>) -> Remarks {
         Remarks { by_order, ..Remarks::default() }
     }
@@ -61,7 +61,7 @@ impl Remarks {
         Some(Notice::new(Subject::ServiceEnded, [("at", at.round().to_string())]))
     }
 
-    /// Answers belong to requests by order alone, and some came that nobody waited for.
+    /// Returns a notice if answers are matched by order alone and some came unexpectedly.
     fn doubts(&self) -> Option<Notice> {
         let subject = match self.by_order? {
             ByOrder::Datagrams => Subject::DatagramsByOrder,
@@ -70,9 +70,9 @@ impl Remarks {
         (self.strays > 0).then(|| Notice::new(subject, [("strays", self.strays.to_string())]))
     }
 
-    /// Answers came, and each of them was a redirect.
+    /// Returns a notice if every answer was a redirect.
     fn only_redirects(&self) -> Option<Notice> {
-        // 300, 304, 305 and 306 lead nowhere by themselves (RFC 9110 15.4).
+        // 300, 304, 305 and 306 do not redirect by themselves (RFC 9110 15.4).
         let is_redirect = |status: &String| matches!(status.as_str(), "301" | "302" | "303" | "307" | "308");
         let all = !self.status.is_empty() && self.status.keys().all(is_redirect) && self.failed == 0;
         let most = self.status.iter().max_by_key(|(_, count)| **count)?;
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn pairing_by_order_is_doubted_where_something_was_seen_that_speaks_against_it() {
         let stray = Second { unsolicited: 3, strays: 2, ..second(5, 0, &[]) };
-        // A timeout gives its connection up: nothing can be paired wrongly by it.
+        // A timeout closes its connection, so it cannot cause wrong matches.
         let timeout = Failure { kind: "timeout".into(), count: 3, ..Failure::default() };
         let late = Second { failures: vec![timeout], ..second(5, 3, &[]) };
         let warm = Second { part: Part::Warmup, ..stray.clone() };

@@ -1,4 +1,4 @@
-//! `brunt report`: a past run again, in any format.
+//! `brunt report`: shows a past run again, in any format.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::view::View;
 use crate::{document, keep, messages};
 use intent::Presentation;
 
-/// Shows the run in `file`, or the last one kept; the exit code is the one the run had.
+/// Shows the run in `file`, or the last one kept; returns the exit code of the run.
 ///
 /// # Errors
 /// The user's mistake: no such record.
@@ -35,7 +35,7 @@ pub fn replay(file: Option<&str>, shown: &Presentation) -> Outcome {
     Ok(conclude(&summary, Some(&past), shown, lang, &mut view))
 }
 
-/// A record, summed up.
+/// Summarizes a record.
 ///
 /// # Errors
 /// It cannot be read, or was changed.
@@ -46,7 +46,8 @@ pub fn summed(past: &RecordFile) -> Result<Summary, Complaint> {
     }
     let summary = Summary::from_past(past).map_err(|fault| unreadable(&past.0, &fault))?;
     if summary.exit == Exit::Bug {
-        // A run of ours with such counts has said so itself: of a record from elsewhere nobody knows who changed it.
+        // A run of ours with such counts has reported it itself; a record from elsewhere may have been changed by
+        // anybody.
         return Err(contradiction(&past.0, &summary.totals));
     }
     Ok(summary)
@@ -57,7 +58,7 @@ fn last(lang: Lang) -> Result<PathBuf, Complaint> {
     keep::directory().and_then(|directory| keep::last(&directory).ok()).ok_or_else(none)
 }
 
-/// Returns `true` for a JSON report: people keep one and expect that it can be read back.
+/// Returns `true` for a JSON report: users keep one and expect that it can be read back.
 fn is_report(path: &Path) -> bool {
     let mut start = Vec::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(4096).read_to_end(&mut start));
@@ -85,7 +86,7 @@ fn unreadable(path: &Path, fault: &record::ReadFault) -> Complaint {
         return Complaint::new("FILE", trouble);
     }
     let said = fault.to_string();
-    // Some faults name the file themselves; once is enough.
+    // Some errors contain the file name already.
     let why = said.strip_prefix(&format!("{shown}: ")).unwrap_or(&said);
     Complaint::new("FILE", format!("{shown} cannot be read ({why}); name a file written by --record"))
 }

@@ -27,10 +27,10 @@ use bench::journal::Journal;
 use bench::{Bench, First, NoLoad};
 use intent::Intent;
 
-/// What a command ends with: a number for the operating system, or the user's mistake.
+/// The result of a command: an exit code, or the user's mistake.
 pub type Outcome = Result<u8, Complaint>;
 
-/// Runs what was asked.
+/// Executes a run.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -76,7 +76,7 @@ pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupt
     view.say(&before::intro(&bench.shown().shown, bench.prepared().workers(&intent.plan), lang));
     before::proxies(&bench.shown().shown, lang).into_iter().for_each(|said| view.say(&said));
     exports.introduce(&mut view, lang);
-    // From here on a signal ends in good order, so that a document that was asked for is written.
+    // From here on a signal ends the run in an orderly way, so that requested documents are written.
     interrupts.end_orderly();
     let stop = interrupts.stop();
     let mut outcome = probe(bench, intent, stop, &mut view);
@@ -103,7 +103,7 @@ pub fn show(bench: &mut Bench, intent: &Intent, (interrupts, timer): (&Interrupt
     }
 }
 
-/// The first answer, shown; `Err`: no load can be sent, and the words that say so.
+/// Requests and shows the first answer; `Err`: no load can be sent, with the message that says so.
 fn probe(
     bench: &mut Bench,
     intent: &Intent,
@@ -132,7 +132,7 @@ fn probe(
     }
     view.probe(&answer);
     if fails {
-        // A check that failed was just told with what it found.
+        // The details of a failed check were just shown.
         let text = if answer.failure.is_some() { messages::PROBE_CHECK } else { messages::PROBE_STATUS };
         view.say(&lang.fill(text, &[("status", &answer.status)]));
     }
@@ -142,7 +142,7 @@ fn probe(
     Ok(answer)
 }
 
-/// What is said where it takes long.
+/// Returns the message shown if it takes long.
 fn waiting_for(bench: &Bench, said: Text, lang: Lang) -> String {
     let origin = bench.prepared().origins().first();
     let address = origin.map(|o| format!("{}:{}", o.host, o.port)).unwrap_or_default();
@@ -150,7 +150,7 @@ fn waiting_for(bench: &Bench, said: Text, lang: Lang) -> String {
     lang.fill(said, &[("address", &address), ("timeout", &timeout)])
 }
 
-/// The run itself, and what follows it.
+/// Runs the load and everything after it.
 fn load(
     bench: &Bench,
     intent: &Intent,
@@ -169,7 +169,7 @@ fn load(
     let (mut summing, mut remarks) = (Summing::default(), Remarks::of(bench.prepared().by_order()));
     let mut journal = Journal::new(intent.redaction.clone());
     logs.take_troubles().into_iter().for_each(|trouble| journal.say_at_end(trouble));
-    // Everybody who watches a run.
+    // All listeners of a run.
     journal.add(view);
     logs.listeners().for_each(|log| journal.add(log));
     exports.listeners().for_each(|listener| journal.add(listener));
@@ -198,21 +198,21 @@ fn load(
             stop.request();
         }
     });
-    // The report is shown on a terminal that is as it was.
+    // The report is shown on a terminal whose settings are restored.
     drop((keys, driver));
     ran?;
     let (whole, mut summary) = (logs.is_recorded(lang), summing.finish());
-    // A record that was asked for and breaks off is no success, and the documents say so, too.
+    // A run whose requested record is incomplete is not a success, and the documents say so, too.
     if !whole && summary.exit == Exit::Ok {
         summary.exit = Exit::NotWritten;
     }
     Ok(conclude(&summary, logs.past().as_deref(), &intent.presentation, lang, view))
 }
 
-/// Says why no load can be sent, and keeps that as a run that could not begin.
+/// Shows why no load can be sent, and records a run that could not begin.
 fn unreachable(bench: &Bench, intent: &Intent, (probe, text): (FirstAnswer, Text), view: &mut View) -> u8 {
     let mut failure = (probe.failure.clone().unwrap_or_default(), probe.cause.clone());
-    // It is this machine that has none to give, and no target that does not answer.
+    // This machine is out of descriptors; the target is not to blame.
     if failure.0.contains("Too many open files") {
         let why = engine::no_descriptors();
         failure = (why.to_string(), Some(why));
@@ -223,7 +223,7 @@ fn unreachable(bench: &Bench, intent: &Intent, (probe, text): (FirstAnswer, Text
     without_load(bench, intent, probe, (End::Aborted, Exit::Unreachable), view)
 }
 
-/// A run that ended before its load began, in the files that were asked for; the exit code.
+/// Records a run that ended before its load began in the requested files; returns the exit code.
 fn without_load(
     bench: &Bench,
     intent: &Intent,
@@ -234,7 +234,7 @@ fn without_load(
     if let Some(error) = view.trouble() {
         screen::not_written(&error, intent.lang());
     }
-    // What was set up is not left behind, though nobody came.
+    // `teardown` undoes `setup` even without load.
     let left = if bench.is_set_up() { bench.tear_down(&Stop::default(), None) } else { None };
     if let Some(said) = left.and_then(|said| said.facts.get("why").cloned()) {
         screen::complain(
@@ -270,7 +270,7 @@ fn without_load(
     journal.take(RunEvent::FirstAnswer(probe));
     journal.take(RunEvent::Ended(Ended { reason, ..Ended::default() }));
     let mut summary = summing.finish();
-    // One code, in the document and of the process.
+    // The document and the process have the same exit code.
     summary.exit = exit;
     write_output(&summary, logs.past().as_deref(), &intent.presentation, intent.lang());
     summary.exit.code()
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(checked("--ping 1s --http2 http://127.0.0.1:9/"), Ok(1));
     }
 
-    /// Also of a URL beyond those that the plan keeps, and of any protocol over TLS.
+    /// Holds also for a URL beyond those that the plan keeps, and for any protocol over TLS.
     #[test]
     fn certificates_that_are_not_checked_are_told_of() {
         let directory = tempfile::tempdir().unwrap();

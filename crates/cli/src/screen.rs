@@ -1,10 +1,10 @@
-//! What the user sees: lines on standard output and standard error, and a progress line where there is a terminal.
+//! The user's screen: lines on standard output and standard error, and a progress line on a terminal.
 //!
-//! `brunt URL | head` closes our output in the middle of a run. Nobody reads any more, so nothing more is written; it is
-//! no reason to panic, and the caller may ask [`Screen::closed`] whether to go on. A disk that is full is another thing: what
-//! was asked for is not there, which is said on standard error and in the exit code.
+//! `brunt URL | head` closes our output in the middle of a run. Nothing more is written then; it is no reason to panic,
+//! and the caller may check [`Screen::closed`] to decide whether to go on. A full disk is different: requested output
+//! is missing, which is reported on standard error and in the exit code.
 //!
-//! What a server, a record or a plan says is in these lines, too: nothing of it acts on the terminal, whoever made the line.
+//! Lines also contain text from servers, records and plans: control characters in it never reach the terminal.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -16,18 +16,18 @@ use crate::document::in_pieces;
 use crate::messages;
 use crate::patient::Patient;
 
-/// Where lines go.
+/// The destination of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Standard output.
     Out,
     /// Standard error.
     Error,
-    /// Nowhere: `--quiet`.
+    /// No output: `--quiet`.
     Nowhere,
 }
 
-/// One side of the terminal.
+/// An output stream of the terminal.
 pub struct Screen {
     side: Side,
     closed: bool,
@@ -37,7 +37,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Writes to `side`.
+    /// Creates a screen that writes to `side`.
     pub fn new(side: Side) -> Screen {
         let terminal = match side {
             Side::Out => io::stdout().is_terminal(),
@@ -47,12 +47,12 @@ impl Screen {
         Screen { side, closed: false, trouble: None, progress: false, terminal }
     }
 
-    /// Returns `true` if a person looks at it.
+    /// Returns `true` if the output is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.terminal
     }
 
-    /// Cells in a line: as the terminal says, else 80.
+    /// Returns the number of columns: those of the terminal, otherwise 80.
     pub fn width(&self) -> usize {
         let size = match self.side {
             Side::Out => rustix::termios::tcgetwinsize(io::stdout()),
@@ -66,12 +66,12 @@ impl Screen {
         self.closed
     }
 
-    /// What of standard output could not be written though it has a reader: its disk is full.
+    /// Takes the error of a standard output that has a reader but could not be written: a full disk.
     pub fn trouble(&mut self) -> Option<io::Error> {
         self.trouble.take()
     }
 
-    /// Writes a line (or several) with an end.
+    /// Writes one or more lines and a line break.
     pub fn line(&mut self, text: &str) {
         let end = if text.ends_with('\n') { "" } else { "\n" };
         let erase = if self.progress { "\r\x1b[K" } else { "" };
@@ -79,16 +79,17 @@ impl Screen {
         self.write(&format!("{erase}{}{end}", plain::colored(text)));
     }
 
-    /// Replaces the progress line; nothing where there is no terminal.
+    /// Replaces the progress line; does nothing without a terminal.
     pub fn progress(&mut self, text: &str) {
         if self.terminal {
             self.progress = true;
-            // Back to its beginning: what the terminal echoes (^C) must not break the line and leave a bar behind.
+            // The cursor goes back to the start, so that an echo of the terminal (^C) does not break the line and leave
+            // a bar behind.
             self.write(&format!("\r{}\x1b[K\r", plain::colored(text)));
         }
     }
 
-    /// Takes the progress line away.
+    /// Removes the progress line.
     pub fn end_progress(&mut self) {
         if std::mem::take(&mut self.progress) {
             self.write("\r\x1b[K");
@@ -106,7 +107,7 @@ impl Screen {
         };
         match outcome {
             Err(error) if has_gone(&error) => self.closed = true,
-            // What follows may find room, but for a reader who took nothing until the run's time was over.
+            // Later writes may succeed, except for a reader that took nothing until the run's time was over.
             Err(error) => {
                 self.closed |= error.kind() == io::ErrorKind::TimedOut;
                 self.trouble = Some(error).filter(|_| self.side == Side::Out);
@@ -116,24 +117,24 @@ impl Screen {
     }
 }
 
-/// Nobody reads any more: a pipe without a reader, a terminal that was closed.
+/// Returns `true` if the reader has gone: a pipe without a reader, a closed terminal.
 fn has_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe || error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
 }
 
-/// One line on standard error, without secrets; a closed standard error is nobody's loss.
+/// Writes one line to standard error, secrets masked; errors are ignored.
 pub fn complain(text: &str) {
     let said = redact::complaint(text);
     let _ = Patient(io::stderr().lock()).write_all(format!("{}\n", plain::text(&said)).as_bytes());
 }
 
-/// Text on standard output, whoever it is from, and the exit code of a command that has nothing else to say: `code`, or that
-/// of an output that could not be written.
+/// Writes text to standard output as the only output of a command; returns `code`, or the code for output that could
+/// not be written.
 pub fn answer(text: &str, code: u8, lang: Lang) -> u8 {
     answer_as_is(&plain::text(text), code, lang)
 }
 
-/// Like [`answer`], of a text of our own: a script for a shell.
+/// Like [`answer`], for text of our own that needs no escaping: a shell script.
 pub fn answer_as_is(text: &str, code: u8, lang: Lang) -> u8 {
     match document(|out| out.write_all(text.as_bytes())) {
         Ok(()) => code,
@@ -144,15 +145,15 @@ pub fn answer_as_is(text: &str, code: u8, lang: Lang) -> u8 {
     }
 }
 
-/// Says that standard output could not be written.
+/// Reports that standard output could not be written.
 pub fn not_written(error: &io::Error, lang: Lang) {
     complain(&lang.fill(messages::OUTPUT_NOT_WRITTEN, &[("error", &error.to_string())]));
 }
 
-/// A document on standard output, as `fill` writes it.
+/// Writes the output of `fill` to standard output.
 ///
 /// # Errors
-/// What went wrong, but for a reader that has gone.
+/// A failed write, except for a reader that has gone.
 pub fn document(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let written = in_pieces(Patient(io::stdout().lock()), fill).map(drop);
     match written {

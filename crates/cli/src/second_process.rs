@@ -1,4 +1,4 @@
-//! The built-in target in a process of its own, so that its CPU is its own.
+//! The built-in target in a separate process, so that its CPU time is its own.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -8,10 +8,10 @@ use wire::Complaint;
 
 use crate::serve;
 
-/// The target, ended on every way out: by `Drop`, and by the kernel where this process dies without it.
+/// The target process, always ended: by `Drop`, or by the kernel if this process is killed.
 pub struct SecondProcess {
     child: Child,
-    /// Where it listens.
+    /// The URL of the target.
     pub url: String,
 }
 
@@ -19,7 +19,7 @@ impl SecondProcess {
     /// Starts it for a command of this name.
     ///
     /// # Errors
-    /// It does not come up.
+    /// It does not start.
     pub fn start(command: &str) -> Result<SecondProcess, Complaint> {
         let failed =
             |error: std::io::Error| Complaint::new(command, format!("the second process did not start ({error})"));
@@ -28,7 +28,8 @@ impl SecondProcess {
             .args(["target", "127.0.0.1:0", "--with-parent"])
             .env(serve::PARENT, std::process::id().to_string())
             .env("LC_ALL", "C")
-            // Ctrl-C goes to the whole group of a terminal: the target must outlive the orderly end of the run.
+            // Ctrl-C is sent to the whole process group of a terminal: the target must outlive the orderly end of the
+            // run.
             .process_group(0)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -37,7 +38,7 @@ impl SecondProcess {
         let mut line = String::new();
         let read = child.stdout.take().map(|out| BufReader::new(out).read_line(&mut line));
         let url = line.split_whitespace().next_back().filter(|word| word.starts_with("http://")).map(String::from);
-        // From here on dropping it ends the child, also where it said nothing we understand.
+        // From here on dropping it ends the child, also if its output is not understood.
         let second = SecondProcess { child, url: url.unwrap_or_default() };
         match (read, second.url.is_empty()) {
             (Some(Ok(_)), false) => Ok(second),
@@ -45,7 +46,7 @@ impl SecondProcess {
         }
     }
 
-    /// Its process.
+    /// Returns its process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -53,7 +54,7 @@ impl SecondProcess {
 
 impl Drop for SecondProcess {
     fn drop(&mut self) {
-        // Both fail only where it has ended already.
+        // Both fail only if it has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

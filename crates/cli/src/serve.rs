@@ -13,7 +13,7 @@ use intent::Serving;
 /// Serves until SIGINT or SIGTERM.
 ///
 /// # Errors
-/// The user's mistake: an address that cannot be listened at.
+/// The user's mistake: an address that cannot be listened on.
 pub fn serve(serving: Serving) -> Outcome {
     if serving.with_parent && !follow_parent() {
         return Ok(Exit::Ok.code());
@@ -27,7 +27,7 @@ pub fn serve(serving: Serving) -> Outcome {
         Place::Unix(path) => format!("unix:{}", path.display()),
     };
     let line = Lang::from_env().fill(messages::LISTENING, &[("address", &address)]);
-    // Whoever started us may not read: that is no reason to stop serving.
+    // The parent process may not read the output: that is no reason to stop serving.
     let _ = writeln!(std::io::stdout(), "{line}");
     signals.wait();
     match target.stop() {
@@ -39,11 +39,11 @@ pub fn serve(serving: Serving) -> Outcome {
     }
 }
 
-/// Asks the kernel to end us with the process that started us; false where that has ended already.
+/// Asks the kernel to end this process with its parent; returns `false` if the parent has ended already.
 fn follow_parent() -> bool {
     let term = rustix::process::Signal::TERM;
     let asked = rustix::process::set_parent_process_death_signal(Some(term)).is_ok();
-    // A parent that died before the call is not noticed by it; orphans go to process 1 or to a subreaper.
+    // A parent that died before the call goes unnoticed; orphans are adopted by process 1 or a subreaper.
     asked
         && std::env::var(PARENT).ok().and_then(|id| id.parse().ok())
             == rustix::process::getppid().map(|p| p.as_raw_nonzero().get())

@@ -1,7 +1,7 @@
-//! Ctrl-C and its kin: the first asks for an orderly end, the second ends at once.
+//! Signals such as Ctrl-C: the first asks for an orderly end, the second ends at once.
 //!
-//! Before a run has begun there is nothing to save, so the first one ends at once there, too. A terminal that is closed
-//! (SIGHUP) is one of them, unless whoever started us said that it is none (`nohup`).
+//! Before a run has begun there is nothing to save, so the first one ends at once, too. The closing of a terminal
+//! (SIGHUP) counts as well, unless it was ignored by the parent process (`nohup`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,32 +10,32 @@ use engine::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
-/// What an interrupted shell command answers, where nothing is said in order: 128 and the number of SIGINT.
+/// The exit code of an interrupted shell command: 128 plus the number of SIGINT.
 const INTERRUPTED: i32 = 130;
 
-/// The signals that ask for an end.
+/// Returns the signals that ask for an end.
 pub fn ending() -> Vec<i32> {
     [SIGINT, SIGTERM].into_iter().chain(heeded(SIGHUP)).collect()
 }
 
-/// A signal, unless whoever started us said that it is none.
+/// Returns the signal, unless the parent process set it to be ignored.
 fn heeded(signal: i32) -> Option<i32> {
     let ignored = std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores(&status, signal));
     (!ignored).then_some(signal)
 }
 
-/// Whether the process of this status ignores a signal.
+/// Returns `true` if the process of this status ignores a signal.
 fn ignores(status: &str, signal: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// A file that may not grow further is a full disk, told as one, and no reason to end without a report.
+/// Turns a file size limit into an error that is reported like a full disk, instead of ending without a report.
 pub fn survive_full_quotas() {
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }
 
-/// Listens for SIGINT, SIGTERM and SIGHUP.
+/// A handler of SIGINT, SIGTERM and SIGHUP.
 #[derive(Clone)]
 pub struct Interrupts {
     stop: Stop,
@@ -43,10 +43,10 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// Starts to listen, on a thread of its own. SIGQUIT ends the process at once, and gives the terminal back before.
+    /// Starts to handle signals, on a separate thread. SIGQUIT ends the process at once, after restoring the terminal.
     ///
     /// # Errors
-    /// What the operating system refused.
+    /// An error of the operating system.
     pub fn listen() -> std::io::Result<Interrupts> {
         let mut signals = Signals::new(ending().into_iter().chain(heeded(SIGQUIT)))?;
         let interrupts = Interrupts { stop: Stop::default(), orderly: Arc::default() };
@@ -54,7 +54,7 @@ impl Interrupts {
         std::thread::Builder::new().name("signals".into()).spawn(move || {
             for signal in signals.forever() {
                 if signal == SIGQUIT {
-                    // It ends the process as ever, core and all; but not with a terminal that shows nothing.
+                    // It ends the process as usual, including a core dump, but with the terminal's echo restored.
                     crate::keys::restore();
                     let _ = signal_hook::low_level::emulate_default_handler(signal);
                 }
@@ -70,12 +70,12 @@ impl Interrupts {
         Ok(interrupts)
     }
 
-    /// From now on the first signal asks for an orderly end.
+    /// Makes the first signal ask for an orderly end from now on.
     pub fn end_orderly(&self) {
         self.orderly.store(true, Ordering::Relaxed);
     }
 
-    /// The time of the run is over: an orderly end, where there is something to save.
+    /// Ends the run because its time is over: in an orderly way, if there is something to save.
     pub fn time_is_up(&self, said: &str) {
         if !self.orderly.load(Ordering::Relaxed) {
             crate::screen::complain(said);
@@ -84,31 +84,31 @@ impl Interrupts {
         self.stop.request();
     }
 
-    /// What a run watches.
+    /// Returns the stop flag for a run.
     pub fn stop(&self) -> &Stop {
         &self.stop
     }
 }
 
-/// Ends the process, and leaves the terminal as it was.
+/// Ends the process after restoring the terminal.
 fn end(code: i32) -> ! {
     crate::keys::restore();
     std::process::exit(code)
 }
 
-/// Signals that a command waits for and that do nothing else.
+/// Signals that a command only waits for.
 pub struct Awaited(Signals);
 
 impl Awaited {
-    /// From now on the signals no longer end the process by themselves.
+    /// Registers the signals, which no longer end the process by themselves.
     ///
     /// # Errors
-    /// What the operating system refused.
+    /// An error of the operating system.
     pub fn register() -> std::io::Result<Awaited> {
         Signals::new(ending()).map(Awaited)
     }
 
-    /// Waits for one.
+    /// Waits for a signal.
     pub fn wait(mut self) {
         self.0.forever().next();
     }

@@ -1,4 +1,4 @@
-//! Changes of load as people ask for them while a run goes on: by keys, or from another program.
+//! Changes of load requested during a run: by keys, or by another program.
 
 use std::time::Instant;
 
@@ -6,31 +6,31 @@ use engine::Control;
 use measure::Nanos;
 use plan::{Change, Load, Plan};
 
-/// How much more or less one key asks for.
+/// Factor of one key press.
 pub const STEP: f64 = 1.1;
 
-/// No step asks for more than this: a key that is held down must not ask for what no machine sends or holds.
+/// Limits of a step: a key that is held down must not exceed what any machine sends or holds.
 const MOST_RATE: f64 = 1e7;
 const MOST_USERS: u32 = 1_000_000;
 
-/// What has been asked for so far.
+/// The state of the requested changes.
 pub struct Steering {
     plan: Plan,
     control: Control,
     since: Instant,
-    /// What the load was changed to.
+    /// The last level set.
     level: Option<f64>,
     paused: bool,
 }
 
 impl Steering {
-    /// Of a run of this plan, which begins now.
+    /// Creates the state for a run of this plan that begins now.
     pub fn of(plan: &Plan, control: &Control) -> Steering {
         let (plan, control) = (plan.clone(), control.clone());
         Steering { plan, control, since: Instant::now(), level: None, paused: false }
     }
 
-    /// Asks for a change; one that such a load does not have is none.
+    /// Requests a change; ignores one that this load does not support.
     pub fn change(&mut self, change: Change) {
         if self.control.change(&self.plan, change).is_err() {
             return;
@@ -43,17 +43,17 @@ impl Steering {
         }
     }
 
-    /// Asks for the end of the window; false where such a run has no end that can be waited for.
+    /// Requests the end of the window; returns `false` if such a run cannot drain.
     pub fn drain(&mut self) -> bool {
         self.control.change(&self.plan, Change::Drain).is_ok()
     }
 
-    /// A pause, or its end.
+    /// Pauses or resumes.
     pub fn pause_or_go_on(&mut self) {
         self.change(if self.paused { Change::Resume } else { Change::Pause });
     }
 
-    /// So many times the load of now.
+    /// Multiplies the current load.
     pub fn by(&mut self, factor: f64) {
         let elapsed = Nanos::from_secs_f64(self.since.elapsed().as_secs_f64());
         let level = self.level.unwrap_or_else(|| load::level(&self.plan.load, self.plan.warmup, elapsed));
@@ -61,7 +61,7 @@ impl Steering {
     }
 }
 
-/// About so many times the level; None where there is no more, or no less.
+/// Returns about `factor` times the level; `None` at the limits.
 fn step(load: &Load, level: f64, factor: f64) -> Option<Change> {
     if load.is_open() {
         return Some(stepped_rate(level, factor)).filter(|rate| *rate != level).map(Change::Rate);
@@ -70,21 +70,21 @@ fn step(load: &Load, level: f64, factor: f64) -> Option<Change> {
     (f64::from(users) != level.round()).then_some(Change::Users(users))
 }
 
-/// In three digits, so that it can be read.
+/// Rounds the new rate to three digits, for readability.
 fn stepped_rate(rate: f64, factor: f64) -> f64 {
     let wanted = (rate * factor).max(0.01);
     let scale = 10_f64.powf(wanted.log10().floor() - 2.0);
     if factor > 1.0 && rate.max(wanted) > MOST_RATE {
         return rate.max(MOST_RATE);
     }
-    // Multiplied by what is whole above one: 0.1 has no end in binary.
+    // Divides by an integer, since 0.1 has no finite binary representation.
     if scale >= 1.0 { (wanted / scale).round() * scale } else { (wanted / scale).round() / (1.0 / scale).round() }
 }
 
-/// At least one more or less, and at least one.
+/// Changes users by at least one, and keeps at least one.
 fn stepped_users(users: f64, factor: f64) -> u32 {
     let users = users.round() as u32;
-    // As many more as less would be, so that one key takes back the other.
+    // The step up equals the step down, so that one key undoes the other.
     let share = if factor >= 1.0 { factor - 1.0 } else { 1.0 / factor - 1.0 };
     let step = (f64::from(users) * share).round().max(1.0) as u32;
     if factor >= 1.0 {

@@ -1,5 +1,5 @@
-//! What stops a run from within: objectives where they are missed (`failed<5% for 10s stop`), and steps of a flow that failed and are to
-//! end it (`on-failure: stop-run`).
+//! Conditions that stop a run from within: missed objectives (`failed<5% for 10s stop`), and failed steps of a flow
+//! (`on-failure: stop-run`).
 
 use engine::Stop;
 use plan::Plan;
@@ -7,18 +7,19 @@ use plan::flow::{OnFailure, Step};
 use record::{End, Notice, RunEvent, Subject};
 use report::Windows;
 
-/// Judges a run while it goes on.
+/// The evaluation of these conditions during a run.
 #[derive(Default)]
 pub struct Stopping {
     windows: Windows,
-    /// The steps that are to end it, in words.
+    /// The names of the steps that end the run.
     steps: String,
-    /// Why the run was asked to stop.
+    /// The reason why the run was asked to stop.
     why: Option<Notice>,
 }
 
 impl Stopping {
-    /// Takes the next event, and asks the run to stop where an objective wants it. At the end of one that was stopped so: why.
+    /// Processes the next event, and stops the run if a condition is met. At the end of a run that was stopped in this
+    /// way, returns the reason.
     pub fn see(&mut self, event: &RunEvent, stop: &Stop) -> Option<Notice> {
         self.windows.add(event);
         if let RunEvent::Started(started) = event {
@@ -29,7 +30,8 @@ impl Stopping {
             self.why.iter().for_each(|_| stop.request());
         }
         match event {
-            // What was missed in its last second stopped nothing; a step that failed there was to end it all the same.
+            // An objective missed in the last second stopped nothing; a step that failed there should have ended the
+            // run nevertheless.
             RunEvent::Ended(ended) => {
                 self.why.take_if(|why| ended.reason == End::Interrupted || why.subject() == Some(Subject::StepStop))
             }
@@ -50,7 +52,7 @@ impl Stopping {
     }
 }
 
-/// What the steps are called that end a run where they fail.
+/// Returns the names of the steps that end a run if they fail.
 fn stopping_steps(plan: &Plan) -> String {
     let mut names: Vec<&str> = Vec::new();
     let mut add = |step: &Step| {
@@ -73,8 +75,8 @@ mod tests {
 
     use super::*;
 
-    /// What is said of a run of two seconds, all of which failed, that ended so; and whether it was asked to stop. `by_user`: somebody had
-    /// asked before.
+    /// Returns the notice for a run of two failed seconds that ended for this reason, and whether it was asked to stop.
+    /// `by_user`: the user had stopped it before.
     fn said(objective: &str, reason: End, by_user: bool) -> (bool, Option<String>) {
         let words = ["-d", "9s", "--objective", objective, "http://h/"].map(String::from);
         let defaults = intent::Defaults { cores: 1.0, descriptors: 1024, seed: 7 };

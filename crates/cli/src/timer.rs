@@ -1,4 +1,4 @@
-//! `--run-timeout`: an end that comes from outside the engine, as Ctrl-C does.
+//! `--run-timeout`: ends a run from outside the engine, like Ctrl-C.
 
 use std::io;
 use std::sync::Arc;
@@ -11,23 +11,22 @@ use measure::Nanos;
 use crate::signals::Interrupts;
 use crate::{patient, waiting};
 
-/// What is left after the run is given at least so long, so that a run that was stopped does not leave behind what it made.
+/// Minimum time for the work after the run, so that a stopped run does not leave behind what it created.
 const AT_LEAST: Duration = Duration::from_secs(1);
 
-/// Stops a run after `--run-timeout`, wherever it stands.
+/// The timer that stops a run after `--run-timeout`.
 pub struct Timer {
-    /// Dropping it ends the thread that waits.
+    /// Dropping it ends the waiting thread.
     cancel: Option<Sender<()>>,
     fired: Arc<AtomicBool>,
     ends: Instant,
 }
 
 impl Timer {
-    /// Starts to wait. Where nothing was begun when the time is over that needs an orderly end, `said` is said and the
-    /// process ends.
+    /// Starts the timer. If nothing needs an orderly end when it fires, prints `said` and ends the process.
     ///
     /// # Errors
-    /// What the operating system refused.
+    /// An error of the operating system.
     pub fn start(after: Nanos, interrupts: &Interrupts, said: String) -> io::Result<Timer> {
         let after = Duration::from_nanos(after.0);
         let ends = Instant::now() + after;
@@ -41,12 +40,12 @@ impl Timer {
         Ok(Timer { cancel: Some(cancel), fired, ends })
     }
 
-    /// Returns `true` if it was this that stopped the run.
+    /// Returns `true` if the timer stopped the run.
     pub fn passed(&self) -> bool {
         self.fired.load(Ordering::Relaxed)
     }
 
-    /// The run is over: from now on nothing is stopped. How long what follows it may take.
+    /// Cancels the timer after the run; returns the time left for the work after it.
     pub fn rest(&mut self) -> Nanos {
         self.cancel = None;
         let left = self.ends.saturating_duration_since(Instant::now()).max(AT_LEAST);

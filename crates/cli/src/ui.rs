@@ -19,7 +19,7 @@ const LINK: Text = text("console: {link}", "控制台：{link}");
 const LOOK: Text = text("view only: {link}", "只读链接：{link}");
 const PASSWORD: Text = text("both links require the password", "两个链接都需要密码");
 const END: Text = text("Ctrl-C stops it and the runs started from it", "按 Ctrl-C 结束控制台及其启动的压测");
-/// The library of brunt before it kept its index in a file of its own.
+/// Library file of versions that kept everything in one database.
 const EARLIER_FILE: &str = "library.sqlite";
 const EARLIER: Text = text(
     "{file}: names, notes and tags given in an earlier brunt are still there; docs/guide/console.md has the command that brings them over; delete the file then",
@@ -29,7 +29,7 @@ const EARLIER: Text = text(
 /// Serves until SIGINT or SIGTERM.
 ///
 /// # Errors
-/// The user's mistake: an address that cannot be listened at, a library that cannot be opened.
+/// The user's mistake: an address that cannot be listened on, a library that cannot be opened.
 pub fn serve(asked: Ui, protocols: &[Arc<dyn Protocol>], defaults: &Defaults) -> Outcome {
     let lang = asked.language.unwrap_or_else(Lang::from_env);
     let signals = signals::Awaited::register().map_err(|error| Complaint::new("signals", error.to_string()))?;
@@ -57,7 +57,7 @@ pub fn serve(asked: Ui, protocols: &[Arc<dyn Protocol>], defaults: &Defaults) ->
     let mut said = vec![lang.fill(LINK, &[("link", &link)]), lang.fill(LOOK, &[("link", &console.link(false))])];
     said.extend(asks_password.then(|| lang.of(PASSWORD).to_owned()));
     said.push(lang.of(END).to_owned());
-    // Whoever started us may not read: that is no reason to stop serving.
+    // The parent process may not read the output: that is no reason to stop serving.
     let _ = writeln!(std::io::stdout(), "{}", said.join("\n"));
     if let Some(file) = earlier {
         let _ = writeln!(std::io::stderr(), "{}", lang.fill(EARLIER, &[("file", &file.display().to_string())]));
@@ -70,7 +70,7 @@ pub fn serve(asked: Ui, protocols: &[Arc<dyn Protocol>], defaults: &Defaults) ->
     Ok(Exit::Ok.code())
 }
 
-/// Opens a browser where there is a desktop; where there is none, the link was printed.
+/// Opens a browser if there is a desktop; otherwise the printed link remains.
 fn open(link: &str) {
     let desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
     if !desktop {
@@ -79,7 +79,7 @@ fn open(link: &str) {
     let quiet = || Stdio::null();
     let opened = Command::new("xdg-open").arg(link).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();
     if let Ok(mut browser) = opened {
-        // It hands the link over and ends.
+        // It passes the link on and exits.
         let _ = std::thread::Builder::new().name("browser".into()).spawn(move || browser.wait());
     }
 }

@@ -1,7 +1,7 @@
-//! What a run shows while it goes on and at its end, and on which side of the terminal.
+//! The output during and after a run, and the stream it goes to.
 //!
-//! Table and summary belong on standard output; where a document goes there, they move to standard error, so that
-//! `brunt --format json URL | jq` gets the document and nothing else.
+//! Table and summary go to standard output; if a document goes there, they move to standard error, so that `brunt
+//! --format json URL | jq` gets only the document.
 
 use measure::Nanos;
 use plan::Plan;
@@ -12,7 +12,7 @@ use report::{Lang, Live, Mode, Replayed, Summary};
 use crate::screen::{Screen, Side};
 use intent::Presentation;
 
-/// What one command shows.
+/// The output of one command.
 pub struct View {
     screen: Screen,
     lang: Lang,
@@ -21,20 +21,21 @@ pub struct View {
     table: Option<Table>,
 }
 
-/// The table of a run that goes on.
+/// The table of a running run.
 struct Table {
     live: Live,
     duration: Option<Nanos>,
     requests: Option<u64>,
     done: u64,
-    /// The run has its last words.
+    /// Set once the final notices are due.
     ending: bool,
 }
 
 impl View {
-    /// As asked for.
+    /// Creates the output of a command.
     pub fn new(shown: &Presentation, lang: Lang) -> View {
-        // Quiet keeps the screen clean, but a document asked for in words and not sent to a file has no other place.
+        // `--quiet` keeps the screen clean, but a document that was requested explicitly and has no file goes to
+        // standard output.
         let document_on_stdout =
             shown.output.is_none() && !shown.format.is_on_screen() && (shown.format_given || !shown.quiet);
         let side = match (shown.quiet, document_on_stdout) {
@@ -48,7 +49,7 @@ impl View {
         View { screen, lang, color, document_on_stdout, table: None }
     }
 
-    /// A line of our own.
+    /// Writes a line of the program itself.
     pub fn say(&mut self, text: &str) {
         if !self.screen.is_terminal() {
             return self.screen.line(text);
@@ -58,18 +59,18 @@ impl View {
         self.screen.line(&lines.join("\n"));
     }
 
-    /// Shows nothing from now on.
+    /// Suppresses all output from now on.
     pub fn hush(&mut self) {
         self.screen = Screen::new(Side::Nowhere);
     }
 
-    /// The first answer.
+    /// Shows the first answer.
     pub fn probe(&mut self, probe: &FirstAnswer) {
         let live = self.live(Mode::Closed);
         self.screen.line(&live.probe(probe));
     }
 
-    /// From now on the seconds of a run are shown, one row each.
+    /// Shows the seconds of a run from now on, one row each.
     pub fn begin_table(&mut self, plan: &Plan) {
         let mode = match (plan.load.is_open(), plan.hold) {
             (true, _) => Mode::Open,
@@ -84,13 +85,13 @@ impl View {
         Live::new(self.lang, self.color, self.screen.width(), self.screen.is_terminal(), mode)
     }
 
-    /// The summary.
+    /// Shows the summary.
     pub fn summary(&mut self, summary: &Summary, past: Option<&dyn Past>) {
         self.screen.end_progress();
         let mut summary = summary.clone();
         if self.table.take().is_some() {
             self.screen.line("");
-            // Said beside the table's first rows; the failures themselves follow.
+            // This was shown with the table's first rows; the failures themselves follow.
             summary.notices.retain(|notice| notice.subject() != Some(Subject::OnlyErrors));
         }
         let style = self.style();
@@ -102,29 +103,29 @@ impl View {
         }
     }
 
-    /// How text for people is written there.
+    /// Returns the style of text on this screen.
     pub fn style(&self) -> Style {
         let cells = self.screen.is_terminal().then(|| self.screen.width());
         Style { lang: self.lang, color: self.color, cells }
     }
 
-    /// What of standard output could not be written.
+    /// Takes the error of a standard output that could not be written.
     pub fn trouble(&mut self) -> Option<std::io::Error> {
         self.screen.trouble()
     }
 
-    /// Returns `true` if a person looks at it.
+    /// Returns `true` if the output is a terminal.
     pub fn is_watched(&self) -> bool {
         self.screen.is_terminal()
     }
 
-    /// Returns `true` if the document asked for goes to standard output.
+    /// Returns `true` if the requested document goes to standard output.
     pub fn document_on_stdout(&self) -> bool {
         self.document_on_stdout
     }
 }
 
-/// The table of a run that goes on, until its last words: the summary follows at once and has them.
+/// The table is shown until the final notices, which the summary repeats.
 impl Listener for View {
     fn see(&mut self, event: &RunEvent) -> Result<(), Notice> {
         let Some(table) = &mut self.table else { return Ok(()) };
@@ -148,7 +149,7 @@ impl Listener for View {
         Vec::new()
     }
 
-    /// Until its reader has gone.
+    /// Returns `true` until the reader has gone.
     fn wants_more(&self) -> bool {
         !self.screen.closed()
     }

@@ -1,4 +1,4 @@
-//! What happens after a time unless something else comes before: a word for those who wait, the end of a run's time.
+//! Delayed actions that can be cancelled: a message for a waiting user, the end of a run's time.
 
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use crate::screen;
 
-/// Silence below this needs no explanation.
+/// Delay after which the user gets a message.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Acts after a time on a thread of its own, unless what this gives back is dropped before.
+/// Runs `act` after a time on a separate thread, unless the returned value is dropped before.
 ///
 /// # Errors
 /// No thread could be started.
@@ -23,9 +23,9 @@ pub fn after(name: &str, time: Duration, act: impl FnOnce() + Send + 'static) ->
     Ok(cancel)
 }
 
-/// Says something unless what this gives back is dropped within a second: the first answer may take as long as the timeout, and a silent
-/// program looks dead.
+/// Prints a message unless the returned value is dropped within a second: the first answer may take as long as the
+/// timeout, and a silent program looks dead.
 pub fn begin(said: String) -> Option<Sender<()>> {
-    // Where no thread can be started nothing is said: the run itself tells why it cannot begin.
+    // If no thread can be started, nothing is printed: the run itself reports why it cannot begin.
     after("waiting", PATIENCE, move || screen::complain(&said)).ok()
 }

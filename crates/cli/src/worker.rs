@@ -1,4 +1,4 @@
-//! A process that takes a share of a run (`--processes`): started by brunt itself, and told what to do by what it reads.
+//! A process that takes a share of a run (`--processes`): started by brunt itself, with its input on standard input.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -11,20 +11,20 @@ use wire::{Complaint, Protocol};
 
 use crate::run::Outcome;
 
-/// Starts this program again for each share.
+/// A launcher that starts this program again for each share.
 pub struct Again;
 
 impl Launcher for Again {
     fn launch(&self, _task: &Task) -> std::io::Result<Link> {
-        // In no folder of the user's: what it needs comes along.
+        // The working directory is not the user's: all files are sent along.
         engine::child(Command::new(std::env::current_exe()?).arg(WORD).current_dir("/"))
     }
 }
 
-/// Takes the share that standard input names; ends when it is done or when standard input ends.
+/// Runs the share that standard input describes; ends when it is done or when standard input ends.
 ///
 /// # Errors
-/// Nobody said what to do, or it cannot be done: the process that started us is told, too.
+/// No valid assignment, or it cannot be done: the parent process receives the error, too.
 pub fn take(protocols: &[Arc<dyn Protocol>], host: &Host) -> Outcome {
     ignore_interrupts().map_err(|error| Complaint::new("signals", error.to_string()))?;
     let assignment = Assignment::accept(std::io::stdin(), std::io::stdout()).map_err(|error| {
@@ -35,7 +35,8 @@ pub fn take(protocols: &[Arc<dyn Protocol>], host: &Host) -> Outcome {
     Ok(0)
 }
 
-/// Ctrl-C reaches every process of a terminal; the one in front says when to stop, so that nothing counted is lost.
+/// Ignores Ctrl-C, which reaches every process of a terminal; the parent process decides when to stop, so that no
+/// counts are lost.
 fn ignore_interrupts() -> std::io::Result<()> {
     for signal in crate::signals::ending() {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;

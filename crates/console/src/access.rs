@@ -1,5 +1,4 @@
-//! Who may do what: two tokens, one to steer and one to look, a password beside them where it is asked for, and the sessions of
-//! browsers.
+//! Access control: two tokens, one to control and one to view, an optional password, and the sessions of browsers.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
@@ -8,17 +7,17 @@ use std::time::{Duration, Instant};
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE};
 
-/// What somebody may do.
+/// The permissions of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// Watch runs, read reports.
+    /// May watch runs and read reports.
     Look,
-    /// Start, steer, stop, keep and delete them, too.
+    /// May also start, control, stop, mark and delete runs.
     Steer,
 }
 
 impl Role {
-    /// Its word in the API.
+    /// Returns the name used in the API.
     pub fn name(self) -> &'static str {
         match self {
             Role::Look => "look",
@@ -27,29 +26,29 @@ impl Role {
     }
 }
 
-/// How somebody showed who they are.
+/// The kind of credentials of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// By a cookie, which browsers send by themselves.
+    /// A cookie, which browsers send automatically.
     Cookie,
-    /// By a header, which nobody sends by accident.
+    /// A header, which is never sent by accident.
     Header,
 }
 
-/// Why no session begins.
+/// The reason why a login is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Nobody has this token.
+    /// The token is wrong.
     Token,
-    /// The password is missing, or another.
+    /// The password is missing or wrong.
     Password,
-    /// It was tried too often.
+    /// There were too many attempts.
     TooOften,
 }
 
-/// Sessions held at once; the oldest makes room.
+/// Maximum number of sessions; a new one replaces the oldest.
 const MOST_SESSIONS: usize = 1000;
-/// So many wrong tries are answered in a minute.
+/// Maximum number of failed attempts per minute.
 const TRIES: usize = 10;
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -66,21 +65,21 @@ pub struct Access {
 struct Sessions {
     roles: HashMap<String, Role>,
     order: VecDeque<String>,
-    /// Wrong passwords of a token's, and wrong tokens, and when.
+    /// Failed attempts with their time: wrong passwords by the role of the token, and wrong tokens.
     wrong: VecDeque<(Option<Role>, Instant)>,
 }
 
 impl Access {
-    /// New tokens. Browsers do not tell ports apart for cookies: the name of ours has it.
+    /// Creates new tokens. Browsers share cookies between ports, so the name of ours contains the port.
     ///
     /// # Errors
-    /// The system gives no random bits.
+    /// The system provides no random bits.
     pub fn new(password: Option<String>, port: u16) -> Result<Access, String> {
         let sessions = Mutex::default();
         Ok(Access { steer: random()?, look: random()?, password, cookie: format!("brunt-{port}"), sessions })
     }
 
-    /// The token of a role.
+    /// Returns the token of a role.
     pub fn token(&self, role: Role) -> &str {
         match role {
             Role::Steer => &self.steer,
@@ -88,29 +87,29 @@ impl Access {
         }
     }
 
-    /// Returns `true` if a password belongs to the tokens.
+    /// Returns `true` if a password is required.
     pub fn asks_password(&self) -> bool {
         self.password.is_some()
     }
 
-    /// The name of the cookie.
+    /// Returns the name of the cookie.
     pub fn cookie(&self) -> &str {
         &self.cookie
     }
 
-    /// Begins a session; what its cookie holds, and what it may do.
+    /// Begins a session; returns the value of its cookie and its role.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason of the refusal.
     pub fn begin(&self, token: &str, password: Option<&str>) -> Result<(String, Role), Refusal> {
         let role = self.admitted(token, password)?;
         self.session_of(role)
     }
 
-    /// The same by a link alone, of which wrong ones are not counted.
+    /// Begins a session by a link alone, without counting failures.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason of the refusal.
     pub fn begin_uncounted(&self, token: &str) -> Result<(String, Role), Refusal> {
         let role = self.role_of(token).ok_or(Refusal::Token)?;
         if self.asks_password() { Err(Refusal::Password) } else { self.session_of(role) }
@@ -128,9 +127,9 @@ impl Access {
         Ok((id, role))
     }
 
-    /// Whether token and password are right; wrong ones are counted. A token has 128 bits: the right one is let through however
-    /// many wrong ones came, so that nobody locks others out. A password has fewer, and is asked of who has the token: it is tried
-    /// so often only, by those of this token.
+    /// Checks token and password and counts failures. A token has 128 bits: the right one is accepted however many
+    /// wrong ones came, so that nobody can lock others out. A password has fewer, and is only checked with a valid
+    /// token: its attempts are limited per token.
     fn admitted(&self, token: &str, password: Option<&str>) -> Result<Role, Refusal> {
         let Some(role) = self.role_of(token) else { return Err(self.wrong(None, Refusal::Token)) };
         let Some(right) = &self.password else { return Ok(role) };
@@ -145,7 +144,7 @@ impl Access {
         [Role::Steer, Role::Look].into_iter().find(|role| same(token, self.token(*role)))
     }
 
-    /// Counts a wrong try, of the password of a token or of a token; what is said of it.
+    /// Counts a failed attempt, of a token or of the password of a token; returns the reason of the refusal.
     fn wrong(&self, of: Option<Role>, why: Refusal) -> Refusal {
         if self.tries(of) >= TRIES {
             return Refusal::TooOften;
@@ -154,7 +153,7 @@ impl Access {
         why
     }
 
-    /// The wrong tries of the last minute.
+    /// Returns the number of failed attempts in the last minute.
     fn tries(&self, of: Option<Role>) -> usize {
         let (mut sessions, now) = (self.sessions(), Instant::now());
         while sessions.wrong.front().is_some_and(|(_, at)| now.duration_since(*at) > MINUTE) {
@@ -163,15 +162,15 @@ impl Access {
         sessions.wrong.iter().filter(|(by, _)| *by == of).count()
     }
 
-    /// Who sends these headers.
+    /// Returns the role and credentials of a request with these headers.
     ///
     /// # Errors
-    /// Why they are nobody, where they say that they are somebody.
+    /// The credentials are wrong.
     pub fn of(&self, headers: &HeaderMap) -> Result<Option<(Role, Shown)>, Refusal> {
         if let Some(value) = headers.get(AUTHORIZATION) {
             let value = value.to_str().unwrap_or_default();
             let token = value.strip_prefix("Bearer ").ok_or(Refusal::Token)?;
-            // A password follows the token where one is asked for: a token has no colon.
+            // A required password follows the token: a token contains no colon.
             let (token, password) = token.split_once(':').map_or((token, None), |(token, word)| (token, Some(word)));
             return self.admitted(token, password).map(|role| Some((role, Shown::Header)));
         }
@@ -189,14 +188,14 @@ impl Access {
     }
 }
 
-/// 128 random bits as text.
+/// Returns 128 random bits in hex.
 pub fn random() -> Result<String, String> {
     let mut bits = [0; 16];
     getrandom::fill(&mut bits).map_err(|error| format!("the system gives no random bits ({error})"))?;
     Ok(bits.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Whether both are the same, told in a time that says nothing of where they differ.
+/// Compares two strings in constant time.
 fn same(a: &str, b: &str) -> bool {
     let differ = a.bytes().zip(b.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
     std::hint::black_box(differ) == 0 && a.len() == b.len()
@@ -257,7 +256,7 @@ mod tests {
     fn a_password_is_asked_for_beside_the_token() {
         let access = Access::new(Some("open sesame".into()), 1).unwrap();
         let token = access.token(Role::Look).to_owned();
-        // A link alone is no wrong try: it leads to the question.
+        // A link alone is not a failed attempt: it leads to the password prompt.
         (0..2 * TRIES).for_each(|_| assert_eq!(access.begin(&token, None), Err(Refusal::Password)));
         assert_eq!(access.begin(&token, Some("open")), Err(Refusal::Password));
         assert!(access.begin(&token, Some("open sesame")).is_ok());

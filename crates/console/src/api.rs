@@ -1,5 +1,5 @@
-//! The HTTP API, version 1, and the routes of the pages. [`routes`] is the list of what there is; `openapi.json` describes it, and a
-//! test holds them together.
+//! The HTTP API, version 1, and the routes of the pages. [`routes`] lists the API; `openapi.json` describes it, and a
+//! test keeps both consistent.
 
 mod about;
 mod compare;
@@ -18,13 +18,13 @@ use axum::routing::{MethodRouter, delete, get, patch, post};
 use crate::problem::Problem;
 use crate::{App, gate, pages};
 
-/// A method, a path, and who answers.
+/// A method, a path, and its handler.
 type Route = (&'static str, &'static str, MethodRouter<App>);
 
-/// The largest body of a request that is no record.
+/// Maximum size of a request body that is not a record.
 const LARGEST_BODY: usize = 2 << 20;
 
-/// Every route of the API.
+/// Returns every route of the API.
 fn routes() -> Vec<Route> {
     vec![
         ("get", "/api/v1", get(about::about)),
@@ -51,7 +51,7 @@ fn routes() -> Vec<Route> {
     ]
 }
 
-/// Everything that is served.
+/// Creates the router of everything that is served.
 pub fn router(app: App) -> Router {
     let api = routes().into_iter().fold(Router::new(), |router, (_, path, answer)| router.route(path, answer));
     api.route("/", get(pages::index))
@@ -68,7 +68,7 @@ async fn nothing_here() -> Problem {
     Problem::new(StatusCode::NOT_FOUND, "no_route", "there is no such API path; see GET /api/v1/openapi.json")
 }
 
-/// Does what blocks on a thread that may.
+/// Runs blocking work on a thread for it.
 async fn blocking<T: Send + 'static>(
     app: &App,
     work: impl FnOnce(&App) -> Result<T, Problem> + Send + 'static,
@@ -78,7 +78,7 @@ async fn blocking<T: Send + 'static>(
     outcome.unwrap_or_else(|_| Err(Problem::machine("the console failed; this is a bug in brunt")))
 }
 
-/// The body, or one sentence about it.
+/// Returns the body of a request, or an error message.
 fn body<T>(taken: Result<axum::Json<T>, JsonRejection>) -> Result<T, Problem> {
     taken.map(|axum::Json(body)| body).map_err(|refused| {
         let status = refused.status();
@@ -87,12 +87,12 @@ fn body<T>(taken: Result<axum::Json<T>, JsonRejection>) -> Result<T, Problem> {
     })
 }
 
-/// The query, or one sentence about it.
+/// Returns the query of a request, or an error message.
 fn query<T>(taken: Result<axum::extract::Query<T>, QueryRejection>) -> Result<T, Problem> {
     taken.map(|axum::extract::Query(query)| query).map_err(|refused| Problem::bad(refused.body_text()))
 }
 
-/// The languages of sentences.
+/// Returns the language of messages.
 fn language(asked: Option<&str>) -> &'static str {
     if asked.is_some_and(|lang| lang.starts_with("zh")) { "zh" } else { "en" }
 }

@@ -1,33 +1,33 @@
-//! How the console drives a run: a process of brunt that is told where its record goes, and takes orders, a line each, from a
-//! named pipe beside it.
+//! Control of a run by the console: a process of brunt that is given the path of its record, and takes commands, one
+//! per line, from a named pipe next to it.
 
 use std::fmt;
 
 use plan::Change;
 
-/// The variable of the environment that names the record of a driven run.
+/// Environment variable with the path of the record of a driven run.
 pub const RECORD: &str = "BRUNT_DRIVEN_RECORD";
-/// What the name of the pipe has beyond the name of the record.
+/// Suffix of the pipe's name after the name of the record.
 pub const PIPE: &str = ".orders";
 
-/// What a run may be told.
+/// A command to a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Order {
-    /// Another load.
+    /// Changes the load.
     Change(Change),
-    /// So many times the load of now.
+    /// Multiplies the current load.
     By(f64),
-    /// End now: what is in flight is unfinished.
+    /// Ends now: requests in flight stay unfinished.
     Stop,
-    /// Send nothing more, and end once nothing is in flight or the plan's drain is over.
+    /// Sends nothing more, and ends once nothing is in flight or the plan's drain is over.
     Drain,
 }
 
-/// The steps that may be asked for at once.
+/// Range of factors in one command.
 const STEPS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
 
 impl Order {
-    /// Reads what [`Order`] shows; None: it is none.
+    /// Parses the [`Display`](fmt::Display) form of an order; `None` if it is not one.
     pub fn parse(line: &str) -> Option<Order> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match word {

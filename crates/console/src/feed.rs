@@ -1,5 +1,6 @@
-//! What a run tells while it goes on, to everybody who watches: its record is read as it is written, once for all of them, and whoever
-//! comes late hears what was told before. Nothing of it holds up the run: it writes its record in any case, and knows of nobody.
+//! Live events of a run for all its watchers: its record is read while it is written, once for all of them, and a late
+//! watcher receives the earlier messages as well. The run is never held up: it writes its record in any case, and does
+//! not know of watchers.
 
 mod tell;
 
@@ -14,38 +15,39 @@ use tokio::sync::watch;
 
 use tell::Teller;
 
-/// So often it is looked whether more was written.
+/// Interval of checks whether more was written.
 const LOOK: Duration = Duration::from_millis(100);
-/// Nobody watches any more: so long it is still listened.
+/// Time for which the record is still read after the last watcher left.
 const LINGER: Duration = Duration::from_secs(20);
-/// So many seconds are kept for those who come late; beyond, every other one of the older ones goes. What is told in blocks stays: there is
-/// less and less of it (`report::formats::html::Live`), and whoever comes late would else miss requests of a name.
+/// Maximum number of seconds kept for late watchers; beyond it every other one of the older ones is dropped. Messages
+/// in blocks stay: they become ever rarer (`report::formats::html::Live`), and a late watcher would otherwise miss
+/// requests of a name.
 const MOST: usize = 40_000;
-/// So many may watch a run.
+/// Maximum number of watchers of a run.
 const MOST_WATCHERS: usize = 100;
 
-/// One thing told.
+/// A message to watchers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// Its number in the run, from 1.
+    /// Number in the run, from 1.
     pub number: u64,
-    /// What it is: `head`, `line` …
+    /// Kind of message: `head`, `line` …
     pub name: &'static str,
-    /// JSON.
+    /// JSON payload.
     pub data: Arc<str>,
 }
 
-/// What a run told so far.
+/// The messages of a run so far.
 #[derive(Default)]
 struct Told {
     messages: Vec<Message>,
     last: u64,
-    /// How many of the messages are seconds.
+    /// Number of messages that are seconds.
     lines: usize,
     over: bool,
 }
 
-/// A run that is listened to.
+/// A run whose record is read.
 pub struct Feed {
     told: Mutex<Told>,
     news: watch::Sender<u64>,
@@ -91,16 +93,16 @@ impl Feed {
     }
 }
 
-/// Somebody who watches a run.
+/// A watcher of a run.
 pub struct Watcher {
     feed: Arc<Feed>,
     news: watch::Receiver<u64>,
-    /// The number of the last message this one has.
+    /// Number of the last message received.
     seen: u64,
 }
 
 impl Watcher {
-    /// The next messages, as soon as there are any; none: that was all.
+    /// Waits for the next messages; empty at the end.
     pub async fn next(&mut self) -> Vec<Message> {
         const AT_ONCE: usize = 500;
         loop {
@@ -130,14 +132,15 @@ impl Drop for Watcher {
     }
 }
 
-/// Every run that is listened to.
+/// The feeds of all runs.
 #[derive(Default)]
 pub struct Feeds {
     open: Mutex<HashMap<String, Arc<Feed>>>,
 }
 
 impl Feeds {
-    /// Watches a run from message `seen` on; None: too many do. `goes` tells whether more may be written.
+    /// Watches a run after message `seen`; `None` if there are too many watchers. `goes` returns whether more may be
+    /// written.
     pub fn watch(
         self: &Arc<Feeds>,
         id: &str,
@@ -178,7 +181,7 @@ impl Feed {
     fn listen(&self, record: &std::path::Path, goes: impl Fn() -> bool) {
         let mut left = Instant::now();
         let mut wait = || {
-            // Asked before the wait: what is written until then is read after it.
+            // Checked before the wait: everything written until then is read after it.
             let more = goes();
             std::thread::sleep(if more { LOOK } else { Duration::ZERO });
             if self.watchers.load(Ordering::Relaxed) > 0 {
@@ -249,7 +252,7 @@ mod tests {
         let names: Vec<&str> = told.iter().map(|message| message.name).collect();
         assert_eq!(names.iter().filter(|name| **name == tell::LINE).count(), 3, "{names:?}");
         assert_eq!((names.first(), &names[names.len() - 2..]), (Some(&"head"), &["head", "over"][..]));
-        // Whoever lost the connection goes on behind what it has.
+        // A watcher that lost its connection continues after its last message.
         let rest = all(&mut watch(told[1].number));
         assert_eq!(rest, told[2..]);
     }

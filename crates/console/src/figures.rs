@@ -1,4 +1,4 @@
-//! What the library remembers of a run, so that a list needs no record.
+//! Figures of a run in the library, so that a list does not need to read records.
 
 use std::path::Path;
 
@@ -6,25 +6,25 @@ use record::RecordFile;
 use report::{Exit, Summary};
 use serde::{Deserialize, Serialize};
 
-/// Nobody's record is larger than this once it is decompressed: a day of a run with many names has a tenth of it.
+/// Maximum decompressed size of a record: a day of a run with many names has a tenth of it.
 const LARGEST: u64 = 8 << 30;
 
-/// The figures of a run, as its report has them.
+/// The figures of a run, as in its report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Wall clock at the start, milliseconds since 1970.
     pub started_ms: u64,
-    /// The first URL, and how many there are.
+    /// The first URL, and the number of URLs.
     pub target: String,
     pub urls: u64,
     /// `http`, `redis` …
     pub protocol: String,
     /// `open` or `closed`.
     pub mode: String,
-    /// The highest rate or the most users that the plan asks for, and whether it asks for the same all along.
+    /// The maximum rate or number of users of the plan, and whether the load is constant.
     pub load_peak: f64,
     pub load_steady: bool,
-    /// How long the plan lasts, where it says so, in seconds.
+    /// Planned duration in seconds, if known.
     pub planned_s: Option<f64>,
     /// `completed`, `stopped`, `drained`, `interrupted`, `aborted`, `cut_off` …
     pub ended: String,
@@ -39,30 +39,30 @@ pub struct Figures {
     pub failed: u64,
     pub unfinished: u64,
     pub throughput_per_s: f64,
-    /// Quantiles of the latency that the run stands for; None where they are withheld or only lower bounds.
+    /// Latency quantiles of the run; `None` if they are suppressed or only lower bounds.
     pub p50_us: Option<f64>,
     pub p95_us: Option<f64>,
     pub p99_us: Option<f64>,
-    /// Objectives: all, and those that were met.
+    /// Number of objectives, and of those that were met.
     pub objectives: u32,
     pub met: u32,
-    /// The rule of the principal limit.
+    /// Rule of the principal limit.
     pub limit: Option<String>,
-    /// Version of brunt that ran.
+    /// Version of brunt that ran it.
     pub brunt: String,
 }
 
 impl Figures {
-    /// Those of a record.
+    /// Reads the figures of a record.
     ///
     /// # Errors
-    /// Why it is none, in a sentence.
+    /// A message that says why it is not a record.
     pub fn of(record: &Path) -> Result<Figures, String> {
         let summary = summary(record)?;
         Ok(Figures::of_summary(&summary))
     }
 
-    /// Those of a run that was summed up.
+    /// Returns the figures of a summarized run.
     pub fn of_summary(summary: &Summary) -> Figures {
         let totals = &summary.totals;
         let quantile = |q| summary.headline().quantile(q).figure.exact().map(|time| time.0 as f64 / 1e3);
@@ -90,7 +90,7 @@ impl Figures {
         figures
     }
 
-    /// What is known of a run from its beginning on.
+    /// Fills in the figures known at the beginning of a run.
     pub fn begun(&mut self, started: &record::Started) {
         let plan = &started.plan;
         self.started_ms = started.unix_ms;
@@ -106,13 +106,13 @@ impl Figures {
     }
 }
 
-/// Sums up a record, which may come from anywhere.
+/// Summarizes a record, which may come from anywhere.
 ///
 /// # Errors
-/// Why it cannot be, in a sentence.
+/// A message that says why it cannot be summarized.
 pub fn summary(record: &Path) -> Result<Summary, String> {
     let past = Bounded(RecordFile(record.to_owned()));
-    // The place of a file in the library says nothing to anybody.
+    // The path of a file in the library means nothing to the user.
     let place = format!("{}: ", record.display());
     let summary = Summary::from_past(&past).map_err(|fault| fault.to_string().replace(&place, ""))?;
     if summary.started.is_none() {
@@ -124,7 +124,7 @@ pub fn summary(record: &Path) -> Result<Summary, String> {
     Ok(summary)
 }
 
-/// A record that is refused where it is too large.
+/// A record with a limit on its size.
 pub struct Bounded(pub RecordFile);
 
 impl record::Past for Bounded {

@@ -1,8 +1,9 @@
-//! What every request passes: is it meant for this console, does a page of ours send it, and may who sends it.
+//! Checks of every request: whether it is addressed to this console, whether one of our pages sends it, and whether the
+//! sender is authorized.
 //!
-//! A page of somebody else can make a browser send requests here (it cannot read the answers), and a name that changes its address
-//! can make such a page look like ours (DNS rebinding). So the host must be one of ours, and what changes anything must come from our
-//! own origin, or show its token in a header.
+//! A page of another site can make a browser send requests here (it cannot read the responses), and a name that changes
+//! its address can make such a page look like ours (DNS rebinding). So the host must be one of ours, and a request that
+//! changes something must come from our own origin, or show its token in a header.
 
 use std::net::IpAddr;
 
@@ -16,7 +17,7 @@ use crate::App;
 use crate::access::{Refusal, Role, Shown};
 use crate::problem::Problem;
 
-/// Handlers that stream take as long as they take; all others no longer than this.
+/// Timeout of handlers; streaming responses are not limited.
 const LONGEST: std::time::Duration = std::time::Duration::from_secs(120);
 
 /// The names under which the console is reached.
@@ -24,25 +25,25 @@ const LONGEST: std::time::Duration = std::time::Duration::from_secs(120);
 pub struct Names {
     scheme: &'static str,
     port: u16,
-    /// Only names of this machine are right.
+    /// Set if only names of this machine are accepted.
     loopback: bool,
     more: Vec<String>,
 }
 
 impl Names {
-    /// Of a console that listens there; `more` are names it has beside its addresses.
+    /// Creates the names of a console that listens on this address; `more` are names in addition to its addresses.
     pub fn new(listens: std::net::SocketAddr, tls: bool, more: Vec<String>) -> Names {
         let scheme = if tls { "https" } else { "http" };
         Names { scheme, port: listens.port(), loopback: listens.ip().to_canonical().is_loopback(), more }
     }
 
-    /// Returns `true` if connections are sealed.
+    /// Returns `true` if connections use TLS.
     pub fn is_sealed(&self) -> bool {
         self.scheme == "https"
     }
 
-    /// Whether this `Host` is one of ours. Names beyond our own are none, since anybody's name may lead here; an address is
-    /// nobody's.
+    /// Returns `true` if this `Host` is one of ours. Unknown names are refused, since any name may resolve to this
+    /// machine; addresses are accepted.
     pub fn are(&self, host: &str) -> bool {
         let usual = if self.scheme == "https" { 443 } else { 80 };
         let (name, port) = match host.rsplit_once(':').filter(|(name, _)| !name.contains(':') || name.ends_with(']')) {
@@ -61,13 +62,13 @@ impl Names {
         }
     }
 
-    /// Whether an `Origin` is the page at this host.
+    /// Returns `true` if an `Origin` is the page at this host.
     fn is_own(&self, origin: &str, host: &str) -> bool {
         origin.strip_prefix(self.scheme).and_then(|rest| rest.strip_prefix("://")) == Some(host)
     }
 }
 
-/// Whether a browser says that a page of somebody else sends this.
+/// Returns `true` if the browser indicates that a page of another site sends this.
 pub fn is_foreign(headers: &HeaderMap) -> bool {
     text(headers, &HeaderName::from_static("sec-fetch-site"))
         .is_some_and(|site| !matches!(site, "same-origin" | "none"))
@@ -77,7 +78,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name).map(|value| value.to_str().unwrap_or("\u{fffd}"))
 }
 
-/// What a refusal is answered with.
+/// Converts a refusal to a response.
 pub fn refused(why: Refusal) -> Problem {
     let (status, code, sentence) = match why {
         Refusal::Token => {
@@ -93,7 +94,7 @@ fn forbidden(code: &'static str, sentence: &str) -> Problem {
     Problem::new(StatusCode::FORBIDDEN, code, sentence)
 }
 
-/// Whether a request may pass; who sends it.
+/// Decides whether a request may pass; returns the role of its sender.
 fn judge(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> Result<Option<Role>, Problem> {
     let host = text(headers, &HOST).unwrap_or_default();
     if !app.names.are(host) {
@@ -110,15 +111,15 @@ fn judge(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> Result<
         send it",
         )
     };
-    // A link leads here from anywhere; whatever else comes from elsewhere is not even asked for its token.
-    // Our pages tell no referrer: browsers write `null` for the origin of their forms then, and say beside it whose page it was.
+    // A link leads here from anywhere; any other cross-site request is refused before its token is checked. Our pages
+    // send no referrer: browsers then write `null` for the origin of their forms, and name the site in another header.
     let same = text(headers, &HeaderName::from_static("sec-fetch-site")) == Some("same-origin");
     let own = |origin: &str| app.names.is_own(origin, host) || (same && origin == "null");
     if origin.is_some_and(|origin| !own(origin)) || ((api || !reads) && is_foreign(headers)) {
         return Err(not_ours());
     }
     let who = app.access.of(headers).map_err(refused)?;
-    // Browsers say where a request that changes something comes from.
+    // Browsers name the origin of a request that changes something.
     if origin.is_none() && !reads && who.is_some_and(|(_, shown)| shown == Shown::Cookie) {
         return Err(not_ours());
     }
@@ -134,7 +135,7 @@ fn judge(app: &App, method: &Method, path: &str, headers: &HeaderMap) -> Result<
     }
 }
 
-/// The middleware around everything.
+/// The middleware around all routes.
 pub async fn pass(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let judged = judge(&app, request.method(), request.uri().path(), request.headers());
     let api = request.uri().path().starts_with("/api/");
@@ -163,7 +164,7 @@ pub async fn pass(State(app): State<App>, mut request: Request, next: Next) -> R
     response
 }
 
-/// Nothing comes from elsewhere, and nothing goes there.
+/// Policy of our pages: no content from other sites, and no requests to them.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data: blob:; \
                       connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 

@@ -1,8 +1,8 @@
-//! The console: brunt in the browser, and the HTTP API under it.
+//! The console: brunt in the browser, and its HTTP API.
 //!
-//! A server on threads of its own, on loopback unless it was asked otherwise; a library of runs; runs started from it, each a process
-//! of brunt with its own core and descriptors, which outlives the console. It sees records and nothing else of a run, and knows neither engine
-//! nor protocols: what a plan is and whether it can be run is asked of brunt itself.
+//! A server on its own threads, on loopback by default; a library of runs; runs started from it, each a process of
+//! brunt with its own core and descriptors, which outlives the console. It reads only the records of runs, and knows
+//! neither engine nor protocols: plans are parsed and checked by brunt itself.
 
 mod access;
 mod api;
@@ -38,32 +38,32 @@ pub use driving::Order;
 pub use plans::Plans;
 pub use tokio_rustls::rustls::ServerConfig;
 
-/// How the console is to be.
+/// The settings of a console.
 pub struct Settings {
-    /// Where to listen.
+    /// Address to listen on.
     pub listen: SocketAddr,
-    /// Names it is reached by beside its addresses.
+    /// Host names in addition to its addresses.
     pub names: Vec<String>,
-    /// What people type beside their link.
+    /// Password required in addition to the link.
     pub password: Option<String>,
-    /// How connections are sealed; None: not at all.
+    /// TLS configuration; None: plain HTTP.
     pub tls: Option<Arc<ServerConfig>>,
-    /// The folder of the library.
+    /// Directory of the library.
     pub library: PathBuf,
-    /// Where the command line keeps its last runs.
+    /// Directory of the runs kept by the command line.
     pub kept: Option<PathBuf>,
-    /// brunt itself.
+    /// Path of the brunt binary.
     pub program: PathBuf,
-    /// Reads plans in this process.
+    /// The parser of plans in this process.
     pub plans: Arc<dyn Plans>,
 }
 
-/// So many may read whole records at once.
+/// Maximum number of concurrent readers of whole records.
 const READERS: usize = 2;
-/// So many files are on their way at once to those who have the same token.
+/// Maximum number of concurrent downloads per token.
 const DOWNLOADS: usize = 16;
 
-/// What every handler has.
+/// The state of all handlers.
 #[derive(Clone)]
 struct App(Arc<Inner>);
 
@@ -76,7 +76,7 @@ struct Inner {
     program: Program,
     plans: Reader,
     readers: Arc<Semaphore>,
-    /// Of those who look, and of those who steer.
+    /// Download slots of the view token, and of the control token.
     downloads: [Arc<Semaphore>; 2],
 }
 
@@ -88,13 +88,13 @@ impl std::ops::Deref for App {
 }
 
 impl App {
-    /// Waits until this one may read a whole record; held for as long as it reads, also where nobody waits for it any more.
+    /// Waits for permission to read a whole record; the permit is held while it is read, also if the client is gone.
     async fn reader(&self) -> Result<OwnedSemaphorePermit, problem::Problem> {
         Arc::clone(&self.readers).acquire_owned().await.map_err(problem::Problem::machine)
     }
 }
 
-/// A console that serves, until it is dropped.
+/// A console that serves until it is dropped.
 pub struct Console {
     app: App,
     address: SocketAddr,
@@ -106,7 +106,7 @@ impl Console {
     /// Opens the library, listens and serves.
     ///
     /// # Errors
-    /// Which setting it is, and what is wrong with it.
+    /// The wrong setting, and a message.
     pub fn start(settings: Settings) -> Result<Console, (&'static str, String)> {
         let Settings { listen, mut names, password, tls, library, kept, program, plans } = settings;
         let library = Arc::new(Library::open(&library, kept).map_err(|why| ("--library", why))?);
@@ -144,12 +144,12 @@ impl Console {
         Ok(Console { app, address, scheme, runtime: Some(runtime) })
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The link with which people may steer, or only look.
+    /// Returns the link that permits control, or only viewing.
     pub fn link(&self, may_steer: bool) -> String {
         let role = if may_steer { Role::Steer } else { Role::Look };
         let host = match self.address.ip() {
@@ -160,7 +160,7 @@ impl Console {
     }
 }
 
-/// What this machine is called, for a link.
+/// Returns the name of this machine, for a link.
 fn hostname() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
@@ -169,7 +169,7 @@ impl Drop for Console {
     fn drop(&mut self) {
         self.app.runs.stop_all();
         if let Some(runtime) = self.runtime.take() {
-            // Those who watch are cut off: they would wait for ever.
+            // Watchers are cut off: they would wait for ever.
             runtime.shutdown_background();
         }
     }

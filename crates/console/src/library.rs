@@ -1,8 +1,8 @@
-//! The library: every run that is kept on this machine, in one folder: the records, and an index of what there is to say of them.
-//! Records are the truth: what the index knows of figures is read from them, and runs that it misses are taken in again.
+//! The library: every run kept on this machine, in one directory: the records, and an index of them. The records are
+//! authoritative: figures in the index are read from them, and missing runs are added again.
 //!
-//! The command line keeps its last few runs in a folder of its own. The library takes them over when it looks, by a second name of
-//! the same file where that can be, so that nothing is written twice; from then on a run stays until somebody deletes it.
+//! The command line keeps its last few runs in another directory. The library adopts them on refresh, by a hard link
+//! where possible, so that nothing is written twice; from then on a run stays until somebody deletes it.
 
 mod index;
 mod query;
@@ -21,10 +21,10 @@ use index::{Index, Line};
 
 pub use query::{Page, Query};
 
-/// What the names of records end with.
+/// File name suffix of records.
 pub const ENDING: &str = ".brunt.zst";
 
-/// Where a run comes from.
+/// The source of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -32,45 +32,45 @@ pub enum Origin {
     Console,
     /// Started on the command line of this machine.
     CommandLine,
-    /// Its record was brought from elsewhere.
+    /// Uploaded record.
     Dropped,
 }
 
-/// How far a run is.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It goes on.
+    /// The run is in progress.
     Running,
-    /// It is over.
+    /// The run has ended.
     Over,
-    /// It did not begin, or its record cannot be read.
+    /// The run did not begin, or its record cannot be read.
     Failed,
 }
 
 /// A run of the library.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Sorts by time within an origin.
+    /// Unique id; sorts by time within an origin.
     pub id: String,
     pub origin: Origin,
     pub state: State,
     /// Milliseconds since 1970.
     pub started_ms: u64,
-    /// As somebody called it.
+    /// Name given by the user.
     pub name: String,
     pub notes: String,
     pub favourite: bool,
     pub tags: Vec<String>,
-    /// Of the record.
+    /// Size of the record.
     pub bytes: u64,
-    /// None until something of it is known.
+    /// Figures; `None` until something is known.
     pub figures: Option<Figures>,
-    /// Why it has no figures.
+    /// Reason why there are no figures.
     pub fault: Option<String>,
 }
 
-/// What people may change of a run. What is not named stays.
+/// The user's changes to a run. Fields that are not set stay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Marks {
@@ -80,17 +80,17 @@ pub struct Marks {
     pub tags: Option<Vec<String>>,
 }
 
-/// The longest of them, in characters.
+/// Maximum lengths, in characters.
 const LONGEST_NAME: usize = 200;
 const LONGEST_NOTES: usize = 20_000;
 const LONGEST_TAG: usize = 40;
 const MOST_TAGS: usize = 20;
 
 impl Marks {
-    /// The same, tidied up.
+    /// Returns the changes with normalized texts.
     ///
     /// # Errors
-    /// Something is too long.
+    /// One of them is too long.
     pub fn checked(mut self) -> Result<Marks, Problem> {
         let long = |text: &Option<String>, most: usize| text.as_ref().is_some_and(|text| text.chars().count() > most);
         if long(&self.name, LONGEST_NAME) || long(&self.notes, LONGEST_NOTES) {
@@ -113,19 +113,20 @@ impl Marks {
     }
 }
 
-/// Runs, and where their files are.
+/// The runs and their files.
 pub struct Library {
     base: PathBuf,
-    /// Where the command line keeps its last runs.
+    /// Directory of the runs kept by the command line.
     kept: Option<PathBuf>,
     index: Mutex<Index>,
 }
 
 impl Library {
-    /// Opens the library in this folder, or makes it. What is made is for its owner alone; a folder that was there stays as it is.
+    /// Opens or creates the library in this directory. Everything created is private to its owner; an existing
+    /// directory keeps its mode.
     ///
     /// # Errors
-    /// What cannot be made or read, in a sentence.
+    /// A message that says what cannot be created or read.
     pub fn open(base: &Path, kept: Option<PathBuf>) -> Result<Library, String> {
         let made = |folder: &Path| DirBuilder::new().recursive(true).mode(0o700).create(folder);
         let folders = [base.to_owned(), base.join("records"), base.join("plans")];
@@ -137,17 +138,17 @@ impl Library {
         Ok(library)
     }
 
-    /// Where the record of a run is.
+    /// Returns the path of the record of a run.
     pub fn record(&self, id: &str) -> PathBuf {
         self.base.join("records").join(format!("{id}{ENDING}"))
     }
 
-    /// Where the plan of a run is that was started here.
+    /// Returns the path of the plan of a run that was started here.
     pub fn plan(&self, id: &str) -> PathBuf {
         self.base.join("plans").join(format!("{id}.yaml"))
     }
 
-    /// A place for a record that is not whole yet.
+    /// Returns the path of an incomplete record.
     pub fn incoming(&self, id: &str) -> PathBuf {
         self.base.join("records").join(format!(".{id}.part"))
     }
@@ -156,10 +157,10 @@ impl Library {
         self.index.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// A new run, of which nothing is known yet. One that is there stays as it is.
+    /// Adds a new run without figures. An existing one stays as it is.
     ///
     /// # Errors
-    /// The index.
+    /// The index cannot be used.
     pub fn begin(&self, id: &str, origin: Origin, started_ms: u64) -> io::Result<()> {
         let run = Run {
             id: id.to_owned(),
@@ -177,10 +178,10 @@ impl Library {
         self.index().add(&Line::Run(Box::new(run))).map(drop)
     }
 
-    /// A run whose record is in its place: its figures are read from it, and how far it is.
+    /// Reads figures and state of a run from its record.
     ///
     /// # Errors
-    /// The index. A record that cannot be read is told as the run's fault.
+    /// The index cannot be used. An unreadable record is stored as the run's fault.
     pub fn read(&self, id: &str) -> io::Result<()> {
         let path = self.record(id);
         let goes = record::is_being_written(&path);
@@ -199,10 +200,10 @@ impl Library {
         self.known(id, state, figures, fault, bytes)
     }
 
-    /// What is known of a run from now on.
+    /// Updates state and figures of a run.
     ///
     /// # Errors
-    /// The index.
+    /// The index cannot be used.
     pub fn known(
         &self,
         id: &str,
@@ -215,50 +216,50 @@ impl Library {
         self.index().add(&Line::Known { id: id.to_owned(), state, figures, fault, bytes }).map(drop)
     }
 
-    /// A run by its name.
+    /// Returns a run by its id.
     ///
     /// # Errors
-    /// The index.
+    /// The index cannot be used.
     pub fn run(&self, id: &str) -> io::Result<Option<Run>> {
         Ok(self.index().runs()?.get(id).cloned())
     }
 
-    /// Those runs that fit, the latest first.
+    /// Returns the matching runs, the latest first.
     ///
     /// # Errors
-    /// The index.
+    /// The index cannot be used.
     pub fn list(&self, query: &Query) -> io::Result<Page> {
         Ok(query::list(self.index().runs()?, query))
     }
 
-    /// Changes what people say of a run; false where there is none.
+    /// Applies the user's changes to a run; returns `false` if there is none.
     ///
     /// # Errors
-    /// The index.
+    /// The index cannot be used.
     pub fn mark(&self, id: &str, marks: &Marks) -> io::Result<bool> {
         self.index().add(&Line::Marked(id.to_owned(), marks.clone()))
     }
 
-    /// Deletes a run with its files, those of the command line too: it would come back otherwise.
+    /// Deletes a run with its files, including that of the command line: it would come back otherwise.
     ///
     /// # Errors
-    /// The index.
+    /// The index cannot be used.
     pub fn delete(&self, id: &str) -> io::Result<bool> {
         let kept = self.kept.as_ref().map(|kept| kept.join(format!("{id}{ENDING}")));
         for path in kept.into_iter().chain([self.record(id), self.plan(id)]) {
-            // What is not there need not be deleted.
+            // A missing file need not be deleted.
             let _ = std::fs::remove_file(path);
         }
         self.index().add(&Line::Deleted(id.to_owned()))
     }
 
-    /// Takes in the records that the index misses: it is new, was damaged or deleted. They are read when somebody looks.
+    /// Adds records that the index misses because it is new, was damaged or deleted. They are read when needed.
     fn take_in(&self) -> io::Result<()> {
         for (id, _) in records(&self.base.join("records")) {
             if self.run(&id)?.is_none() {
                 let origin = match id.split_once('-') {
                     _ if self.plan(&id).exists() => Origin::Console,
-                    // The command line adds its process id, which is shorter than what is added here.
+                    // The command line appends its process id, which is shorter than the random suffix used here.
                     Some((_, number)) if number.len() < 8 => Origin::CommandLine,
                     _ => Origin::Dropped,
                 };
@@ -268,11 +269,11 @@ impl Library {
         Ok(())
     }
 
-    /// Takes over what the command line keeps, and looks again at runs that went on when it was looked last; `ours` are those
-    /// somebody else looks after.
+    /// Adopts the runs of the command line, and reads runs again that were in progress before; `ours` returns `true`
+    /// for those that are updated elsewhere.
     ///
     /// # Errors
-    /// The index.
+    /// The index cannot be used.
     pub fn refresh(&self, ours: &dyn Fn(&str) -> bool) -> io::Result<()> {
         if let Some(kept) = &self.kept {
             records(kept).try_for_each(|(id, path)| self.adopt(&id, &path))?;
@@ -285,12 +286,12 @@ impl Library {
 
     fn adopt(&self, id: &str, kept: &Path) -> io::Result<()> {
         let place = self.record(id);
-        // One that holds nothing yet is looked at again later.
+        // An empty record is checked again later.
         if place.exists() || !kept.metadata().is_ok_and(|data| data.len() > 0) {
             return Ok(());
         }
         let linked = std::fs::hard_link(kept, &place);
-        // On another file system it is copied, once it is whole.
+        // On another file system it is copied, once it is complete.
         if linked.is_err() && (record::is_being_written(kept) || copied(kept, &place).is_err()) {
             return Ok(());
         }
@@ -299,7 +300,7 @@ impl Library {
     }
 }
 
-/// The records of a folder, with the ids of their runs.
+/// Returns the records of a directory, with the ids of their runs.
 fn records(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> {
     std::fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
@@ -308,12 +309,12 @@ fn records(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> {
     })
 }
 
-/// When a run began, as its id has it.
+/// Returns the start time in a run's id.
 fn moment(id: &str) -> u64 {
     id.split('-').next().and_then(|ms| ms.parse().ok()).unwrap_or(0)
 }
 
-/// What a record that is being written says at its beginning.
+/// Returns the figures at the beginning of a record that is being written.
 fn beginning(path: &Path) -> Result<Figures, String> {
     let mut events = record::Reader::open(path).map_err(|fault| fault.to_string())?;
     let mut figures = Figures::default();
@@ -333,7 +334,7 @@ fn copied(from: &Path, to: &Path) -> io::Result<u64> {
     outcome
 }
 
-/// Whether a text may name a run: it becomes the name of a file.
+/// Returns `true` if a text is a valid run id: it becomes the name of a file.
 pub fn is_id(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }

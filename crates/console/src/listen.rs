@@ -1,5 +1,5 @@
-//! Connections: taken, sealed where that was asked for, and bounded in number, in how long a request may take to come, and in how
-//! long nothing of an answer may be taken.
+//! Connections: accepted, with TLS if configured, and limited in number, in the time for a request to arrive, and in
+//! the time for which a client may stop reading.
 
 mod taken;
 
@@ -21,23 +21,23 @@ use tower::ServiceExt as _;
 
 use taken::Taken;
 
-/// So many connections at once.
+/// Maximum number of connections.
 const CONNECTIONS: usize = 512;
-/// The head of a request, and a TLS handshake, come within this.
+/// Timeout of a request's head and of a TLS handshake.
 const HEAD: Duration = Duration::from_secs(10);
-/// Of an answer that waits to be sent, something is taken within this: who reads nothing is dropped.
+/// Timeout of progress while a response is sent: a client that reads nothing is dropped.
 const TAKEN: Duration = Duration::from_secs(10);
-/// The largest head of a request.
+/// Maximum size of a request's head.
 const LARGEST_HEAD: usize = 32 << 10;
 
-/// Serves what comes, for as long as the runtime lives.
+/// Serves connections for as long as the runtime lives.
 pub async fn serve(listener: std::net::TcpListener, tls: Option<Arc<ServerConfig>>, router: Router) {
     let Ok(listener) = TcpListener::from_std(listener) else { return };
     let (room, acceptor) = (Arc::new(Semaphore::new(CONNECTIONS)), tls.map(TlsAcceptor::from));
     loop {
         let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
         let Ok((socket, _)) = listener.accept().await else {
-            // No descriptor is free: soon one may be.
+            // Out of descriptors: one may be free soon.
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
@@ -57,7 +57,7 @@ pub async fn serve(listener: std::net::TcpListener, tls: Option<Arc<ServerConfig
     }
 }
 
-/// One connection, to its end.
+/// Serves one connection, to its end.
 async fn speak(io: impl AsyncRead + AsyncWrite + Unpin, router: Router, _place: OwnedSemaphorePermit) {
     let answer = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
         let router = router.clone();
@@ -68,6 +68,6 @@ async fn speak(io: impl AsyncRead + AsyncWrite + Unpin, router: Router, _place: 
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(LARGEST_HEAD).half_close(false);
-    // A peer that breaks off is its own affair.
+    // Errors of a connection that the peer breaks off are ignored.
     let _ = http.serve_connection(TokioIo::new(io), answer).await;
 }

@@ -1,5 +1,6 @@
-//! The pages, and how a browser comes in: by a link with a token, which becomes a cookie, so that it stands in no history and no
-//! log after that. Links from other sites lead here with that cookie, requests that change something do not (`gate.rs`).
+//! The pages, and the login of a browser: by a link with a token, which becomes a cookie, so that it appears in no
+//! history and no log afterwards. Links from other sites lead here with that cookie; their requests that change
+//! something are refused (`gate.rs`).
 
 use std::sync::LazyLock;
 
@@ -13,16 +14,16 @@ use serde::Deserialize;
 use crate::access::{Refusal, Role};
 use crate::{App, gate};
 
-/// A file of the pages: its path, its media type, what gives its bytes.
+/// A static file: path, media type and content.
 type File = (&'static str, &'static str, fn() -> &'static [u8]);
 
-/// What stands beside the pages: that of those who may not come in yet has a style sheet, and the page the editor of plans, for when one is edited.
+/// Files besides the page: the style sheet of the login page, and the plan editor, loaded when a plan is edited.
 const FILES: [File; 2] = [
     ("door.css", "text/css; charset=utf-8", || include_bytes!("door.css")),
     ("editor.js", "text/javascript; charset=utf-8", || web::EDITOR.as_bytes()),
 ];
 
-/// The page, which loads nothing but the editor, and its policy: what it allows itself, and that nobody frames it.
+/// The page, which loads nothing but the editor, and its policy: its own, and that it must not be framed.
 struct Page {
     html: String,
     policy: String,
@@ -30,7 +31,7 @@ struct Page {
 
 static PAGE: LazyLock<Page> = LazyLock::new(|| {
     let mut html = Vec::new();
-    // A page without its gaps is told by a test.
+    // A page without placeholders is caught by a test.
     let _ = web::fill(&web::CONSOLE, "en", "brunt", &mut html, |_| Ok(()));
     let html = String::from_utf8_lossy(&html).into_owned();
     let own =
@@ -47,13 +48,13 @@ fn page() -> Response {
     response
 }
 
-/// A link's token.
+/// The query with a link's token.
 #[derive(Deserialize, Default)]
 pub struct Link {
     token: Option<String>,
 }
 
-/// What is typed.
+/// The login form.
 #[derive(Deserialize)]
 pub struct Typed {
     #[serde(default)]
@@ -95,7 +96,7 @@ fn to_pages(cookie: &str) -> Response {
     response
 }
 
-/// `foreign`: a page of somebody else makes a browser try, and nobody here is to bear that.
+/// Logs a browser in. `foreign`: a page of another site made the browser try; failures are not counted then.
 fn come_in(app: &App, token: &str, password: Option<&str>, foreign: bool) -> Response {
     let begun = if foreign { app.access.begin_uncounted(token) } else { app.access.begin(token, password) };
     match begun {
@@ -115,7 +116,7 @@ fn come_in(app: &App, token: &str, password: Option<&str>, foreign: bool) -> Res
     }
 }
 
-/// The page for those who may not come in yet.
+/// Returns the login page.
 fn door(app: &App, status: StatusCode, token: &str, why: Option<Refusal>) -> Response {
     let said = match why {
         None => "",
@@ -123,7 +124,7 @@ fn door(app: &App, status: StatusCode, token: &str, why: Option<Refusal>) -> Res
         Some(Refusal::Password) => "Wrong password. 密码不对。",
         Some(Refusal::TooOften) => "Too many wrong attempts; wait a minute. 错误次数过多，请等一分钟。",
     };
-    // A token has letters and digits only; whatever else came is not repeated.
+    // A token has only letters and digits; anything else is not echoed.
     let token: String = token.chars().filter(char::is_ascii_alphanumeric).collect();
     let password = match app.access.asks_password() {
         true => {
@@ -137,7 +138,7 @@ fn door(app: &App, status: StatusCode, token: &str, why: Option<Refusal>) -> Res
 
 const DOOR: &str = include_str!("door.html");
 
-/// `GET /…`: a place within the page, or a file.
+/// `GET /…`: a path within the page, or a file.
 pub async fn asset(
     State(app): State<App>,
     Path(path): Path<String>,

@@ -1,4 +1,4 @@
-//! What is said of a plan in this process: read by the code of the command line, without starting it.
+//! Parsing of plans in this process, by the code of the command line, without starting it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,25 +10,25 @@ use tokio::sync::Semaphore;
 
 use crate::problem::Problem;
 
-/// Reads plans, and sends nothing.
+/// A parser of plans, which sends nothing.
 pub trait Plans: Send + Sync {
-    /// What a plan is, or what is wrong with it and where.
+    /// Describes a plan, or the error in it and its position.
     fn check(&self, plan: &Path, lang: &str) -> Value;
-    /// A plan that sends what commands of curl would send, as a flow or not.
+    /// Creates a plan that sends the same requests as curl commands, optionally as a flow.
     ///
     /// # Errors
-    /// What is wrong with the commands, in a sentence.
+    /// A message that says what is wrong with the commands.
     fn plan_of_curl(&self, commands: &Path, as_flow: bool, lang: &str) -> Result<String, String>;
-    /// The JSON Schema of plan files.
+    /// Returns the JSON Schema of plan files.
     fn schema(&self) -> String;
 }
 
-/// The longest that a plan is read: it may name files that never end.
+/// Timeout of parsing a plan: it may name files that never end.
 const LONGEST: Duration = Duration::from_secs(20);
-/// Plans that are read at once, at most.
+/// Maximum number of plans parsed concurrently.
 const AT_ONCE: usize = 16;
 
-/// A reader of plans: each on a thread of its own, which nobody waits for longer than is bearable.
+/// A bounded executor for parsing: each plan on a thread of its own, with a timeout.
 #[derive(Clone)]
 pub struct Reader {
     plans: Arc<dyn Plans>,
@@ -36,15 +36,15 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader that has plans read by these.
+    /// Creates a reader that uses this parser.
     pub fn new(plans: Arc<dyn Plans>) -> Reader {
         Reader { plans, places: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
-    /// Asks on a thread of its own.
+    /// Runs `ask` on a separate thread.
     ///
     /// # Errors
-    /// It takes too long, or too many others do.
+    /// It takes too long, or too many others are running.
     pub fn ask<T: Send + 'static>(&self, ask: impl FnOnce(&dyn Plans) -> T + Send + 'static) -> Result<T, Problem> {
         self.ask_within(LONGEST, ask)
     }
@@ -59,9 +59,9 @@ impl Reader {
         let (tell, told) = channel();
         let plans = Arc::clone(&self.plans);
         let thread = std::thread::Builder::new().name("plan".into()).spawn(move || {
-            // Given back however the reading ends.
+            // Released however the parsing ends.
             let _place = place;
-            // Whoever asked may have gone.
+            // The caller may have given up.
             let _ = tell.send(ask(&*plans));
         });
         thread.map_err(Problem::machine)?;

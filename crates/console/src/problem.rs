@@ -1,11 +1,11 @@
-//! What the API answers where it does not do what it was asked: a status, a stable word and a sentence.
+//! Errors of the API: a status, a stable code and a message.
 
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-/// An answer that is none.
+/// An error response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     status: StatusCode,
@@ -14,32 +14,32 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// One of a status, with a stable word.
+    /// Creates an error with a status and a stable code.
     pub fn new(status: StatusCode, code: &'static str, sentence: impl Into<String>) -> Problem {
         Problem { status, code, sentence: sentence.into() }
     }
 
-    /// Something was asked that cannot be.
+    /// Creates an error for an invalid request.
     pub fn bad(sentence: impl Into<String>) -> Problem {
         Problem::new(StatusCode::BAD_REQUEST, "bad_request", sentence)
     }
 
-    /// No such run.
+    /// Creates an error for an unknown run.
     pub fn no_run() -> Problem {
         Problem::new(StatusCode::NOT_FOUND, "no_run", "there is no such run")
     }
 
-    /// It does not go with what is so now.
+    /// Creates an error for a request that conflicts with the current state.
     pub fn conflict(code: &'static str, sentence: impl Into<String>) -> Problem {
         Problem::new(StatusCode::CONFLICT, code, sentence)
     }
 
-    /// It was understood, and is not right.
+    /// Creates an error for a well-formed request with invalid contents.
     pub fn unfit(code: &'static str, sentence: impl Into<String>) -> Problem {
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, code, sentence)
     }
 
-    /// The machine did not do it.
+    /// Creates an error for a failure of this machine.
     pub fn machine(why: impl std::fmt::Display) -> Problem {
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "machine", why.to_string())
     }

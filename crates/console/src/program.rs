@@ -1,5 +1,5 @@
-//! brunt itself as a child process: what the console asks of it is answered by the same code as on the command line, and nothing of
-//! what one plan does (its secrets, its crash) reaches another or the console.
+//! The brunt binary as a child process: the same code as on the command line, isolated so that secrets or a crash of
+//! one plan affect neither another nor the console.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,30 +11,30 @@ use serde_json::Value;
 use crate::driving;
 use crate::problem::Problem;
 
-/// So much of what a child says is kept.
+/// Maximum size of a child's output that is kept.
 const SAID: u64 = 4 << 20;
-/// The longest plan.
+/// Maximum size of a plan.
 pub const LONGEST_PLAN: usize = 1 << 20;
 
-/// The program.
+/// The path of the program.
 #[derive(Clone, Debug)]
 pub struct Program(pub PathBuf);
 
-/// What a child answered.
+/// The output of a child process.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// Its exit code; None: a signal ended it.
+    /// Exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     /// Standard output.
     pub out: String,
     /// Standard error.
     pub err: String,
-    /// It took too long and was ended.
+    /// Set if it took too long and was killed.
     pub late: bool,
 }
 
 impl Program {
-    /// A command of it, without what the environment might tell it.
+    /// Creates a command without the environment variables that would affect it.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.0);
         command.env_remove(driving::RECORD).env("NO_COLOR", "1");
@@ -42,7 +42,7 @@ impl Program {
         command
     }
 
-    /// Runs a command to its end, which comes within `longest`.
+    /// Runs a command to its end, at most for `longest`.
     ///
     /// # Errors
     /// It cannot be started.
@@ -56,7 +56,7 @@ impl Program {
     }
 }
 
-/// Why there is no answer.
+/// Returns the error for a missing answer.
 pub fn unanswered(answer: &Answer) -> Problem {
     match answer.late {
         true => Problem::unfit("time", "this took too long; can the target of the plan be reached?"),
@@ -67,7 +67,7 @@ pub fn unanswered(answer: &Answer) -> Problem {
     }
 }
 
-/// What a plan file is called here says nothing to its author; the line does.
+/// Replaces the temporary path of the plan file and adds line and column.
 pub fn tidy(value: &mut Value, plan: &Path) {
     let place = plan.display().to_string();
     let text = |value: &mut Value| {
@@ -90,7 +90,7 @@ pub fn tidy(value: &mut Value, plan: &Path) {
     }
 }
 
-/// `plan line 3 column 5 (rate)`
+/// Parses `plan line 3 column 5 (rate)`.
 fn line_and_column(place: &str) -> Option<(u64, Option<u64>)> {
     let number = |after: &str| place.split_once(after)?.1.split(' ').next()?.parse().ok();
     number(" line ").map(|line| (line, number(" column ")))
@@ -100,7 +100,8 @@ fn read(from: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Str
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut from) = from {
-            // What came before an error is worth showing; what is too much is read and forgotten, so that nobody waits.
+            // Output before an error is worth showing; excess output is read and discarded, so that the child does not
+            // block.
             let _ = from.by_ref().take(SAID).read_to_end(&mut bytes);
             let _ = std::io::copy(&mut from, &mut std::io::sink());
         }
@@ -108,7 +109,7 @@ fn read(from: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Str
     })
 }
 
-/// Its end; after `longest` it is ended.
+/// Waits for the end of a child; kills it after `longest`.
 fn end(child: &mut Child, longest: Duration) -> Result<(ExitStatus, bool), Problem> {
     let until = Instant::now() + longest;
     loop {

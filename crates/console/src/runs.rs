@@ -1,4 +1,4 @@
-//! Runs that were started here and go on: each a process of brunt, its pipe for orders, and who waits for its end.
+//! Running runs that were started here: each a process of brunt, its command pipe, and a thread that waits for its end.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -18,27 +18,27 @@ use crate::library::{Library, Origin, State};
 use crate::problem::Problem;
 use crate::program::Program;
 
-/// So many runs go on at once: they take each other's cores.
+/// Maximum number of concurrent runs: they compete for cores.
 const MOST: usize = 4;
-/// A run that cannot begin mostly says so within this.
+/// Time within which a run that cannot begin usually reports it.
 const SAYS_SO: Duration = Duration::from_millis(400);
-/// So much of what a run says on standard error is kept.
+/// Maximum size of a run's standard error that is kept.
 const SAID: usize = 16 << 10;
 
-/// All of them.
+/// All running runs.
 pub struct Runs {
     program: Program,
     library: Arc<Library>,
     going: Mutex<HashMap<String, Arc<Going>>>,
 }
 
-/// One of them.
+/// A running run.
 #[derive(Default)]
 struct Going {
     process: Mutex<Option<Pid>>,
-    /// What it said on standard error.
+    /// The output on standard error.
     said: Mutex<Vec<u8>>,
-    /// Its exit code, once it is over.
+    /// The exit code, once it has ended.
     over: Mutex<Option<Option<i32>>>,
 }
 
@@ -46,34 +46,34 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// What is started.
+/// A run to start.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
     /// The plan file.
     pub plan: String,
-    /// A public address may be loaded.
+    /// Set if a public address may be loaded.
     pub yes: bool,
-    /// The language of sentences.
+    /// Language of messages.
     pub lang: &'static str,
 }
 
 impl Runs {
-    /// None yet.
+    /// Creates an empty set.
     pub fn new(program: Program, library: Arc<Library>) -> Runs {
         Runs { program, library, going: Mutex::default() }
     }
 
-    /// Returns `true` if this run goes on and is looked after here.
+    /// Returns `true` if this run is in progress and managed here.
     pub fn goes(&self, id: &str) -> bool {
         lock(&self.going).contains_key(id)
     }
 
-    /// Returns `true` if a run takes orders: also one that was started by a console before this one.
+    /// Returns `true` if a run takes commands: also one that was started by an earlier console.
     pub fn takes_orders(&self, id: &str) -> bool {
         self.orders(id).exists() && (self.goes(id) || record::is_being_written(&self.library.record(id)))
     }
 
-    /// Starts a run; its name.
+    /// Starts a run; returns its id.
     ///
     /// # Errors
     /// It did not begin, and why.
@@ -110,12 +110,12 @@ impl Runs {
         if asked.yes {
             command.arg("--yes");
         }
-        // What is typed at the console's terminal is not for the run: it is told when the console ends.
+        // Signals of the console's terminal are not for the run: it is told when the console ends.
         command.arg(&plan).stdout(std::process::Stdio::null()).process_group(0);
         command.spawn().map_err(|error| Problem::machine(format!("brunt cannot be started ({error})")))
     }
 
-    /// Waits for its end on a thread of its own, and puts it into the library.
+    /// Waits for its end on a separate thread, and updates the library.
     fn look_after(self: &Arc<Runs>, id: String, mut child: Child, going: Arc<Going>) {
         let runs = Arc::clone(self);
         let watch = move || {
@@ -126,19 +126,19 @@ impl Runs {
                 let room = SAID.saturating_sub(all.len()).min(read);
                 all.extend_from_slice(&bytes[..room]);
             }
-            // From here on it is over, or about to be.
+            // From here on it has ended, or is about to.
             *lock(&going.process) = None;
             let code = child.wait().ok().and_then(|status| status.code());
             runs.ended(&id, code, &going);
         };
         if std::thread::Builder::new().name("run".into()).spawn(watch).is_err() {
-            // It goes on, and is found again by its record.
+            // It continues, and is found again by its record.
         }
     }
 
     fn ended(&self, id: &str, code: Option<i32>, going: &Going) {
         let kept = self.library.record(id).metadata().is_ok_and(|data| data.len() > 0);
-        // An index that fails now is asked again when somebody looks.
+        // An index that fails now is updated on the next refresh.
         let _ = match kept {
             true => self.library.read(id),
             false => self.library.known(id, State::Failed, None, Some(sentence(going)), 0),
@@ -152,7 +152,7 @@ impl Runs {
         lock(&self.going).remove(id);
     }
 
-    /// Why it did not begin, where it says so at once: nothing of it is kept then.
+    /// Returns the error if it fails right at the start; nothing of it is kept then.
     fn refused_at_once(&self, id: &str, going: &Going) -> Option<Problem> {
         const USAGE: i32 = 64;
         let until = Instant::now() + SAYS_SO;
@@ -176,10 +176,10 @@ impl Runs {
         path.into()
     }
 
-    /// Tells a run to do something.
+    /// Sends a command to a run.
     ///
     /// # Errors
-    /// It goes on no more, or takes no orders.
+    /// It has ended, or takes no commands.
     pub fn order(&self, id: &str, order: Order) -> Result<(), Problem> {
         let gone = || {
             Problem::conflict(
@@ -189,7 +189,7 @@ impl Runs {
             )
         };
         let nonblocking = OFlags::NONBLOCK.bits() as i32;
-        // Nobody reads the pipe where the run is over, or has not begun.
+        // The pipe has no reader if the run is over, or has not begun.
         let pipe = OpenOptions::new().write(true).custom_flags(nonblocking).open(self.orders(id));
         match pipe {
             Ok(mut pipe) => pipe.write_all(format!("{order}\n").as_bytes()).map_err(|_| gone()),
@@ -198,18 +198,18 @@ impl Runs {
         }
     }
 
-    /// Ends a run that still waits for its first answer: there is nothing to be drained.
+    /// Ends a run that still waits for its first answer: there is nothing to drain.
     fn end_early(&self, id: &str) -> Option<()> {
         let going = lock(&self.going).get(id).cloned()?;
-        // Held until it was told: after that the number may be another process's.
+        // Held until the signal was sent: after that the process id may be reused.
         let process = lock(&going.process);
         kill_process((*process)?, Signal::TERM).ok()
     }
 
-    /// The plan of a run, as its record has it.
+    /// Returns the plan of a run from its record.
     ///
     /// # Errors
-    /// The record says nothing yet.
+    /// The record is still empty.
     pub fn plan_of(&self, id: &str) -> Result<plan::Plan, Problem> {
         let not_yet = || Problem::conflict("not_running", "this run has not started yet");
         let mut events = record::Reader::open(&self.library.record(id)).map_err(|_| not_yet())?;
@@ -219,7 +219,7 @@ impl Runs {
         }
     }
 
-    /// Ends all that go on, in good order, and waits a little for that.
+    /// Stops all runs in an orderly way, and waits briefly for that.
     pub fn stop_all(&self) {
         let ids: Vec<String> = lock(&self.going).keys().cloned().collect();
         ids.iter().for_each(|id| drop(self.order(id, Order::Stop)));
@@ -229,7 +229,7 @@ impl Runs {
         }
     }
 
-    /// Takes over what a console left behind that was killed: pipes of runs that are over.
+    /// Removes the leftovers of a console that was killed: pipes of runs that are over.
     pub fn tidy_up(&self) {
         let folder = self.library.record("x");
         let names = folder.parent().and_then(|folder| std::fs::read_dir(folder).ok());
@@ -243,7 +243,7 @@ impl Runs {
     }
 }
 
-/// What a run said last, without the name of its plan's file.
+/// Returns the last message of a run, without the path of its plan.
 fn sentence(going: &Going) -> String {
     let said = String::from_utf8_lossy(&lock(&going.said)).into_owned();
     let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("brunt exited without a message");
@@ -255,13 +255,13 @@ fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64
 }
 
-/// A name that sorts by time and is nobody else's.
+/// Creates a unique id that sorts by time.
 pub fn new_id() -> Result<String, Problem> {
     let random = crate::access::random().map_err(Problem::machine)?;
     Ok(format!("{:014}-{}", now_ms(), &random[..8]))
 }
 
-/// A new file for its owner alone.
+/// Creates a new file that is private to its owner.
 pub fn private_file(path: &std::path::Path) -> std::io::Result<File> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.set_permissions(std::fs::Permissions::from_mode(0o600))?;

@@ -1,15 +1,15 @@
-//! A made-up run for tests.
+//! A synthetic run for tests.
 
 use measure::Nanos;
 use record::{Began, End, Ended, Part, RunEvent, Second, Started};
 use serde_json::{Value, json};
 
-/// What it ends with: seconds of it say nothing of the generator.
+/// Exit code of the run: its seconds contain nothing about the generator.
 pub const EXIT: u8 = 0;
 
-/// A run of so many seconds with ten requests each.
+/// Creates the events of a run with ten requests per second.
 pub fn a_run(seconds: i64) -> Vec<RunEvent> {
-    // One that is recorded, whatever a plan has beyond that by now.
+    // A recorded head, independent of later additions to plans.
     let first = include_str!("../../record/src/version-1.jsonl").lines().next().expect("a head");
     let mut head: Value = serde_json::from_str(first).expect("JSON");
     head["unix_ms"] = 7.into();

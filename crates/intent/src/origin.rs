@@ -12,7 +12,7 @@ pub enum Origin {
     Line,
     /// In a plan file.
     File {
-        /// Its path, as it was given.
+        /// The path, as it was given.
         path: Arc<str>,
         /// Line and column.
         at: At,

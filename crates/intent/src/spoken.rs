@@ -25,9 +25,9 @@ fn alone(protocols: &[Arc<dyn Protocol>]) -> impl Iterator<Item = &dyn Protocol>
 /// An option that several protocols may have, shown under the first of them.
 #[derive(Debug)]
 pub struct Shared {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its short name.
+    /// The short name.
     pub short: Option<char>,
     /// What follows it.
     pub takes: Takes,

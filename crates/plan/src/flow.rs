@@ -87,16 +87,16 @@ pub enum Step {
     Pause(Pause),
     /// Steps timed together as one transaction.
     Group {
-        /// Its name in results.
+        /// The name in results.
         name: String,
-        /// Its steps.
+        /// The steps.
         steps: Vec<Step>,
     },
     /// Repeats steps.
     Repeat {
         /// Number of repetitions.
         times: u32,
-        /// Its steps.
+        /// The steps.
         steps: Vec<Step>,
     },
     /// Runs one of several branches, chosen at random.
@@ -118,12 +118,12 @@ pub enum Step {
     While {
         /// The condition as written.
         condition: String,
-        /// Its steps.
+        /// The steps.
         steps: Vec<Step>,
     },
     /// Runs steps in the first iteration of each user only.
     Once {
-        /// Its steps.
+        /// The steps.
         steps: Vec<Step>,
     },
     /// Closes the user's connections; its next request opens a new one.
@@ -140,12 +140,12 @@ pub enum Step {
         name: String,
         /// The list.
         list: List,
-        /// Its steps.
+        /// The steps.
         steps: Vec<Step>,
     },
     /// Runs the steps of another flow.
     Call {
-        /// Its name.
+        /// The name.
         flow: String,
         /// Values passed to it, by name; can contain other values as `{name}`.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -188,9 +188,9 @@ pub struct Known {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Called {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its steps.
+    /// The steps.
     pub steps: Vec<Step>,
 }
 
@@ -200,7 +200,7 @@ pub struct Called {
 pub struct Way {
     /// Relative weight of the branch.
     pub weight: f64,
-    /// Its steps.
+    /// The steps.
     pub steps: Vec<Step>,
 }
 

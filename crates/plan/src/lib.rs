@@ -121,7 +121,7 @@ const LISTED_BYTES: usize = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stage {
-    /// How long it lasts, in nanoseconds.
+    /// Duration in nanoseconds.
     pub lasts: Nanos,
     /// Users, or arrivals per second, at the beginning.
     pub from: f64,
@@ -161,7 +161,7 @@ pub enum Load {
     Open {
         /// The rate over time; a constant rate is one stage.
         stages: Vec<Stage>,
-        /// How the arrivals are spaced.
+        /// The spacing of the arrivals.
         arrivals: Arrivals,
     },
 }
@@ -327,9 +327,9 @@ impl Plan {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Proxies {
-    /// For connections without TLS.
+    /// Proxy for connections without TLS.
     pub clear: Option<String>,
-    /// For connections with TLS.
+    /// Proxy for connections with TLS.
     pub tls: Option<String>,
     /// Hosts reached directly, as in `no_proxy`.
     pub except: String,

@@ -16,7 +16,7 @@ pub const SCENARIOS: usize = 32;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Scenario {
-    /// Its name in results.
+    /// The name in results.
     pub name: String,
     /// The load model: the times at which its users start iterations.
     pub load: Load,

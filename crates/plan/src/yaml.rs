@@ -23,7 +23,7 @@ pub struct Node {
     pub value: Value,
 }
 
-/// What a value is.
+/// The kinds of values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// An empty value: `null`, `~` or no text.

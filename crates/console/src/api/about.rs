@@ -1,4 +1,4 @@
-//! What this console is, and what its API has.
+//! Version and description of the API.
 
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::App;
 use crate::access::Role;
 
-/// The description of the API.
+/// The OpenAPI description.
 pub const DESCRIPTION: &str = include_str!("../openapi.json");
 
-/// Who asks, and whom.
+/// `GET /`: version, role and report formats.
 pub async fn about(State(app): State<App>, Extension(role): Extension<Option<Role>>) -> Json<Value> {
     let formats: Vec<&str> = report::FORMATS.iter().map(|format| format.name()).collect();
     Json(json!({
@@ -23,7 +23,7 @@ pub async fn about(State(app): State<App>, Extension(role): Extension<Option<Rol
     }))
 }
 
-/// `openapi.json`.
+/// `GET /openapi.json`.
 pub async fn description() -> impl IntoResponse {
     ([(CONTENT_TYPE, "application/json")], DESCRIPTION)
 }

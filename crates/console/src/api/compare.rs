@@ -1,4 +1,4 @@
-//! Runs beside each other: the first is what the others are held against.
+//! Comparison of runs: the first is the baseline of the others.
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -15,14 +15,14 @@ use crate::App;
 use crate::figures::{self, Bounded};
 use crate::problem::Problem;
 
-/// So many at once.
+/// Maximum number of runs.
 const MOST: usize = 6;
 
-/// Which.
+/// The query of a comparison.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Which {
-    /// Ids, with commas between.
+    /// Run ids, separated by commas.
     runs: String,
 }
 
@@ -64,7 +64,7 @@ pub async fn compare(
     .await
 }
 
-/// What is told of a run, and which it is.
+/// Adds its id to the JSON of a run.
 fn with_id(id: &str, mut told: Value) -> Value {
     if let Value::Object(entries) = &mut told {
         entries.insert("id".into(), id.into());

@@ -1,4 +1,4 @@
-//! A run that goes on: what it tells, and what it is told.
+//! A running run: its events, and commands to it.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use crate::driving::Order;
 use crate::feed::{Message, Watcher};
 use crate::problem::Problem;
 
-/// So often something is said where nothing happens, so that a broken connection is noticed.
+/// Interval of keep-alive messages, so that a broken connection is noticed.
 const ALIVE: Duration = Duration::from_secs(15);
 
-/// `GET /runs/{id}/events`: server-sent events from the beginning of the run on, or behind the last one that was seen.
+/// `GET /runs/{id}/events`: server-sent events from the beginning of the run, or after the last one received.
 pub async fn events(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -48,7 +48,7 @@ pub async fn events(
     Ok(Sse::new(told(watcher)).keep_alive(KeepAlive::new().interval(ALIVE)))
 }
 
-/// What a watcher hears, to the end.
+/// Returns the stream of a watcher's messages, to the end.
 fn told(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallible>> {
     let some = |mut watcher: Watcher| async move {
         let messages = watcher.next().await;
@@ -59,19 +59,19 @@ fn told(watcher: Watcher) -> impl Stream<Item = Result<Event, Infallible>> {
     stream::unfold(watcher, some).flat_map(move |messages| stream::iter(messages.into_iter().map(event)))
 }
 
-/// What a run may be told; one of them.
+/// A change of load; exactly one.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Wanted {
-    /// So many requests a second.
+    /// Requests per second.
     Rate(f64),
-    /// So many users.
+    /// Number of users.
     Users(u32),
-    /// So many per cent more, or less.
+    /// Percentage of more or less load.
     ByPercent(f64),
-    /// Nothing is due, until it goes on.
+    /// Pauses arrivals until it resumes.
     Pause,
-    /// It goes on.
+    /// Resumes the load.
     Resume,
 }
 
@@ -102,7 +102,7 @@ pub async fn change(
         let plan = app.runs.plan_of(&id)?;
         let judged = match order {
             Order::Change(change) => change.check(&plan),
-            // By a part or to a number: of scenarios there is no one load that could be changed so.
+            // By a factor or to a number: scenarios have no single load that could be changed like this.
             Order::By(_) if !plan.scenarios.is_empty() => Change::Rate(1.0).check(&plan),
             _ => Change::Pause.check(&plan),
         };
@@ -113,11 +113,11 @@ pub async fn change(
     .await
 }
 
-/// How a run is stopped.
+/// The body of a stop request.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Stop {
-    /// What is in flight may still finish.
+    /// Set if requests in flight may still finish.
     drain: bool,
 }
 

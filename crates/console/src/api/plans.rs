@@ -1,4 +1,4 @@
-//! Plans: checked, made of curl commands, tried once, and looked at by the doctor; all of it by brunt itself.
+//! Plans: checked, created from curl commands, tried once, and examined by the doctor; all of it by brunt itself.
 
 use std::path::{Path as FilePath, PathBuf};
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::problem::Problem;
 use crate::program::{LONGEST_PLAN, tidy, unanswered};
 use crate::runs::{new_id, private_file};
 
-/// A plan, as text.
+/// A plan as text.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -28,18 +28,18 @@ pub struct Plan {
     lang: Option<String>,
 }
 
-/// Commands of curl.
+/// curl commands.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Curl {
     curl: String,
-    /// Each user sends them one after the other.
+    /// Set if each user sends them one after the other.
     #[serde(default)]
     as_flow: bool,
     lang: Option<String>,
 }
 
-/// A text in a file, for as long as brunt reads it.
+/// A temporary file with a text for brunt to read.
 struct Written(PathBuf);
 
 impl Written {
@@ -58,7 +58,7 @@ impl Written {
         &self.0
     }
 
-    /// What brunt said, without the name of the file.
+    /// Replaces the file name in a message of brunt.
     fn said(&self, text: &str) -> String {
         text.replace(&self.0.display().to_string(), "plan")
     }
@@ -70,7 +70,7 @@ impl Drop for Written {
     }
 }
 
-/// `POST /plan/check`: what the plan is, or what is wrong with it and where.
+/// `POST /plan/check`: the plan, or the error in it and its position.
 pub async fn check(State(app): State<App>, asked: Result<Json<Plan>, JsonRejection>) -> Result<Json<Value>, Problem> {
     let Plan { plan, lang } = body(asked)?;
     blocking(&app, move |app| {
@@ -83,7 +83,7 @@ pub async fn check(State(app): State<App>, asked: Result<Json<Plan>, JsonRejecti
     .await
 }
 
-/// `POST /plan/from-curl`: a plan that sends what the commands would send.
+/// `POST /plan/from-curl`: a plan that sends the same requests as the commands.
 pub async fn from_curl(
     State(app): State<App>,
     asked: Result<Json<Curl>, JsonRejection>,
@@ -99,7 +99,7 @@ pub async fn from_curl(
     .await
 }
 
-/// `POST /plan/try`: one exchange, or one way through the flow, in full.
+/// `POST /plan/try`: one exchange, or one pass through the flow, in full.
 pub async fn try_once(
     State(app): State<App>,
     asked: Result<Json<Plan>, JsonRejection>,
@@ -107,12 +107,12 @@ pub async fn try_once(
     told(app, asked, &["run", "--debug"]).await
 }
 
-/// `POST /plan/doctor`: what the run would hit.
+/// `POST /plan/doctor`: the limits that the run would reach.
 pub async fn doctor(State(app): State<App>, asked: Result<Json<Plan>, JsonRejection>) -> Result<Json<Value>, Problem> {
     told(app, asked, &["doctor"]).await
 }
 
-/// What a command says of a plan.
+/// Returns the output of a command for a plan.
 async fn told(
     app: App,
     asked: Result<Json<Plan>, JsonRejection>,
@@ -144,8 +144,8 @@ pub async fn schema(State(app): State<App>) -> Result<impl IntoResponse, Problem
     .await
 }
 
-/// `GET /runs/{id}/plan`: the plan file that a run of the console was started with, as it was typed: its passwords stand in it, which
-/// the record does not have.
+/// `GET /runs/{id}/plan`: the plan file that a run of the console was started with, as typed: including passwords,
+/// which the record does not contain.
 pub async fn of_run(
     State(app): State<App>,
     Path(id): Path<String>,

@@ -1,4 +1,4 @@
-//! Records: downloaded, dropped in, and shown as reports.
+//! Records: downloaded, uploaded, and shown as reports.
 
 use std::io::{self, Read as _, Write};
 use std::path::PathBuf;
@@ -28,14 +28,14 @@ use crate::library::{Marks, Origin};
 use crate::problem::Problem;
 use crate::runs::{new_id, private_file};
 
-/// The largest record that is taken: a day of a run with many names has a tenth of it.
+/// Maximum size of an uploaded record: a day of a run with many names has a tenth of it.
 const LARGEST: u64 = 512 << 20;
 
-/// Scripts of a report are its own and reach nothing: it is a page of nobody.
+/// Policy of reports: their scripts run in a sandbox with an opaque origin and no network access.
 const REPORT_POLICY: &str = "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; script-src 'unsafe-inline'; \
                              style-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'none'";
 
-/// A file to be kept.
+/// Creates a response that is saved as a file.
 fn attached(name: &str, kind: &'static str, body: Body) -> Response {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
@@ -61,19 +61,19 @@ pub async fn download(
     .await
 }
 
-/// How a report is to be.
+/// The query of a report.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wanted {
     #[serde(default)]
     format: String,
     lang: Option<String>,
-    /// Shown in the browser instead of kept as a file.
+    /// Set if it is shown in the browser instead of saved as a file.
     #[serde(default)]
     show: bool,
 }
 
-/// The media type of a format.
+/// Returns the media type of a format.
 fn kind(format: &dyn Format) -> &'static str {
     match format.name() {
         "json" => "application/json",
@@ -111,7 +111,7 @@ pub async fn report(
     Ok(response)
 }
 
-/// `GET /runs/{id}/lines`: what the page of a report draws, a line of JSON each.
+/// `GET /runs/{id}/lines`: the data that the page of a report draws, as JSON lines.
 pub async fn lines(
     State(app): State<App>,
     Path(id): Path<String>,
@@ -125,7 +125,7 @@ pub async fn lines(
     Ok(response)
 }
 
-/// A body that is made of a record: of what its run is called, what it came to, and its seconds.
+/// Creates a body from a record: from the name of its run, its summary, and its seconds.
 async fn made(
     app: App,
     id: String,
@@ -144,7 +144,7 @@ async fn made(
     .await
 }
 
-/// What a dropped record is called.
+/// The query of an upload: the name of the run.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dropped {
@@ -152,7 +152,7 @@ pub struct Dropped {
     name: String,
 }
 
-/// A file that is gone unless it is kept.
+/// A file that is deleted when dropped, unless it is kept.
 struct Incoming(Option<PathBuf>);
 
 impl Drop for Incoming {
@@ -172,7 +172,7 @@ pub async fn upload(
     let id = new_id()?;
     let incoming = Incoming(Some(app.library.incoming(&id)));
     receive(body.into_data_stream(), &incoming).await?;
-    // Only now: who sends slowly keeps nobody from reading.
+    // Only now, so that a slow sender does not block readers.
     let reader = app.reader().await?;
     blocking(&app, move |app| {
         let _reader = reader;
@@ -190,15 +190,15 @@ pub async fn upload(
     .await
 }
 
-/// How a file begins.
+/// Returns the beginning of a file.
 fn beginning(path: &std::path::Path) -> String {
     let mut start = Vec::new();
-    // What cannot be read is nothing that is known.
+    // An unreadable file counts as empty.
     let _ = std::fs::File::open(path).and_then(|file| file.take(4096).read_to_end(&mut start));
     String::from_utf8_lossy(&start).into_owned()
 }
 
-/// Why a file is not taken, and what would be right. People keep reports, and expect that they can be read back.
+/// Returns the reason why a file is refused, and a hint. Users keep reports, and expect that they can be read back.
 fn refusal(why: &str, start: &str) -> String {
     let report = if start.contains("\"brunt-report/") {
         Some("a JSON report")
@@ -215,10 +215,10 @@ fn refusal(why: &str, start: &str) -> String {
     }
 }
 
-/// Of a record that is brought, the next bytes come within this; all of it within what `gate.rs` has for any request.
+/// Timeout for the next bytes of an uploaded record; the total time is limited as for any request, see `gate.rs`.
 const NEXT_BYTES: Duration = Duration::from_secs(10);
 
-/// Writes what comes into a file, up to a bound.
+/// Writes the body into a file, up to a maximum size.
 async fn receive(mut pieces: BodyDataStream, incoming: &Incoming) -> Result<(), Problem> {
     let path = incoming.0.clone().unwrap_or_default();
     let mut file = tokio::task::spawn_blocking(move || private_file(&path)).await.map_err(Problem::machine)??;

@@ -1,4 +1,4 @@
-//! The runs of the library: found, started, marked, deleted.
+//! The runs of the library: listed, started, marked, deleted.
 
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -14,7 +14,7 @@ use crate::problem::Problem;
 use crate::program::LONGEST_PLAN;
 use crate::runs::Asked;
 
-/// What is started.
+/// The body of a start request.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
@@ -29,7 +29,7 @@ pub struct Start {
     lang: Option<String>,
 }
 
-/// A run, and what can be done with it now.
+/// Returns the JSON of a run, with the actions available now.
 fn shown(app: &App, run: &Run) -> Value {
     let mut value = serde_json::to_value(run).unwrap_or_default();
     if let Some(entries) = value.as_object_mut() {
@@ -39,7 +39,7 @@ fn shown(app: &App, run: &Run) -> Value {
     value
 }
 
-/// A run of the library.
+/// Finds a run of the library.
 pub fn find(app: &App, id: &str) -> Result<Run, Problem> {
     if !library::is_id(id) {
         return Err(Problem::no_run());

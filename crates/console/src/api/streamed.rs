@@ -1,5 +1,5 @@
-//! Answers that are files, read while they are sent and not held whole. What is slow here is their reader: a piece is read on a thread
-//! that may block once there is room for it, and no thread waits for a socket.
+//! Responses that are files, read while they are sent and not held in memory. The slow part is the client: a chunk is
+//! read on a blocking thread once there is room for it, and no thread waits for a socket.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write};
@@ -14,13 +14,13 @@ use crate::access::Role;
 use crate::problem::Problem;
 use crate::runs::{new_id, private_file};
 
-/// Bytes of a piece.
+/// Size of a chunk in bytes.
 const PIECE: u64 = 256 << 10;
 
-/// A place among the downloads of those who have the same token.
+/// Acquires a download slot of this token.
 ///
 /// # Errors
-/// All are taken: none of them becomes free where nobody reads, but soon ([`crate::listen`]).
+/// All are in use. A slot whose client reads nothing becomes free soon ([`crate::listen`]).
 pub fn place(app: &App, role: Option<Role>) -> Result<OwnedSemaphorePermit, Problem> {
     let places = &app.downloads[usize::from(role == Some(Role::Steer))];
     let sentence = "too many downloads with this token; wait until some are done";
@@ -28,17 +28,18 @@ pub fn place(app: &App, role: Option<Role>) -> Result<OwnedSemaphorePermit, Prob
     std::sync::Arc::clone(places).try_acquire_owned().map_err(all_taken)
 }
 
-/// A body of what `fill` writes: first whole into a file that has no name any more, so that what makes it need not wait for who reads it.
+/// Creates a body from the output of `fill`, which first goes completely into an unlinked file, so that producing it
+/// does not wait for the client.
 ///
 /// # Errors
-/// It cannot be made.
+/// It cannot be created.
 pub fn written(
     app: &App,
     place: OwnedSemaphorePermit,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Body, Problem> {
     let path = app.library.incoming(&new_id()?);
-    // Made for reading, too.
+    // Created for reading as well.
     private_file(&path)?;
     let file = File::options().read(true).write(true).open(&path);
     std::fs::remove_file(&path)?;
@@ -49,7 +50,7 @@ pub fn written(
     Ok(body(file, place))
 }
 
-/// A body of a file. An answer that breaks off tells its reader so.
+/// Creates a body from a file. A response that breaks off is noticed by the client.
 pub fn body(file: File, place: OwnedSemaphorePermit) -> Body {
     let next = |(file, place): (File, OwnedSemaphorePermit)| async move {
         let read = tokio::task::spawn_blocking(move || {

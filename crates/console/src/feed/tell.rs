@@ -1,29 +1,29 @@
-//! Events of a run as what its watchers are told: the lines that pages draw, as in a report.
+//! Conversion of a run's events to messages: the lines that pages draw, as in a report.
 
 use record::{Example, Notice, RunEvent};
 use report::formats::html::Live;
 use report::{Lang, Summary, Summing, reason, sort_of_failure, word_of_failure};
 use serde_json::{Value, json};
 
-/// What a second is called, and any other line.
+/// Names of messages: a second, and any other line.
 pub(super) const LINE: &str = "line";
 pub(super) const BLOCK: &str = "block";
 
-/// Makes messages of events.
+/// The state of the conversion.
 #[derive(Default)]
 pub(super) struct Teller {
     drawing: Option<Live>,
     ended: bool,
-    /// What was told before the first second: what there is of the run's head.
+    /// Events before the first second: the head of the run.
     begun: Vec<RunEvent>,
     summing: Summing,
 }
 
-/// So much of a run's beginning is gone through again for its head: a record from elsewhere may have any number of it.
+/// Maximum number of events used for the head: a record from elsewhere may have any number of them.
 const BEGINNING: usize = 64;
 
 impl Teller {
-    /// What the next event is to those who watch.
+    /// Converts the next event.
     pub fn see(&mut self, event: &RunEvent) -> Vec<(&'static str, String)> {
         self.summing.add(event);
         match event {
@@ -40,7 +40,7 @@ impl Teller {
         }
     }
 
-    /// The head of the run, as far as it is known.
+    /// Returns the head of the run, as far as it is known.
     fn begin(&mut self, event: &RunEvent) -> Vec<(&'static str, String)> {
         if self.begun.len() >= BEGINNING {
             return Vec::new();
@@ -51,13 +51,13 @@ impl Teller {
         vec![("head", drawing.head(&summary).to_string())]
     }
 
-    /// What pages draw of an event. Of a record without a beginning there is nothing to draw it on.
+    /// Returns the lines that pages draw for an event; none for a record without a beginning.
     fn draw(&mut self, event: &RunEvent) -> Vec<(&'static str, String)> {
         let Some(drawing) = &mut self.drawing else { return Vec::new() };
         drawing.see(event).iter().map(told).collect()
     }
 
-    /// A notice in words: those of the report.
+    /// Returns a notice in words: those of the report.
     fn notice(&self, notice: &Notice) -> Vec<(&'static str, String)> {
         let events = self.begun.iter().cloned().chain([RunEvent::Notice(notice.clone())]);
         let summary = Summary::from_events(events);
@@ -67,12 +67,12 @@ impl Teller {
         vec![("notice", told.to_string())]
     }
 
-    /// What cannot be read is told, too.
+    /// Returns a message about a record that cannot be read.
     pub fn fault(&self, sentence: &str) -> Vec<(&'static str, String)> {
         vec![("fault", json!({ "sentence": sentence }).to_string())]
     }
 
-    /// The record has no more: the head once more, with what the run came to.
+    /// Returns the messages at the end of the record: the head once more, with the results of the run.
     pub fn finish(mut self) -> Vec<(&'static str, String)> {
         let over: Value = json!({ "whole": self.ended });
         let summary = self.summing.finish();
@@ -83,7 +83,7 @@ impl Teller {
     }
 }
 
-/// An example of a failure, with what it is called in words.
+/// Returns an example of a failure, with its description.
 fn said(example: &Example) -> Value {
     let in_words = |lang: Lang| {
         let sort = sort_of_failure((&example.kind, &example.phase, example.errno.as_deref()), lang);
@@ -95,7 +95,7 @@ fn said(example: &Example) -> Value {
     told
 }
 
-/// A line as it is told.
+/// Returns the message of a line.
 fn told(line: &Value) -> (&'static str, String) {
     let name = if line.get("s").is_some() { LINE } else { BLOCK };
     (name, line.to_string())

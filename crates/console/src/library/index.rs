@@ -1,8 +1,8 @@
-//! The index of the library: a file of JSON lines, each of which tells one thing of a run. It is held in memory, and read on from
-//! where it was left, since several consoles may write to it.
+//! The index of the library: a file of JSON lines, each with one change of a run. It is held in memory and read
+//! incrementally, since several consoles may write to it.
 //!
-//! A line is written at once, under a lock. One that a dying process left torn is skipped, as is all that cannot be read: what
-//! is missing then is read from the records.
+//! A line is written at once, under a lock. A line left incomplete by a killed process is skipped, like all unreadable
+//! lines: missing data is read from the records.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 use super::{Marks, Run, State};
 use crate::figures::Figures;
 
-/// Version of the file; a later one is not touched.
+/// Version of the file; later versions are not touched.
 const VERSION: u32 = 1;
-/// So many lines that say nothing any more are borne before the file is written anew.
+/// Number of obsolete lines after which the file is rewritten.
 pub(super) const STALE: usize = 1000;
 
 pub(super) type Runs = BTreeMap<String, Run>;
@@ -27,9 +27,9 @@ pub(super) type Runs = BTreeMap<String, Run>;
 pub(super) enum Line {
     /// The first line: version of the file.
     BruntLibrary(u32),
-    /// All there is to say of a run.
+    /// The complete state of a run.
     Run(Box<Run>),
-    /// How far a run is. Figures that are not told stay as they were.
+    /// State and figures of a run. Missing figures stay as they were.
     Known {
         id: String,
         state: State,
@@ -37,26 +37,26 @@ pub(super) enum Line {
         fault: Option<String>,
         bytes: u64,
     },
-    /// What people say of a run.
+    /// The user's changes to a run.
     Marked(String, Marks),
     Deleted(String),
 }
 
 pub(super) struct Index {
     path: PathBuf,
-    /// Held open, so that no other file gets its number.
+    /// Held open, so that no other file gets its inode number.
     file: File,
-    /// Bytes and lines of it that are in `runs`.
+    /// Number of bytes and lines of it that are in `runs`.
     read: u64,
     lines: usize,
     runs: Runs,
 }
 
 impl Index {
-    /// Opens the file, or makes it, for its owner alone.
+    /// Opens or creates the file, private to its owner.
     ///
     /// # Errors
-    /// It cannot be read or written, or a later brunt wrote it.
+    /// It cannot be read or written, or was written by a later version.
     pub fn open(path: &Path) -> io::Result<Index> {
         let file = opened(path)?;
         let mut index = Index { path: path.to_owned(), file, read: 0, lines: 0, runs: Runs::new() };
@@ -68,7 +68,7 @@ impl Index {
         Ok(index)
     }
 
-    /// The runs by id, as the file has them now.
+    /// Returns the runs by id, as the file has them now.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -77,7 +77,7 @@ impl Index {
         Ok(&self.runs)
     }
 
-    /// Adds a line where there is such a run (or none, for a new one); true where it was added.
+    /// Adds a line if its run exists (or does not, for a new one); returns `true` if it was added.
     ///
     /// # Errors
     /// The file cannot be read or written.
@@ -95,20 +95,20 @@ impl Index {
         })
     }
 
-    /// Does something while no other process writes, with all read that they have written.
+    /// Runs `work` under the file lock, with everything read that other processes have written.
     fn locked<T>(&mut self, work: impl FnOnce(&mut Index) -> io::Result<T>) -> io::Result<T> {
         let lock = |index: &mut Index| {
             index.file.lock()?;
             index.replaced()
         };
-        // Another process may have put a new file in its place while this one waited.
+        // Another process may have replaced the file while this one waited.
         while lock(self).map_err(unusable)? {}
         let outcome = self.catch_up().and_then(|()| work(self));
         let unlocked = self.file.unlock();
         outcome.and_then(|done| unlocked.map(|()| done)).map_err(unusable)
     }
 
-    /// Takes the file that is in its place now; true where it is another one (or was cut), which is to be read from its beginning.
+    /// Reopens the file if it was replaced or truncated; returns `true` if so, and it is read from its beginning.
     fn replaced(&mut self) -> io::Result<bool> {
         let (ours, theirs) = (self.file.metadata()?, self.path.metadata()?);
         let other = (ours.dev(), ours.ino()) != (theirs.dev(), theirs.ino()) || ours.len() < self.read;
@@ -119,7 +119,7 @@ impl Index {
         Ok(other)
     }
 
-    /// Reads the whole lines that were added.
+    /// Reads the complete lines that were added.
     fn catch_up(&mut self) -> io::Result<()> {
         self.replaced()?;
         if self.file.metadata()?.len() == self.read {
@@ -170,7 +170,7 @@ impl Index {
     fn append(&mut self, line: &Line) -> io::Result<()> {
         let mut text = Vec::new();
         if self.file.metadata()?.len() > self.read {
-            // The end of a torn line.
+            // Terminates an incomplete line.
             text.push(b'\n');
         }
         write_line(&mut text, line)?;
@@ -178,13 +178,13 @@ impl Index {
         self.catch_up()
     }
 
-    /// Puts a file in its place that has one line for each run.
+    /// Replaces the file with one that has one line for each run.
     fn rewrite(&mut self) -> io::Result<()> {
         let mut text = Vec::new();
         write_line(&mut text, &Line::BruntLibrary(VERSION))?;
         self.runs.values().try_for_each(|run| write_line(&mut text, &Line::Run(Box::new(run.clone()))))?;
         let part = self.path.with_extension("part");
-        // Left behind by a process that died.
+        // Left behind by a killed process.
         let _ = std::fs::remove_file(&part);
         let mut file = opened(&part)?;
         file.write_all(&text)?;

@@ -1,4 +1,4 @@
-//! Looking for runs.
+//! Search of runs.
 
 use std::collections::BTreeMap;
 
@@ -8,27 +8,27 @@ use super::index::Runs;
 use super::{Run, is_id};
 use crate::problem::Problem;
 
-/// What is looked for.
+/// The query of a search.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Query {
-    /// Words that stand in the name, the notes, the tags, the target or the id, all of them.
+    /// Words that all must occur in the name, the notes, the tags, the target or the id.
     pub q: String,
-    /// A tag.
+    /// Required tag.
     pub tag: Option<String>,
-    /// Favourites alone.
+    /// Set for favourites only.
     pub favourite: bool,
-    /// What [`Page::next`] said of the page before.
+    /// Cursor: [`Page::next`] of the previous page.
     pub after: Option<String>,
-    /// So many at most.
+    /// Maximum number of results.
     pub limit: Option<u32>,
 }
 
 impl Query {
-    /// The same, where it can be looked for.
+    /// Validates the query.
     ///
     /// # Errors
-    /// `after` is none that was told.
+    /// `after` is not a valid cursor.
     pub fn checked(self) -> Result<Query, Problem> {
         match &self.after {
             Some(after) if place(after).is_none() => {
@@ -40,13 +40,13 @@ impl Query {
     }
 }
 
-/// Where a page begins: behind the run of this moment and this name.
+/// Parses a cursor: the start time and id of the last run of the previous page.
 fn place(after: &str) -> Option<(u64, &str)> {
     let (ms, id) = after.split_once('.')?;
     Some((ms.parse().ok()?, is_id(id).then_some(id)?))
 }
 
-/// A text without what is only capital or small in it, in every language.
+/// Folds the case of a text, for all languages.
 fn folded(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -54,27 +54,27 @@ fn folded(text: &str) -> String {
     text.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
-/// So many runs are on a page, and at most.
+/// Default and maximum number of runs on a page.
 const LIMIT: u32 = 50;
 const MOST: u32 = 200;
-/// So many words are looked for.
+/// Maximum number of words in a search.
 const WORDS: usize = 8;
 
-/// Some of the runs.
+/// A page of runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Page {
     pub runs: Vec<Run>,
-    /// Where the next page begins; None: this was the last.
+    /// Cursor of the next page; `None` on the last one.
     pub next: Option<String>,
-    /// How many fit in all.
+    /// Total number of matching runs.
     pub total: u64,
-    /// Bytes of all records of the library.
+    /// Total size of all records of the library in bytes.
     pub bytes: u64,
-    /// Every tag there is, and how many runs have it.
+    /// All tags with the number of their runs.
     pub tags: BTreeMap<String, u64>,
 }
 
-/// Looks for runs.
+/// Searches the runs.
 pub(super) fn list(runs: &Runs, query: &Query) -> Page {
     let words: Vec<String> = query.q.split_whitespace().take(WORDS).map(folded).collect();
     let has_words = |run: &Run| {
@@ -101,7 +101,7 @@ pub(super) fn list(runs: &Runs, query: &Query) -> Page {
     Page { runs: found.into_iter().cloned().collect(), next, total, bytes, tags }
 }
 
-/// What words are looked for in.
+/// Returns the text that is searched for words.
 fn searched(run: &Run) -> String {
     let target = run.figures.as_ref().map_or("", |figures| &figures.target);
     folded(&[&run.name, &run.notes, &run.tags.join("\n"), target, &run.id].join("\n"))

@@ -1,4 +1,4 @@
-//! The library by itself.
+//! Tests of the library.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
@@ -55,7 +55,7 @@ fn what_the_command_line_keeps_is_taken_over_and_stays() {
     let figures = page.runs[1].figures.as_ref().unwrap();
     assert_eq!((figures.scheduled, figures.succeeded, figures.exit), (30, 30, testing::EXIT));
     assert_eq!((&*figures.target, &*figures.mode, figures.load_peak), ("http://127.0.0.1:8080/", "closed", 10.0));
-    // Its writer goes on in the same file, and ends.
+    // The writer continues in the same file, and ends.
     drop(going);
     std::fs::remove_dir_all(directory.path().join("kept")).unwrap();
     library.refresh(&|_| false).unwrap();
@@ -96,13 +96,13 @@ fn runs_are_found_by_words_tags_and_favour() {
     assert_eq!(find("", Some("sho"), false), Vec::<String>::new());
     assert_eq!(find("n1", None, true), ["r1"]);
     assert_eq!(find("%", None, false), Vec::<String>::new());
-    // Capitals are those of every language.
+    // Case is folded in every language.
     for sought in ["élan", "ÉLAN", "straße", "ας", "压测"] {
         assert_eq!(find(sought, None, false), ["r2"], "{sought}");
     }
     let tags: Vec<(String, u64)> = library.list(&Query::default()).unwrap().tags.into_iter().collect();
     assert_eq!(tags, [("n0".to_owned(), 1), ("n1".into(), 1), ("shop".into(), 2)]);
-    // What is not named stays.
+    // Fields that are not set stay.
     library.mark("r1", &Marks { notes: Some("slower".into()), ..Marks::default() }).unwrap();
     let run = library.run("r1").unwrap().unwrap();
     assert_eq!((&*run.name, &*run.notes, run.favourite, run.tags.len()), ("checkout after", "slower", true, 2));
@@ -146,7 +146,7 @@ fn ten_thousand_runs_are_gone_through_page_by_page_and_searched_at_once() {
     assert_eq!(seen, 10_000);
     let began = Instant::now();
     assert_eq!(all(&library, &Query { q: "R07777".into(), ..Query::default() }), ["r07777"]);
-    // Far beyond what it takes: a search that reads records would take minutes.
+    // Far beyond the expected time: a search that reads records would take minutes.
     assert!(began.elapsed().as_secs() < 5);
 }
 
@@ -181,7 +181,7 @@ fn several_consoles_see_what_each_says() {
     });
     assert!(one.mark("b-7", &marks("seven")).unwrap() && two.mark("a-7", &marks("of one")).unwrap());
     assert!(one.delete("b-8").unwrap() && !two.delete("b-8").unwrap());
-    // A third one finds so many lines that it writes the file anew, under both.
+    // A third one finds so many lines that it rewrites the file while both have it open.
     (0..2 * STALE).for_each(|at| assert!(two.mark("both", &marks(&at.to_string())).unwrap()));
     let three = Library::open(&directory.path().join("library"), None).unwrap();
     let text = std::fs::read_to_string(directory.path().join("library/library.jsonl")).unwrap();

@@ -1,4 +1,4 @@
-//! A socket whose peer takes what is sent to it, or is dropped.
+//! A socket with a write timeout.
 
 use std::io;
 use std::pin::Pin;
@@ -8,21 +8,21 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// Sending fails once nothing could be sent for so long.
+/// A socket whose writes fail once nothing could be sent for a while.
 pub struct Taken<S> {
     socket: S,
     within: Duration,
-    /// While something waits to be sent.
+    /// Deadline while something waits to be sent.
     until: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Taken<S> {
-    /// Of this socket.
+    /// Wraps a socket.
     pub fn of(socket: S, within: Duration) -> Taken<S> {
         Taken { socket, within, until: None }
     }
 
-    /// What came of an attempt to send.
+    /// Updates the deadline after an attempt to send.
     fn judged<T>(&mut self, cx: &mut Context<'_>, sent: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if sent.is_ready() {
             self.until = None;
@@ -88,7 +88,7 @@ mod tests {
                 far.read_to_end(&mut bytes).await.map(|_| bytes)
             };
             let write = async {
-                // Each of its bytes begins the time anew.
+                // Each byte restarts the timeout.
                 near.until = None;
                 let sent = near.write_all(b"345").await;
                 drop(near);

@@ -21,7 +21,7 @@ pub enum Fate {
 /// An option as found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Its long name.
+    /// The long name.
     pub long: &'static str,
     /// Set if a value follows.
     pub takes: bool,

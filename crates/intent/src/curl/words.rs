@@ -16,7 +16,7 @@ const VALUES_BOUND: usize = 4 * WORD_BOUND;
 pub struct Command {
     /// The line it begins on, from 1.
     pub line: usize,
-    /// Its words.
+    /// The words.
     pub words: Vec<String>,
     /// What a comment calls it: `# name: checkout`, above it or behind it.
     pub name: Option<String>,

@@ -86,7 +86,7 @@ impl Reader {
         Ok(Step::Batch { at_most, urls, on_failure, own })
     }
 
-    /// Its URL, and what follows where it fails, if it says so itself.
+    /// The URL, and what follows where it fails, if it says so itself.
     fn request_of_batch(&mut self, item: &Node) -> Result<(u32, Option<OnFailure>), Complaint> {
         let mut says_so = false;
         let step = match &item.value {

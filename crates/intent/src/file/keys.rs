@@ -53,7 +53,7 @@ const SPECIAL: [(&str, Key); 13] = [
 /// A setting or an option as a key.
 #[derive(Debug)]
 pub struct Named {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
     /// What follows it.
     pub takes: Takes,

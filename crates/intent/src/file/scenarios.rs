@@ -289,7 +289,7 @@ impl Reader {
         read.map(Some).or_else(|(_, trouble)| self.wrong(*at, "stages", trouble))
     }
 
-    /// Its load, and how long it begins iterations.
+    /// The load, and how long it begins iterations.
     fn load_of(&self, entries: &[Entry]) -> Result<(Load, Option<Nanos>), Complaint> {
         let arrivals = self.read(entries, "arrivals", reading::arrivals)?.unwrap_or_default();
         let closed = |stages| Load::Closed { stages, think: None, together: false };

@@ -12,9 +12,9 @@ pub struct Tool {
     pub requests: Option<u64>,
     /// How long it runs where nothing is said and no number of requests ends it.
     pub time: &'static str,
-    /// Its number of requests is each user's.
+    /// The number of requests is each user's.
     pub requests_of_each: bool,
-    /// Its rate is each user's.
+    /// The rate is each user's.
     pub rate_of_each: bool,
     /// Connections are kept where nothing is said.
     pub keepalive: bool,
