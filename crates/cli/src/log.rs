@@ -36,7 +36,7 @@ impl Listener for Log {
     }
 }
 
-/// While it is read its writer exists as well, so that no other process deletes the file.
+/// The writer lives while its file is read, so that no other process deletes the file.
 impl Past for Log {
     fn replay(&self) -> Result<Reader<'_>, ReadFault> {
         Reader::open(&self.path)

@@ -2,18 +2,18 @@
 
 use report::text::{Text, text};
 
-/// Before a closed run.
+/// Announcement of a closed run.
 pub const CLOSED: Text =
     text("{users} {users|user|users} for {length} on {url}", "{users} 个用户，{length}，地址 {url}");
-/// Before connections are held.
+/// Announcement of connections that are held.
 pub const HOLD: Text = text(
     "{n} {n|connection|connections} to {url}, held for {time} once all are open",
     "到 {url} 的 {n} 个连接，全部建立后保持 {time}",
 );
-/// Before an open run.
+/// Announcement of an open run.
 pub const OPEN: Text =
     text("{rate}/s ({arrivals}) for {length} on {url}", "{rate}/s（{arrivals}），{length}，地址 {url}");
-/// Before scenarios side by side.
+/// Announcement of concurrent scenarios.
 pub const SCENARIOS: Text =
     text("{n} {n|scenario|scenarios} ({names}) for {length} on {url}", "{n} 个场景（{names}），{length}，地址 {url}");
 /// Length of scenarios that end with their iterations.

@@ -42,7 +42,7 @@ pub enum Refusal {
     Token,
     /// The password is missing or wrong.
     Password,
-    /// There were too many attempts.
+    /// Too many attempts.
     TooOften,
 }
 

@@ -1,8 +1,8 @@
-//! A curl command that was typed or pasted behind `brunt` as it is, without the quotes that would make it one word.
+//! Detection of a curl command that was typed or pasted after `brunt` without the quotes that would make it one word.
 
 use wire::Complaint;
 
-/// What to say to it; None: the line is none.
+/// Returns the error for such a command line; `None` if it is not one.
 pub fn curl(line: &[String]) -> Option<Complaint> {
     let of_option = |at: usize| at > 0 && line[at - 1].starts_with('-');
     let at = (0..line.len())
@@ -17,12 +17,12 @@ pub fn curl(line: &[String]) -> Option<Complaint> {
     Some(Complaint::new("curl", trouble))
 }
 
-/// True of a whole command in one word.
+/// Returns `true` if the word is a whole command.
 fn begins(word: &str) -> bool {
     word.trim_start().split_once(char::is_whitespace).is_some_and(|(first, _)| is_curl(first))
 }
 
-/// True of the program's name; a URL may end like it.
+/// Returns `true` for the name of the program; a URL may end in the same way.
 fn is_curl(word: &str) -> bool {
     matches!(word, "curl" | "curl.exe") || (word.starts_with('/') && word.ends_with("/curl"))
 }

@@ -1,5 +1,5 @@
-//! What is asked for, before anybody has checked what goes with what. Command lines, plan files and curl commands each fill one,
-//! and one is laid over the other.
+//! The input of a run before validation. Command lines, plan files and curl commands each produce one, and drafts are
+//! merged by precedence.
 
 use measure::Nanos;
 use plan::flow::Flow;
@@ -11,51 +11,51 @@ use super::origin::Origin;
 use super::settings::{RATE, STAGE, USERS, all};
 use super::values::{Said, Values};
 
-/// A run as it was written.
+/// A run as written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Draft {
-    /// Settings, and options of protocols.
+    /// Settings and protocol options.
     pub values: Values,
     /// The URLs, with options of their own.
     pub urls: Vec<Url>,
-    /// What users do with them in order.
+    /// The flow over these URLs.
     pub flow: Option<Flow>,
-    /// Or in scenarios side by side.
+    /// Concurrent scenarios, as an alternative.
     pub scenarios: Vec<Written>,
-    /// And what these have in common.
+    /// The common parts of the scenarios.
     pub common: Option<Flow>,
-    /// What differs from the command that was given: told, and kept in the record.
+    /// Differences from the given command: shown, and kept in the record.
     pub notes: Vec<Note>,
-    /// What makes no difference: told only.
+    /// Remarks without consequence: only shown.
     pub remarks: Vec<String>,
-    /// What the author of a flow will want to know, a sentence each.
+    /// Hints for the author of a flow, a sentence each.
     pub of_flow: Vec<String>,
 }
 
-/// A URL as it was written.
+/// A URL as written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Url {
     /// The URL with its scheme.
     pub url: String,
-    /// How often it is chosen, relative to the others.
+    /// Weight relative to the other URLs.
     pub weight: f64,
-    /// What its requests are called.
+    /// Name of its requests.
     pub name: Option<String>,
-    /// Where it stands.
+    /// Position of the URL.
     pub origin: Origin,
-    /// Options of its own.
+    /// Options of the URL itself.
     pub own: Values,
-    /// Options of the run that it has none of.
+    /// Options of the run that do not apply to it.
     pub without: Vec<&'static str>,
 }
 
 impl Url {
-    /// A URL with nothing special about it.
+    /// Creates a URL without options.
     pub fn plain(url: impl Into<String>, origin: Origin) -> Url {
         Url { url: url.into(), weight: 1.0, name: None, origin, own: Values::default(), without: Vec::new() }
     }
 
-    /// The URL as plans have it.
+    /// Converts the URL for a plan.
     pub fn weighted(&self) -> WeightedUrl {
         let Url { url, weight, name, .. } = self;
         let mut options = self.own.options();
@@ -64,23 +64,23 @@ impl Url {
     }
 }
 
-/// A scenario as it was written; what it leaves out the settings of the run say.
+/// A scenario as written; missing values are taken from the settings of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written {
     /// The scenario.
     pub scenario: Scenario,
-    /// How long its iterations may go on at its end.
+    /// Time that its iterations may continue after its end.
     pub graceful_stop: Option<Nanos>,
-    /// Most connections of its rate.
+    /// Maximum number of connections of its rate.
     pub max_connections: Option<u32>,
 }
 
-/// What differs from a curl command.
+/// A difference from a curl command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// The sentence.
     pub text: String,
-    /// It holds only where users keep no cookies.
+    /// Set if it applies only without cookies.
     pub without_jar: bool,
 }
 
@@ -91,8 +91,8 @@ impl From<String> for Note {
 }
 
 impl Draft {
-    /// This draft over another: what it says hides what the other says of the same matter. A rate has no users, and users have
-    /// no arrivals; where requests go is one matter.
+    /// Merges this draft over another: its values hide those of `below` on the same subject. A rate has no users, and
+    /// users have no arrivals; all URLs are one subject.
     pub fn over(mut self, below: Draft) -> Draft {
         let hidden = self.hides();
         self.values = self.values.over(below.values, hidden);
@@ -106,7 +106,7 @@ impl Draft {
         self
     }
 
-    /// What its load hides of another's.
+    /// Returns the settings of another draft that its load hides.
     fn hides(&self) -> &'static [&'static str] {
         let said = &self.values;
         let staged = said.has(&STAGE);
@@ -120,10 +120,10 @@ impl Draft {
         }
     }
 
-    /// Options that URLs have of their own cannot be said again beside them.
+    /// Refuses options on the command line that the URLs set themselves.
     ///
     /// # Errors
-    /// The first option of the command line that would be without effect.
+    /// The first option of the command line that would have no effect.
     pub fn refuse_without_effect(&self) -> Result<(), Complaint> {
         let on_line = |name: &str| self.values.named(name).any(|said| said.origin == Origin::Line);
         match self.urls.iter().flat_map(|url| url.own.iter()).find(|said| on_line(said.name)) {
@@ -135,13 +135,13 @@ impl Draft {
         }
     }
 
-    /// The values of an option, of the run and then of its URLs.
+    /// Returns the values of an option, those of the run and then of its URLs.
     pub fn option<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Said> {
         self.values.named(name).chain(self.urls.iter().flat_map(move |url| url.own.named(name)))
     }
 
-    /// Where the value was said that a complaint is about, by the name of its option as protocols and complaints have it: `--header`,
-    /// `-t`, `URL`. Of several values the one that the complaint quotes, or a part of it; else the first.
+    /// Returns the origin of the value that an error is about, by the option name used in errors: `--header`, `-t`,
+    /// `URL`. Of several values the one that the error quotes, at least partly; otherwise the first.
     pub fn origin_of<'a>(&'a self, called: &'a str, trouble: &str) -> Option<&'a Origin> {
         let by_short = called.strip_prefix('-').and_then(|rest| {
             let mut letters = rest.chars();
@@ -157,7 +157,7 @@ impl Draft {
         meant.or_else(in_part).or(values.first()).map(|(_, origin)| *origin)
     }
 
-    /// What of it is secret, but for the command line.
+    /// Returns its secrets, except those of the command line.
     pub fn secrets(&self) -> Secrets {
         let mut secrets = Secrets::default();
         self.urls.iter().for_each(|url| secrets.learn_url(&url.url));

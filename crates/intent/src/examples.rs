@@ -1,8 +1,8 @@
-//! Plans to begin with, one for each sort of test: `brunt plan --example soak`.
+//! Example plans, one for each kind of test: `brunt plan --example soak`.
 
 use wire::Complaint;
 
-/// The plans, by their names.
+/// The plans by name.
 const EXAMPLES: [(&str, &str); 9] = [
     ("smoke", include_str!("examples/smoke.yaml")),
     ("load", include_str!("examples/load.yaml")),
@@ -15,10 +15,10 @@ const EXAMPLES: [(&str, &str); 9] = [
     ("scenarios", include_str!("examples/scenarios.yaml")),
 ];
 
-/// What stands in them for the address under test.
+/// The address under test in the examples.
 const PLACEHOLDER: &str = "http://localhost:8080";
 
-/// The plan of this name, over the address of a URL where there is one.
+/// Returns the plan of this name, with the address of a URL if given.
 ///
 /// # Errors
 /// There is none of that name.
@@ -38,7 +38,8 @@ pub(super) fn find(name: &str, urls: &[&str]) -> Result<String, Complaint> {
     }
 }
 
-/// The plan over this address: a URL that stands alone in it becomes the one that was given, as it was written; the others are paths below.
+/// Puts this address into a plan: a URL without a path in it becomes the given one, as written; the others are paths
+/// below it.
 fn over((name, text): (&str, &str), url: &str) -> Result<String, Complaint> {
     let has_path = url.split_once("://").is_some_and(|(_, behind)| behind.contains(['/', '?']));
     let alone = format!("{PLACEHOLDER}/\n");
@@ -73,7 +74,7 @@ mod tests {
         }
     }
 
-    /// Plans that are right get no remark: neither those among the documents nor those that they show.
+    /// Valid plans get no remarks: neither the examples nor those in the documentation.
     #[test]
     fn no_plan_that_we_show_is_remarked_on() {
         let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");

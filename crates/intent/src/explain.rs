@@ -1,10 +1,10 @@
-//! `brunt explain [RULE]`: the pages of what can limit a run.
+//! `brunt explain [RULE]`: the pages about the limits of a run.
 
 use diagnose::rules;
 use report::Lang;
 use wire::Complaint;
 
-/// The page of a rule, or the list of all; `all` has them as the Markdown of the guide.
+/// Returns the page of a rule, or the list of all; `all` returns them as the Markdown of the guide.
 ///
 /// # Errors
 /// No such rule.
@@ -24,7 +24,7 @@ pub fn explain(words: &[String]) -> Result<String, Complaint> {
     }
 }
 
-/// What `--lang` says, and the other words.
+/// Splits off `--lang`.
 fn language(words: &[String]) -> Result<(Lang, &[String]), Complaint> {
     match words {
         [flag, lang, rest @ ..] if flag == "--lang" => {

@@ -1,4 +1,4 @@
-//! Where the figures of a run go while it goes on: to Prometheus, to OpenTelemetry.
+//! Settings for the export of figures during a run: to Prometheus and OpenTelemetry.
 
 use std::net::SocketAddr;
 
@@ -11,20 +11,20 @@ use super::reading::share;
 use super::settings::{LINGER, OTLP, PROMETHEUS, TRACE};
 use super::values::Values;
 
-/// Where the figures of a run go while it goes on.
+/// The exports of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Exporting {
-    /// Where they are served to Prometheus.
+    /// Address for Prometheus.
     pub prometheus: Option<SocketAddr>,
-    /// How long the final figures are kept for it; None: as long as it usually takes to come.
+    /// Time that the final figures are kept for it; `None`: the usual scrape interval.
     pub linger: Option<Nanos>,
-    /// The collectors of OpenTelemetry that they are sent to.
+    /// The OpenTelemetry collectors.
     pub otlp: Option<Otlp>,
-    /// Requests belong to traces.
+    /// Set if requests belong to traces.
     pub traced: bool,
 }
 
-/// Reads it.
+/// Reads the settings.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -38,8 +38,8 @@ pub fn read(said: &Values) -> Result<Exporting, Complaint> {
     Ok(Exporting { prometheus, linger, otlp: otlp.transpose()?, traced: said.has(&TRACE) })
 }
 
-/// `--trace SHARE`: a header line that every request has, also those with lines of their own. Requests that have none belong to a trace
-/// nobody hears of but a collector. Gives the share.
+/// Adds the header line of `--trace SHARE` to every request, also those with header lines of their own. Requests
+/// without a span still belong to a trace, known only to a collector. Returns the share.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -57,7 +57,7 @@ pub fn trace(
         return Ok(Some(part));
     }
     let all = || urls.iter().map(|url| &url.options).chain([&*options]).filter_map(|options| options.get("header"));
-    // A plan that was written of a run has both, and they say the same.
+    // A plan written from a run has both, with the same value.
     let same = |line: &str| {
         let text = line.strip_prefix(&format!("{HEADER}: {{{HEADER} ")).and_then(|text| text.strip_suffix('}'));
         text.and_then(share).is_some_and(|other| (other - part).abs() < 1e-9)
@@ -77,5 +77,5 @@ pub fn trace(
     Ok(Some(part))
 }
 
-/// The header of a trace, and the slot that fills it.
+/// The trace header, and the placeholder for its value.
 const HEADER: &str = "traceparent";

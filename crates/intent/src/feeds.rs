@@ -1,13 +1,13 @@
-//! Columns of data files that nothing in a plan uses: too much work for a run, and worth a word where a plan is only checked.
+//! Unused columns of data files: too expensive to find for a run, but worth a remark when a plan is only checked.
 
 use plan::Plan;
 
 use super::draft::{Draft, Url};
 
-/// So many columns of a file are named.
+/// Maximum number of columns of a file that are named.
 const NAMED: usize = 8;
 
-/// What the author of a plan will want to know of its data files, a sentence each.
+/// Returns remarks on the data files of a plan, a sentence each.
 pub(super) fn remarks(plan: &Plan, draft: &Draft) -> Vec<String> {
     let options = |options: &plan::Options| -> Vec<String> { options.values().flatten().cloned().collect() };
     let mut texts = options(&plan.options);
@@ -15,7 +15,7 @@ pub(super) fn remarks(plan: &Plan, draft: &Draft) -> Vec<String> {
         texts.push(url.url.clone());
         texts.extend(options(&url.options));
     }
-    // Bodies may stand in files of their own, with slots in them.
+    // Bodies may be in files with placeholders.
     let files: Vec<String> = texts.iter().filter_map(|text| file_text(text)).collect();
     texts.extend(files);
     let unused = protocols::template::unused(texts.iter().map(String::as_str));
@@ -39,7 +39,7 @@ pub(super) fn remarks(plan: &Plan, draft: &Draft) -> Vec<String> {
     unused.iter().map(one).collect()
 }
 
-/// What stands in the file that an option names: `@body.json`, `body.json`.
+/// Returns the contents of the file that an option names: `@body.json`, `body.json`.
 fn file_text(text: &str) -> Option<String> {
     let path = text.rsplit_once(['@', '<']).map_or(text, |(_, path)| path);
     let named = !path.is_empty() && path.len() < 1024 && !path.contains(['\n', '{', '\0']);

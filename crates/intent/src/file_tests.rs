@@ -1,11 +1,11 @@
-//! Plan files as tables: the flags they stand for, the places of their mistakes, and the way back from a report.
+//! Tables of plan files: the equivalent flags, positions of mistakes, and the way back from a report.
 
 use plan::{Plan, document};
 
 use super::tests::{DEFAULTS, protocols};
 use super::*;
 
-/// Reads `words` beside a file with this text.
+/// Parses `words` together with a file with this text.
 pub(super) fn with_file(text: &str, words: &[&str]) -> Result<Intent, Complaint> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("p.yaml");
@@ -24,7 +24,7 @@ pub(super) fn of_file(text: &str, words: &[&str]) -> Plan {
     with_file(text, words).unwrap_or_else(|complaint| panic!("{text}: {complaint}")).plan
 }
 
-/// A plan is refused, with these words among others.
+/// Checks that a plan is refused with a message that contains this text.
 #[track_caller]
 pub(super) fn is_refused(text: &str, words: &[&str], expected: &str) {
     let said = with_file(text, words).expect_err(text).to_string();

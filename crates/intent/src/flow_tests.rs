@@ -1,4 +1,4 @@
-//! Flows of plan files: what they are read into, the places of their mistakes, and the way back.
+//! Flows of plan files: parsed steps, positions of mistakes, and the way back.
 
 use plan::flow::{Flow, OnFailure, Pause, Step};
 use plan::{Plan, document};
@@ -59,7 +59,7 @@ flows:
   inner: [h/inner]
 ";
 
-/// A plan, which reads as the same flow where it is shown.
+/// Parses a plan, and checks that its YAML output has the same flow.
 fn flow(text: &str) -> Flow {
     let plan = of_file(text, &[]);
     let flow = plan.flow.clone().expect("a flow");
@@ -115,7 +115,7 @@ fn a_flow_that_is_written_down_reads_as_itself_and_so_does_that_of_a_report() {
     assert_eq!(Plan { seed: plan.seed, ..of_file(&json, &[]) }, plan, "{json}");
 }
 
-/// Texts of plans, and the place and a part of what is said to each.
+/// Plan texts, with the position and a part of the error.
 const MISTAKES: [(&str, &str, &str); 54] = [
     ("flow: []", "p.yaml line 1 column 1 (flow)", "sends nothing"),
     ("flow: 3", "p.yaml line 1 column 7 (steps)", "must be a list"),
@@ -225,7 +225,7 @@ fn mistakes_are_named_where_they_stand() {
     }
     let deep = format!("flow: {}h{}", "[{repeat: 2, steps: ".repeat(40), "}]".repeat(40));
     is_refused(&deep, &[], "deep");
-    // What is wrong is the URL of the line, not one of the file.
+    // The URL on the command line is wrong, not one in the file.
     is_refused("flow: [h]", &["http://other/"], "URL: does not go with a flow");
     is_refused("flow: [h]", &["-u", "ftp://h"], "-u: `ftp://` is not supported");
 }
@@ -262,7 +262,7 @@ fn cookies_last_for_one_iteration_where_asked() {
     assert!(flow("clear-cookies: true\ncookie-jar: true\nflow: [h/]\n").clear_cookies);
     is_refused("clear-cookies: true\nurls: [h/]\n", &[], "needs a flow");
     is_refused("urls: [h/]\n", &["--clear-cookies"], "--clear-cookies: needs a flow");
-    // They may be kept on either side.
+    // `cookie-jar` may be in the file or on the command line.
     let beside = with_file("clear-cookies: true\nflow: [h/]\n", &["--cookie-jar"]).expect("a plan").plan;
     assert!(beside.flow.expect("a flow").clear_cookies);
 }

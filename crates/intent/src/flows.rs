@@ -1,4 +1,4 @@
-//! A run of a flow: what goes with it and what does not.
+//! Validation of a run with a flow.
 
 use plan::Plan;
 use plan::flow::{Flow, OnFailure, REQUESTS, Step, each};
@@ -9,10 +9,10 @@ use super::origin::Origin;
 use super::settings::{self, CLEAR_COOKIES, HOLD, INTERVAL, ITERATIONS, THINK};
 use super::ways::has_urls;
 
-/// Requests that are sent one after the other, by users who keep cookies.
+/// Returns a draft whose requests are sent in order, by users that keep cookies.
 ///
 /// # Errors
-/// There are none, or more than a flow has.
+/// There are no requests, or more than a flow can have.
 pub(super) fn in_order(mut draft: Draft) -> Result<Draft, Complaint> {
     let trouble = match draft.urls.len() {
         0 => "needs curl commands; add --curl-file FILE".to_owned(),
@@ -35,7 +35,7 @@ pub(super) fn in_order(mut draft: Draft) -> Result<Draft, Complaint> {
     Ok(draft)
 }
 
-/// What does not go with a flow, or only with one.
+/// Checks settings that do not go with a flow, or only with one.
 ///
 /// # Errors
 /// The first setting that does not.
@@ -69,10 +69,10 @@ pub(super) fn of_run(draft: &Draft, protocol: &dyn Protocol) -> Result<Option<Fl
     Ok(Some(Flow { clear_cookies: said.has(&CLEAR_COOKIES), ..flow.clone() }))
 }
 
-/// What of a flow does not go with the load of its plan.
+/// Checks that the flow goes with the load of its plan.
 ///
 /// # Errors
-/// What it is.
+/// The section that does not.
 pub(super) fn with_load(plan: &Plan) -> Result<(), Complaint> {
     let Some(flow) = plan.flow.as_ref().filter(|_| plan.load.is_open()) else { return Ok(()) };
     for (name, section, place) in [("start", &flow.start, "first"), ("end", &flow.end, "last")] {

@@ -1,23 +1,23 @@
-//! What people who come from another tool type, and what it is called here.
+//! Options of other tools that users type by habit, and their equivalents here.
 
 /// An option of another tool.
 struct Habit {
     names: &'static [&'static str],
-    /// What to write here; `{}` is the value that was given.
+    /// The equivalent; `{}` is replaced by the given value.
     ours: &'static str,
-    /// The value where none was given, or none that fits.
+    /// The value if none was given, or an unsuitable one.
     example: &'static str,
     fits: Fits,
 }
 
-/// What a value must be to be kept.
+/// The condition for keeping a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fits {
     Number,
     /// A number of seconds, or a time with its unit.
     Time,
     Text,
-    /// No value follows.
+    /// Takes no value.
     Nothing,
 }
 
@@ -91,25 +91,25 @@ const HABITS: &[Habit] = &[
     habit(&["--code", "-code", "--status"], "--expect-status {}", "200", Fits::Text),
 ];
 
-/// What to do about an option of another tool: `write -r 5/s`, with the value that was given to it.
+/// Returns a hint for an option of another tool: `write -r 5/s`, with the value that was given.
 pub fn of(name: &str, value: Option<&str>) -> Option<String> {
     let ours = HABITS.iter().find(|habit| habit.names.contains(&name))?.with(value);
     Some(if ours.starts_with("leave it out") { ours } else { format!("write {ours}") })
 }
 
-/// All long names of others.
+/// Returns all long names of other tools.
 pub fn long_names() -> impl Iterator<Item = &'static str> {
     HABITS.iter().flat_map(|habit| habit.names).copied().filter(|name| name.starts_with("--"))
 }
 
-/// The word of a line that is a long option with one dash, as Go's are: `-disable-keepalive`. To us it would be `-d` with a
-/// value.
+/// Finds a long option with a single dash, as in Go: `-disable-keepalive`. It would be parsed as `-d` with a value
+/// otherwise.
 pub fn one_dash(line: &[String]) -> Option<&'static str> {
     let known = HABITS.iter().flat_map(|habit| habit.names).copied();
     let long = known.filter(|name| name.len() > 2 && !name.starts_with("--")).collect::<Vec<_>>();
     let mut before = "";
     line.iter().find_map(|word| {
-        // A value may look like anything.
+        // A value may look like an option.
         let value = before.len() == 2 && before.starts_with('-') || before.starts_with("--") && !before.contains('=');
         before = word;
         long.iter().find(|name| !value && **name == word.split('=').next().unwrap_or_default()).copied()

@@ -1,32 +1,32 @@
-//! The texts of `--help` that are not the help of one flag.
+//! The texts of `--help` besides the help of flags.
 
-/// The commands, above the flags.
+/// Commands, above the flags.
 pub const COMMANDS: &str = include_str!("help/commands.txt").trim_ascii_end();
 
-/// `-h`: what most runs need, on one screen.
+/// The text of `-h`: the most common options, on one screen.
 pub const SCREEN: &str = include_str!("help/screen.txt").trim_ascii_end();
 
-/// `brunt help flow`.
+/// The text of `brunt help flow`.
 pub const FLOW: &str = include_str!("help/flow.txt").trim_ascii_end();
 
-/// Under `--help`, and `brunt help all`.
+/// Examples below `--help` and `brunt help all`.
 pub const EXAMPLES: &str = include_str!("help/examples.txt").trim_ascii_end();
 
-/// Under `brunt calibrate --help`.
+/// The text below `brunt calibrate --help`.
 pub const CALIBRATE: &str = "\
 Starts `brunt target` in a second process and loads it at full speed, then with a single user. It saves the CPU time of a \
 request, from which follows the most that a core can send, and the lowest latency that can be measured on this machine. \
 Runs of HTTP/1.1 without TLS then show their headroom. Run it on a quiet machine, and again after a change of version, \
 kernel or number of cores.";
 
-/// Under `brunt ui --help`.
+/// The text below `brunt ui --help`.
 pub const UI: &str = "\
 Prints a link with a token and opens it: whoever has it may start and steer runs. The second link is
 view only. Runs are processes of their own, and the library keeps every run of this machine that the console has seen.
 
 Example: brunt ui --listen :8089 --password-file pw.txt --cert chain.pem --key key.pem --name load.example";
 
-/// Under `brunt demo --help`.
+/// The text below `brunt demo --help`.
 pub const DEMO: &str = "\
 Starts `brunt target` in a second process and loads it for ten seconds with 1000 requests a second, each of which takes it \
 10 ms: results that can be trusted, also on a busy laptop. Exits with 0 when it worked, whatever the verdict.";

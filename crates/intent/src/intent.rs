@@ -1,4 +1,4 @@
-//! From a draft to what is wanted: the plan of a run, and how it is to be shown and kept.
+//! Conversion of a draft to an intent: the plan of a run, and its presentation and recording.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,91 +25,92 @@ use super::{
     ways,
 };
 
-/// What a flag that is not given comes from: the machine and chance.
+/// Default values that depend on the machine and on chance.
 #[derive(Clone, Copy, Debug)]
 pub struct Defaults {
     /// Cores available to the process.
     pub cores: f64,
-    /// Soft limit of descriptors.
+    /// Soft limit of file descriptors.
     pub descriptors: u64,
-    /// Seed of a run that names none.
+    /// Seed of a run without one.
     pub seed: u64,
 }
 
-/// How a record is shown.
+/// The presentation of a record.
 #[derive(Clone, Debug)]
 pub struct Presentation {
-    /// The document's format.
+    /// Format of the document.
     pub format: &'static dyn Format,
-    /// Set if the format was asked for in words.
+    /// Set if the format was requested explicitly.
     pub format_given: bool,
-    /// Where the document goes besides the screen.
+    /// Path of the document besides the screen.
     pub output: Option<String>,
-    /// The language; `None`: the locale's.
+    /// Language; `None`: that of the locale.
     pub language: Option<Lang>,
-    /// No console output.
+    /// Set if there is no console output.
     pub quiet: bool,
-    /// No colours.
+    /// Set if there are no colours.
     pub no_color: bool,
 }
 
-/// A run as asked.
+/// A requested run.
 #[derive(Debug)]
 pub struct Intent {
-    /// What to run.
+    /// The plan to run.
     pub plan: Plan,
-    /// The plan as it may be shown.
+    /// The plan with secrets masked.
     pub shown: Plan,
-    /// The command line as it may be shown.
+    /// The command line with secrets masked.
     pub command: Vec<String>,
-    /// Index of the protocol that speaks it.
+    /// Index of the protocol.
     pub protocol: usize,
-    /// How to show it.
+    /// The presentation of the results.
     pub presentation: Presentation,
-    /// Where to write the events.
+    /// Path for the events.
     pub record: Option<String>,
-    /// Stop the whole run after so long.
+    /// Time after which the whole run is stopped.
     pub run_timeout: Option<Nanos>,
-    /// Only one exchange, shown whole.
+    /// Set if only one exchange is made, and shown in full.
     pub debug: bool,
-    /// Do not ask about public addresses.
+    /// Set if public addresses need no confirmation.
     pub yes: bool,
-    /// Over the secrets of the plan; over nothing with `--keep-secrets`.
+    /// Masks the secrets of the plan; nothing with `--keep-secrets`.
     pub redaction: Redaction,
-    /// What is counted beside it.
+    /// The counters that are read during the run.
     pub watching: Watching,
-    /// Where its figures go while it goes on.
+    /// The export of figures during the run.
     pub exporting: Exporting,
-    /// Processes that the workers run in; None: threads of this one.
+    /// Number of processes for the workers; `None`: threads of this process.
     pub processes: Option<u32>,
-    /// In what the run differs from its curl commands.
+    /// Differences of the run from its curl commands.
     pub notes: Vec<String>,
-    /// What of the curl commands makes no difference.
+    /// Parts of the curl commands without consequence.
     pub remarks: Vec<String>,
-    /// What the author of its flow will want to know.
+    /// Remarks on its flow.
     pub of_flow: Vec<String>,
-    /// What it was read from.
+    /// The draft that it was made from.
     draft: Draft,
 }
 
 impl Intent {
-    /// The language it is shown in.
+    /// Returns the language of the output.
     pub fn lang(&self) -> Lang {
         self.presentation.language.unwrap_or_else(Lang::from_env)
     }
 
-    /// Returns `true` if a number of workers was asked for.
+    /// Returns `true` if a number of workers was given.
     pub fn asks_for_workers(&self) -> bool {
         self.draft.values.has(&WORKERS)
     }
 
-    /// What the author of the plan will want to know of its data files, a sentence each. Before their URLs are taken out of the plan.
+    /// Returns remarks on the plan's data files, a sentence each. Must be called before the URLs are taken out of the
+    /// plan.
     pub fn unused_columns(&self) -> Vec<String> {
         feeds::remarks(&self.plan, &self.draft)
     }
 
-    /// A complaint of whoever prepares or measures the plan, who knows options by their names alone: with the place where the
-    /// value was said, and without the secrets it quotes.
+    /// Completes an error from preparing or measuring the plan, which names only the option: adds the position of the
+    /// value, and masks secrets that it quotes.
     pub fn placed(&self, complaint: Complaint) -> Complaint {
         let Complaint { place, trouble, below } = complaint;
         let named = place.rsplit(", ").next().unwrap_or_default();
@@ -118,7 +119,7 @@ impl Intent {
     }
 }
 
-/// Reads a run from what its command line says; `words`: that line.
+/// Reads a run from the values of its command line; `words` is that line.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -136,7 +137,7 @@ pub fn read(
     let intent = over(&draft, words, protocols, defaults);
     let checked = intent.and_then(|intent| turns::check(&intent.plan).map(|()| intent));
     let mut intent = checked.map_err(|Complaint { place, trouble, below }| {
-        // Before there is a plan: what the file or the curl command says may be quoted.
+        // There is no plan yet: texts of the file or the curl command may be quoted.
         let keep = draft.values.has(&KEEP_SECRETS);
         let redaction = if keep { Redaction::default() } else { Redaction::over(draft.secrets()) };
         Complaint { trouble: redaction.sentence(&trouble), place, below }
@@ -152,7 +153,7 @@ pub fn read(
     Ok(intent)
 }
 
-/// What the plan file says, where one is named among the URLs.
+/// Reads the plan file, if one is among the URLs.
 fn plan_file(line: &Values, protocols: &[Arc<dyn Protocol>]) -> Result<Draft, Complaint> {
     let paths: Vec<&str> = line.texts(&TARGET).into_iter().filter(|text| urls::is_plan(text)).collect();
     match paths[..] {
@@ -165,7 +166,7 @@ fn plan_file(line: &Values, protocols: &[Arc<dyn Protocol>]) -> Result<Draft, Co
     }
 }
 
-/// What `--curl` and `--curl-file` say.
+/// Reads `--curl` and `--curl-file`.
 fn curl_commands(said: &Values) -> Result<Draft, Complaint> {
     let draft = match (&said.texts(&CURL)[..], said.text(&CURL_FILE)) {
         ([], None) => Draft::default(),
@@ -179,7 +180,7 @@ fn curl_commands(said: &Values) -> Result<Draft, Complaint> {
     if said.has(&AS_FLOW) { flows::in_order(draft) } else { Ok(draft) }
 }
 
-/// Checks what goes with what, and makes the plan.
+/// Validates a draft and creates the intent.
 fn over(
     draft: &Draft,
     words: &[String],
@@ -236,7 +237,7 @@ fn over(
     })
 }
 
-/// The plan and the command line as they may be shown, and what hides the secrets of both elsewhere.
+/// Returns the plan and the command line with secrets masked, and the redaction of these secrets elsewhere.
 fn shown(said: &Values, plan: &Plan, watching: &Watching, words: &[String]) -> (Plan, Vec<String>, Redaction) {
     let command: Vec<String> = std::iter::once("brunt".to_string()).chain(words.iter().cloned()).collect();
     if said.has(&KEEP_SECRETS) {
@@ -262,7 +263,7 @@ fn plan(
         load::read(said, protocol.fixed_connections(), !draft.scenarios.is_empty())?;
     let timeout = timeout(said)?.unwrap_or(Nanos::from_secs(10));
     let bound = defaults.descriptors.saturating_mul(3) / 4;
-    // Where nobody asks for more than the workers hold that were asked for, nothing is refused.
+    // Connections are only limited if more are requested than the given workers can hold.
     let asked = said.text(&WORKERS).and_then(|text| text.parse::<u64>().ok());
     let held = asked.map(|workers| (net::tables::capacity() as u64).saturating_mul(workers));
     let bound = bound.min(held.unwrap_or(u64::MAX));
@@ -307,7 +308,7 @@ fn plan(
 fn workers(said: &Values, defaults: &Defaults, one: bool) -> Result<u32, Complaint> {
     let cores = (defaults.cores.floor() as u32).clamp(1, MOST_WORKERS as u32);
     let asked = said.get(&WORKERS)?.unwrap_or(if one { 1 } else { cores });
-    // Each process has a worker at least.
+    // Each process has at least one worker.
     Ok(asked.max(said.get(&PROCESSES)?.unwrap_or(1)))
 }
 
@@ -320,12 +321,12 @@ fn timeout(said: &Values) -> Result<Option<Nanos>, Complaint> {
     }
 }
 
-/// Where a watched service is: what follows its kind.
+/// Returns the address of a watched service: the text after its kind.
 fn place(watch: &str) -> Option<&str> {
     watch.split_once('=').map(|(_, place)| place)
 }
 
-/// What of a command line is secret: as written, and as it may be shown.
+/// Returns the secrets of a command line: as written, and masked.
 fn secrets(said: &Values, plan: &Plan) -> Vec<(String, String)> {
     let urls = [&TARGET, &URL, &PROXY, &OTLP].into_iter().flat_map(|setting| said.texts(setting));
     let urls = urls.map(|url| (url.to_string(), mask::url(url)));
@@ -342,12 +343,12 @@ fn secrets(said: &Values, plan: &Plan) -> Vec<(String, String)> {
     urls.chain(watched).chain(options).chain(commands).chain(key).filter(|(raw, shown)| raw != shown).collect()
 }
 
-/// The format that the name of a file asks for.
+/// Returns the format for a file name.
 fn format_of_file(path: &str) -> Option<&'static dyn Format> {
     formats::format_of_ending(Path::new(path).extension()?.to_str()?)
 }
 
-/// How to show it.
+/// Reads the presentation.
 ///
 /// # Errors
 /// The user's mistake, naming the option.

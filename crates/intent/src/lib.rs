@@ -1,5 +1,5 @@
-//! What is asked for: command lines, plan files and curl commands, read into a plan, or into one sentence that says what is wrong with it and
-//! where it stands.
+//! The user's input: command lines, plan files and curl commands, parsed into a plan, or into one error message with
+//! its position.
 
 mod bare;
 mod curl;
@@ -59,18 +59,18 @@ pub use showing::{Calibrate, Demo};
 pub use ui::Ui;
 pub use watching::{Local, Probes, Watching};
 
-/// What a command line asks for.
+/// A parsed command line.
 #[derive(Debug)]
 pub enum Command {
     /// `brunt [run] URL`.
     Run(Box<Intent>),
-    /// `brunt demo`: how long to load, and how to show it.
+    /// `brunt demo`: duration and presentation.
     Demo(Demo),
     /// `brunt calibrate`.
     Calibrate(Calibrate),
     /// `brunt report [FILE…]`.
     Report(Vec<String>, Presentation),
-    /// `brunt doctor`: the run that is planned, if any.
+    /// `brunt doctor`: the planned run, if any.
     Doctor(Option<Box<Intent>>),
     /// `brunt target`.
     Target(Box<Serving>),
@@ -78,13 +78,13 @@ pub enum Command {
     Probe(Box<Probing>),
     /// `brunt ui`.
     Ui(Box<Ui>),
-    /// `brunt plan`: whether to check it only.
+    /// `brunt plan`: the flag is set if it is only checked.
     Plan(Box<Intent>, bool),
-    /// A text asked for: help or version.
+    /// A requested text: help or version.
     Text(String),
 }
 
-/// Reads a command line (without the program's name).
+/// Parses a command line (without the name of the program).
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -145,16 +145,16 @@ pub fn read(words: &[String], protocols: &[Arc<dyn Protocol>], defaults: &Defaul
     }
 }
 
-/// The JSON Schema of plan files.
+/// Returns the JSON Schema of plan files.
 pub fn schema(protocols: &[Arc<dyn Protocol>]) -> serde_json::Value {
     file::schema::schema(&file::keys::Keys::new(protocols))
 }
 
-/// What `brunt plan` is to do.
+/// The action of `brunt plan`.
 enum Planned {
-    /// Print a text that is no plan of the user's.
+    /// Prints a text that is not a plan of the user.
     Text(String),
-    /// Read the plan, to check it only or to show it.
+    /// Reads the plan, to check it only or to show it.
     Check(bool),
 }
 
@@ -180,7 +180,7 @@ fn planned(said: &Values, spoken: &[spoken::Spoken], protocols: &[Arc<dyn Protoc
     }
 }
 
-/// clap takes `-5/s` for an option, and would complain about that instead of the rate.
+/// Reports a negative rate: clap takes `-5/s` for an option, and would complain about that instead.
 fn negative_rate(line: &[String]) -> Result<(), Complaint> {
     let is_negative = |word: &str| word.strip_prefix('-').is_some_and(|w| w.starts_with(|c: char| c.is_ascii_digit()));
     let wrong = line.windows(2).find(|pair| matches!(pair[0].as_str(), "-r" | "--rate") && is_negative(&pair[1]));

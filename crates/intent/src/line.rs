@@ -1,6 +1,6 @@
-//! The command line: the options that clap reads, and the values it found.
+//! The command line: the options for clap, and the parsed values.
 //!
-//! All values are taken as text and read by our own functions, so that a mistake is answered by our own sentence.
+//! All values are taken as text and parsed by our own functions, so that error messages are our own.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -13,7 +13,7 @@ use super::settings::{DOCUMENT, HEADINGS, NO_COLOR, QUIET, TARGET, all};
 use super::spoken::{self, Spoken};
 use super::values::Values;
 
-/// The commands there are.
+/// The commands.
 pub const COMMANDS: [&str; 9] = ["run", "demo", "doctor", "calibrate", "report", "target", "plan", "probe", "ui"];
 
 /// `brunt plan --show`.
@@ -30,7 +30,7 @@ pub const EXAMPLE: Setting<String> = one(
     "Print a commented plan to start from: smoke, load, users, stress, spike, soak, breakpoint, flow or scenarios",
 );
 
-/// The command line of `brunt run`; also what `brunt --help` shows.
+/// Returns the command line of `brunt run`, which `brunt --help` shows as well.
 pub fn run_command(spoken: &[Spoken]) -> Command {
     let ((load, settings), others) = HEADINGS.split_first().expect("there are headings");
     let under = |heading: &'static str, specs: &'static [Spec]| args(specs).map(move |arg| arg.help_heading(heading));
@@ -47,7 +47,7 @@ pub fn run_command(spoken: &[Spoken]) -> Command {
         .args(others.iter().flat_map(|(heading, settings)| under(heading, settings)))
 }
 
-/// The command line of `brunt plan`: all of `brunt run`, and what to do with it instead.
+/// Returns the command line of `brunt plan`: all of `brunt run`, and the actions on a plan.
 pub fn plan_command(spoken: &[Spoken]) -> Command {
     run_command(spoken)
         .name("brunt plan")
@@ -59,7 +59,7 @@ pub fn plan_command(spoken: &[Spoken]) -> Command {
         .args(args(&[SHOW.spec, CHECK.spec, SCHEMA.spec, EXAMPLE.spec]))
 }
 
-/// The command line of `brunt doctor`: that of the run it is asked about.
+/// Returns the command line of `brunt doctor`: that of the planned run.
 pub fn doctor_command(spoken: &[Spoken]) -> Command {
     let example = "Example: brunt doctor -r 2000/s -d 1m --no-keepalive http://10.0.0.7:8080/";
     run_command(spoken)
@@ -71,7 +71,7 @@ pub fn doctor_command(spoken: &[Spoken]) -> Command {
         .after_long_help(example)
 }
 
-/// A command without clap's own texts for what we answer ourselves.
+/// Creates a command without those texts of clap that we provide ourselves.
 pub fn bare(name: &'static str) -> Command {
     Command::new(name)
         .version(env!("CARGO_PKG_VERSION"))
@@ -87,7 +87,7 @@ pub fn bare(name: &'static str) -> Command {
         .max_term_width(110)
 }
 
-/// A setting that has no option: its values stand alone.
+/// Returns a positional argument for a setting.
 pub fn words(spec: &Spec) -> Arg {
     let value = match spec.takes {
         Takes::One(value) | Takes::Many(value) => value,
@@ -96,17 +96,17 @@ pub fn words(spec: &Spec) -> Arg {
     Arg::new(spec.name).value_name(value).help(spec.help)
 }
 
-/// The options of everything that renders a record.
+/// Returns the options of all commands that render a record.
 pub fn document() -> impl Iterator<Item = Arg> {
     args(&DOCUMENT).map(|arg| arg.help_heading("Output")).chain(args(&[QUIET.spec, NO_COLOR.spec]))
 }
 
-/// The options of these settings.
+/// Returns the options of these settings.
 pub fn args(specs: &[Spec]) -> impl Iterator<Item = Arg> {
     specs.iter().map(|spec| arg(spec.name, spec.short, spec.takes).help(spec.help))
 }
 
-/// The options of these protocols.
+/// Returns the options of these protocols.
 pub fn options(spoken: &[Spoken]) -> impl Iterator<Item = Arg> {
     let shared = spoken::flags(spoken).into_iter();
     shared.map(|option| arg(option.name, option.short, option.takes).help(option.help).help_heading(option.heading))
@@ -125,14 +125,14 @@ fn arg(name: &'static str, short: Option<char>, takes: Takes) -> Arg {
     }
 }
 
-/// The names of all that a command line of a run may hold.
+/// Returns the names of all options of a run.
 pub fn names(spoken: &[Spoken]) -> impl Iterator<Item = &'static str> + Clone {
     let options = spoken.iter().flat_map(|(_, options)| options).map(|option| option.name).collect::<Vec<_>>();
     let own = [&TARGET.spec, &SHOW.spec, &CHECK.spec, &SCHEMA.spec, &EXAMPLE.spec].map(|spec| spec.name);
     own.into_iter().chain(all().map(|spec| spec.name).collect::<Vec<_>>()).chain(options)
 }
 
-/// What stands on a command line, of these names.
+/// Collects the values of these names on a command line.
 pub fn values(matches: &ArgMatches, names: impl Iterator<Item = &'static str> + Clone) -> Values {
     let mut values = Values::default();
     for id in matches.ids().filter(|id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine)) {

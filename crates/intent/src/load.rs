@@ -1,4 +1,4 @@
-//! The load of a run: users or a rate, how long, in which stages; and what does not go together.
+//! The load of a run: users or a rate, duration, stages; and combinations that are not allowed.
 
 use measure::Nanos;
 use plan::stages::Level;
@@ -9,21 +9,21 @@ use super::reading::UNTIL_DONE;
 use super::settings::*;
 use super::values::Values;
 
-/// When requests are sent and when that ends.
+/// The load and the end of a run.
 #[derive(Debug, PartialEq)]
 pub struct Asked {
-    /// The load.
+    /// The load model.
     pub load: Load,
-    /// Stop after so many requests.
+    /// Number of requests after which it stops.
     pub requests: Option<u64>,
-    /// Stop after so long.
+    /// Time after which it stops.
     pub duration: Option<Nanos>,
-    /// Connections that a rate goes over, where the protocol keeps `-c` of them.
+    /// Number of connections for a rate, if the protocol keeps `-c` of them.
     pub connections: Option<u32>,
 }
 
-/// Reads the load. `fixed`: the protocol keeps `-c` connections, so that a rate may stand beside it. `several`: each scenario of the
-/// plan has a load of its own, and what is said of rates is about theirs.
+/// Reads the load. `fixed`: the protocol keeps `-c` connections, so that it can be combined with a rate. `several`:
+/// each scenario of the plan has a load of its own, and settings for rates apply to those.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -119,9 +119,9 @@ fn closed(said: &Values, stages: Vec<Stage>, several: bool) -> Result<Load, Comp
     Ok(Load::Closed { stages, think: think.or(interval), together })
 }
 
-/// Returns `true` if arrivals are to wait for one of so many connections: they wait in one queue, and a queue is one
-/// worker's. Shares of the limit would be queues of their own, in which one waits while a connection of another is
-/// free. So many connections, and such a rate, are what one worker can carry.
+/// Returns `true` if arrivals wait for a connection in a single queue, and so need a single worker. If workers shared
+/// the limit, an arrival could wait at one while a connection of another is free. This number of connections, and this
+/// rate, are within the capacity of one worker.
 pub fn in_one_queue(load: &Load, limit: u32) -> bool {
     const CONNECTIONS: u32 = 4096;
     const RATE: f64 = 20_000.0;

@@ -1,12 +1,12 @@
-//! Words that are near each other: what somebody meant who wrote another one.
+//! Suggestions for misspelled words.
 
-/// The word that somebody who wrote another one may have meant: a quarter of its letters may differ.
+/// Returns the most similar known word: up to a quarter of its letters may differ.
 pub fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let (letters, near) = known.map(|known| (distance(wrong, known), known)).min()?;
     (letters <= 1 + wrong.len() / 4).then_some(near)
 }
 
-/// Letters to change, add or leave out between two words (Levenshtein 1966).
+/// Returns the number of letters to change, add or remove between two words (Levenshtein 1966).
 pub fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,30 +1,30 @@
-//! Where a value was said, so that a complaint about it names that place and not a flag nobody wrote.
+//! The origin of a value, so that an error names its position and not a flag that nobody wrote.
 
 use std::sync::Arc;
 
 use plan::yaml::At;
 use wire::Complaint;
 
-/// Where a value was said.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// On the command line.
+    /// The command line.
     Line,
-    /// In a plan file.
+    /// A plan file.
     File {
-        /// The path, as it was given.
+        /// Path as given.
         path: Arc<str>,
         /// Line and column.
         at: At,
-        /// The key it belongs to.
+        /// The key of the value.
         key: Arc<str>,
     },
-    /// In curl commands, by what complaints call them: `--curl`, `commands.sh line 4`.
+    /// A curl command, by its name in errors: `--curl`, `commands.sh line 4`.
     Curl(Arc<str>),
 }
 
 impl Origin {
-    /// The place, as complaints name it; None: the command line, where each option has its own name.
+    /// Returns the position for errors; `None` for the command line, where the option names it.
     pub fn place(&self) -> Option<String> {
         match self {
             Origin::Line => None,
@@ -33,7 +33,7 @@ impl Origin {
         }
     }
 
-    /// A complaint about what was said here; `flag`: what people call it on the command line.
+    /// Creates an error about the value; `flag` is its name on the command line.
     pub fn wrong(&self, flag: &str, trouble: impl Into<String>) -> Complaint {
         Complaint::new(self.place().unwrap_or_else(|| flag.to_owned()), trouble)
     }

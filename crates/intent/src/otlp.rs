@@ -1,6 +1,7 @@
-//! Where `--otlp` sends: to a URL, or to where the variables of OpenTelemetry's exporters say. What else these variables say holds for both.
+//! The destination of `--otlp`: a URL, or the standard OpenTelemetry exporter variables. Other variables apply to both.
 //!
-//! A variable alone sends nothing: it is often set for whole sessions, and the figures of a load test go where somebody asked for it.
+//! A variable alone enables nothing: it is often set for whole sessions, and the figures of a load test are sent only
+//! on request.
 
 use std::time::Duration;
 
@@ -10,24 +11,24 @@ use wire::Complaint;
 use super::proxies;
 use super::values::Said;
 
-/// A collector, and how it is asked.
+/// A collector and its settings.
 type Place = (Endpoint, Settings);
 
 /// The collectors of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Otlp {
-    /// Of its figures.
+    /// Collector of metrics.
     pub metrics: Option<Place>,
-    /// Of spans of its requests.
+    /// Collector of spans.
     pub traces: Option<Place>,
 }
 
-/// Instead of a URL.
+/// Value of the option for the variables.
 const ENV: &str = "env";
-/// What their names begin with.
+/// Common prefix of the variables.
 const PREFIX: &str = "OTEL_EXPORTER_OTLP_";
 
-/// What `--otlp` asks for, with what `variables` say.
+/// Reads `--otlp` together with `variables`.
 ///
 /// # Errors
 /// The user's mistake, naming the option or the variable.
@@ -49,7 +50,7 @@ pub fn read(said: &Said, variables: &dyn Fn(&str) -> Option<String>) -> Result<O
     Ok(Otlp { metrics: of("METRICS")?, traces: of("TRACES")? })
 }
 
-/// What the variables say of one signal.
+/// The variables of one signal.
 struct Told<'a> {
     said: &'a Said,
     signal: &'a str,
@@ -57,7 +58,7 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// That of the signal before that of all; an empty one is none.
+    /// Returns the variable of the signal, or else that of all signals; empty ones are ignored.
     fn variable(&self, name: &str) -> Option<Variable> {
         let said = |name: String| {
             let text = (self.variables)(&name).filter(|text| !text.trim().is_empty())?;
@@ -83,7 +84,7 @@ impl Told<'_> {
         })
     }
 
-    /// Where they send it.
+    /// Returns the endpoint in the variables.
     fn endpoint(&self, settings: &Settings) -> Result<Endpoint, Complaint> {
         let Some(said) = self.variable("ENDPOINT") else {
             let trouble = format!("{ENV} asks for {PREFIX}ENDPOINT, which is not set; set it, or write the URL here");
@@ -102,7 +103,7 @@ impl Told<'_> {
     }
 }
 
-/// A number of milliseconds.
+/// Parses a number of milliseconds.
 fn timeout(said: Variable) -> Result<Duration, Complaint> {
     let number = said.text.parse().ok().filter(|ms| *ms > 0 && *ms <= 600_000);
     number.map(Duration::from_millis).ok_or_else(|| {

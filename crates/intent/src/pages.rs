@@ -1,4 +1,4 @@
-//! Pages that steps of a flow load with what they name: where that can be asked for, and the groups they become.
+//! Pages that steps of a flow load with their resources: validation, and their groups.
 
 use plan::flow::{GROUPS, Step, is_page};
 use plan::{Options, Plan};
@@ -9,10 +9,10 @@ use wire::Complaint;
 use super::draft::Draft;
 use super::origin::Origin;
 
-/// The plan with a group around each of its pages.
+/// Adds a group around each page of the plan.
 ///
 /// # Errors
-/// Resources where there is no flow, without a number, or of requests in a batch; too many groups.
+/// Resources without a flow, without a number, or of requests in a batch; too many groups.
 pub(super) fn of_run(mut plan: Plan, draft: &Draft) -> Result<Plan, Complaint> {
     let asked = |name: &str| plan.options.contains_key(name) || plan.urls.iter().any(|u| u.options.contains_key(name));
     let wrong = |name: &str, trouble: &str| {

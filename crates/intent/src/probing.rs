@@ -1,4 +1,4 @@
-//! `brunt probe`.
+//! The settings of `brunt probe`.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -12,24 +12,24 @@ use super::setting::{Setting, Spec, one, settings, text};
 use super::values::Values;
 use super::watching::TOKEN;
 
-/// Where a probe listens unless it is said.
+/// Default address.
 const LISTEN: &str = "127.0.0.1:7070";
 
-/// What `brunt probe` was asked.
+/// The settings of a probe.
 pub struct Probing {
-    /// Where to listen.
+    /// Address to listen on.
     pub listen: SocketAddr,
-    /// What clients must show.
+    /// Token that clients must send.
     pub token: Option<String>,
-    /// How connections are sealed; None: not at all.
+    /// TLS configuration; `None`: plain TCP.
     pub tls: Option<RustlsServing>,
-    /// Which service is told of.
+    /// The service whose counters are sent.
     pub follow: Follow,
 }
 
 impl std::fmt::Debug for Probing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // A token is shown nowhere.
+        // A token must not be shown.
         f.debug_struct("Probing").field("listen", &self.listen).field("follow", &self.follow).finish_non_exhaustive()
     }
 }
@@ -50,7 +50,7 @@ settings! { SETTINGS {
     PID: u32 = one("pid", "PID", reading::pid, "Count this process and its children as the service");
 } }
 
-/// The command line of `brunt probe`.
+/// Returns the command line of `brunt probe`.
 pub fn command() -> clap::Command {
     line::bare("brunt probe")
         .about("Serves the counters of this host to runs on other machines (--probe HOST:PORT).")
@@ -107,15 +107,15 @@ fn token(said: &Values) -> Result<Option<String>, Complaint> {
     }
 }
 
-/// The certificate to show, where one is given.
+/// Returns the certificate, if one is given.
 pub(super) fn tls(said: &Values) -> Result<Option<RustlsServing>, Complaint> {
     shown(said, |file| std::fs::read(file).map_err(|e| format!("{file} cannot be read: {e}")), &[])
 }
 
-/// The certificate and key that are given, their files read by `read`.
+/// Returns the certificate and key, their files read by `read`.
 ///
 /// # Errors
-/// One of the two is missing, cannot be read, or is none.
+/// One of the two is missing, cannot be read, or is invalid.
 pub(super) fn shown(
     said: &Values,
     read: impl Fn(&str) -> Result<Vec<u8>, String>,
@@ -128,7 +128,7 @@ pub(super) fn shown(
         (Some(cert), Some(key)) => {
             let cert = read(cert).map_err(|trouble| said.wrong(&CERT, trouble))?;
             let key = read(key).map_err(|trouble| said.wrong(&KEY, trouble))?;
-            // The sentence names its option.
+            // The message names its option.
             RustlsServing::new(&cert, &key, alpn).map(Some).map_err(|sentence| match sentence.split_once(": ") {
                 Some((option, trouble)) if option.starts_with("--") => Complaint::new(option, trouble),
                 _ => said.wrong(&CERT, sentence),

@@ -1,7 +1,7 @@
-//! `-x`, `--proxy-user`, `--noproxy`, and what the environment says where they say nothing.
+//! `-x`, `--proxy-user`, `--noproxy`, and the environment variables as their defaults.
 //!
-//! As curl reads them, but for two things that matter to whoever measures: a proxy of the environment is never used for
-//! this machine itself, and `-x` means what it says whatever `no_proxy` holds.
+//! Like curl, with two exceptions that matter for measurements: a proxy of the environment is never used for this
+//! machine itself, and `-x` is used whatever `no_proxy` contains.
 
 use plan::{Proxies, WeightedUrl};
 use wire::{Complaint, Exception, Origin, Proxy};
@@ -10,12 +10,12 @@ use super::sealed;
 use super::settings::{NOPROXY, PROXY, PROXY_USER, UNIX_SOCKET};
 use super::values::Values;
 
-/// This machine itself.
+/// Names of this machine.
 const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
-/// The protocols whose clients look at the environment.
+/// The protocols whose clients use the environment.
 const OF_THE_WEB: [&str; 3] = ["http", "websocket", "grpc"];
 
-/// The proxies of a plan in `protocol` to these URLs; `variable` reads the environment.
+/// Returns the proxies of a plan in `protocol` for these URLs; `variable` reads the environment.
 ///
 /// # Errors
 /// The user's mistake, naming the option or the variable.
@@ -47,17 +47,17 @@ pub fn read(
     }
 }
 
-/// The proxy of the environment for a collector at this URL.
+/// Returns the proxy of the environment for a collector at this URL.
 ///
 /// # Errors
-/// The variable is wrong.
+/// The variable is invalid.
 pub fn of_collector(url: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Option<Proxy>, Complaint> {
     let Proxies { clear, tls, .. } = of_environment(None, &[WeightedUrl::plain(url)], variable)?;
     let used = if origin_of(url).tls { tls } else { clear };
     used.map(|proxy| Proxy::parse(&proxy)).transpose().map_err(|trouble| Complaint::new("--otlp", trouble))
 }
 
-/// The URL of a proxy with all that is said of it.
+/// Returns the URL of a proxy with the name and password of `--proxy-user`.
 fn with_user(text: &str, user: Option<&str>) -> Result<String, String> {
     let mut proxy = Proxy::parse(text)?;
     let sealed = user.and_then(|user| user.strip_prefix('@').filter(|_| !user.contains(':')));
@@ -70,7 +70,7 @@ fn with_user(text: &str, user: Option<&str>) -> Result<String, String> {
     Ok(written(&proxy))
 }
 
-/// A proxy as a URL, with name and password.
+/// Formats a proxy as a URL, with name and password.
 fn written(proxy: &Proxy) -> String {
     let url = proxy.to_string();
     let Some((name, password)) = &proxy.user else { return url };
@@ -84,7 +84,7 @@ fn written(proxy: &Proxy) -> String {
     format!("{scheme}://{}:{}@{place}", encoded(name), encoded(password))
 }
 
-/// What the variables say: `http_proxy` (small letters only: a CGI program's `HTTP_PROXY` is a header of whoever asks),
+/// Reads the variables `http_proxy` (lower case only: in a CGI program `HTTP_PROXY` is a header of the client),
 /// `https_proxy`, `all_proxy`, `no_proxy`.
 fn of_environment(
     except: Option<&str>,
@@ -105,7 +105,7 @@ fn of_environment(
     let all = Exception::list(&except);
     let reached = |url: &&WeightedUrl| !all.iter().any(|except| except.holds(&origin_of(&url.url).host));
     let mut schemes = urls.iter().filter(reached).map(|url| origin_of(&url.url).tls);
-    // What no URL needs is not there at all, and nobody is told of it.
+    // Proxies that no URL needs are left out, without a message.
     match schemes.next() {
         None => (clear_used, tls_used) = (false, false),
         Some(first) if schemes.all(|tls| tls == first) => {
@@ -129,7 +129,7 @@ fn of_environment(
     Ok(if proxies.is_none() { Proxies::default() } else { proxies })
 }
 
-/// Host and TLS of a URL of the web, as far as proxies care.
+/// Returns the host and TLS of a web URL, as far as proxies need them.
 fn origin_of(url: &str) -> Origin {
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

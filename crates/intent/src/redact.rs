@@ -1,4 +1,5 @@
-//! Secrets out of everything that leaves the program: events before they are shown or kept, and our own sentences.
+//! Masking of secrets in everything that leaves the program: events before they are shown or recorded, and our own
+//! messages.
 
 use std::sync::RwLock;
 
@@ -6,50 +7,50 @@ use cause::Cause;
 use plan::mask::{self, Secrets};
 use record::{FirstAnswer, RunEvent};
 
-/// Hides secrets by where they stand, and by what they are; with `--keep-secrets` it hides nothing.
+/// Hides secrets by position and by value; with `--keep-secrets` it hides nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Redaction(Option<Secrets>);
 
-/// What no complaint may say, whoever makes it.
+/// The redaction of all error messages.
 static UNSAID: RwLock<Redaction> = RwLock::new(Redaction(None));
 
-/// A sentence of ours without what [`Redaction::over_complaints`] hides.
+/// Returns an error message without the secrets of [`Redaction::over_complaints`].
 pub fn complaint(text: &str) -> String {
     UNSAID.read().map_or_else(|_| text.to_owned(), |redaction| redaction.sentence(text))
 }
 
 impl Redaction {
-    /// Over these secrets.
+    /// Creates a redaction of these secrets.
     pub fn over(secrets: Secrets) -> Redaction {
         Redaction(Some(secrets))
     }
 
-    /// Over what looks like a secret on a command line, before that is understood.
+    /// Creates a redaction of possible secrets on a command line, before it is parsed.
     pub fn over_line(line: &[String]) -> Redaction {
         let shown = line.iter().any(|word| word == "--keep-secrets");
         if shown { Redaction::default() } else { Redaction::over(Secrets::of_words(line)) }
     }
 
-    /// From now on complaints do not say what this hides, either.
+    /// Hides these secrets in error messages as well from now on.
     pub fn over_complaints(&self) {
         if let (Ok(mut unsaid), Some(secrets)) = (UNSAID.write(), &self.0) {
             unsaid.0.get_or_insert_default().join(secrets);
         }
     }
 
-    /// One of our sentences: what it quotes may be a secret, its own words say how things are written.
+    /// Masks a message: quoted values may be secrets, its own words describe the syntax.
     pub fn sentence(&self, text: &str) -> String {
         self.0.as_ref().map_or_else(|| text.to_owned(), |secrets| secrets.hide(text))
     }
 
-    /// Texts that belong together: what is a secret in one of them is hidden in all.
+    /// Masks related texts: a secret of one of them is hidden in all.
     pub fn texts<const N: usize>(&self, mut texts: [&mut String; N]) {
         if let Some(secrets) = &self.0 {
             secrets.hide_all(&mut texts.each_mut().map(|text| &mut **text));
         }
     }
 
-    /// What was sent and received, and the values that were taken out of it, by name: what is a secret in one of them is hidden in all.
+    /// Masks the bytes sent and received, and the captured values by name: a secret of one of them is hidden in all.
     pub fn exchange(&self, said: [&mut String; 2], captured: &mut [(String, String)]) {
         let Some(secrets) = &self.0 else { return };
         for (_, value) in captured.iter_mut().filter(|(name, _)| mask::is_secret_name(name)) {
@@ -59,7 +60,7 @@ impl Redaction {
         secrets.hide_all(&mut texts);
     }
 
-    /// An event; the plan and the command of its head are masked where they are made.
+    /// Masks an event; the plan and the command of its head are masked where they are created.
     pub fn event(&self, event: &mut RunEvent) {
         match event {
             RunEvent::Example(example) => {
@@ -78,7 +79,7 @@ impl Redaction {
                 );
             }
             RunEvent::FirstAnswer(found) => self.probe(found),
-            // A server's reasons are its own words.
+            // The reasons of a server are in its own words.
             RunEvent::Second(second) => {
                 let losses = second.losses.iter_mut().chain(&mut second.unopened);
                 losses.for_each(|loss| self.reason(Some(&mut loss.detail), loss.cause.as_mut()));
@@ -87,9 +88,9 @@ impl Redaction {
                 notice.facts.values_mut().for_each(|fact| self.texts([fact]));
                 notice.causes.values_mut().for_each(|cause| self.reason(None, Some(cause)));
             }
-            // Threads are called what their program likes.
+            // Thread names are chosen by their program.
             RunEvent::Counters(counters) => counters.labels.values_mut().for_each(|word| self.texts([word])),
-            // Some names are what is sent: a path, a statement.
+            // Some names are part of the request: a path, a statement.
             RunEvent::Started(started) => {
                 started.names.iter_mut().chain(&mut started.checks).for_each(|name| self.texts([name]));
             }
@@ -103,7 +104,7 @@ impl Redaction {
         }
     }
 
-    /// A probe.
+    /// Masks a first answer.
     pub fn probe(&self, probe: &mut FirstAnswer) {
         if self.0.is_some() {
             probe.url = mask::url(&probe.url);
@@ -112,7 +113,7 @@ impl Redaction {
         self.reason(probe.failure.as_mut(), probe.cause.as_mut());
     }
 
-    /// Why something failed, in English and as a sentence.
+    /// Masks the reason of a failure, in English and as a structured cause.
     fn reason(&self, detail: Option<&mut String>, cause: Option<&mut Cause>) {
         if let Some(secrets) = &self.0 {
             secrets.hide_all(

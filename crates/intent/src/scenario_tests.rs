@@ -1,4 +1,4 @@
-//! Scenarios of plan files: what they are read into, the places of their mistakes, and the way back.
+//! Scenarios of plan files: parsed scenarios, positions of mistakes, and the way back.
 
 use measure::Nanos;
 use plan::document;

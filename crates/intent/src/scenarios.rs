@@ -1,4 +1,4 @@
-//! A run of scenarios: what goes with them and what does not, and one of them alone.
+//! Validation of a run with scenarios, and the selection of a single one.
 
 use plan::{Plan, Scenario};
 use report::Objective;
@@ -11,7 +11,7 @@ use super::pages;
 use super::settings::*;
 use super::ways::has_urls;
 
-/// What objectives call the scenarios of a plan, their iterations and groups.
+/// Returns the names that objectives use for scenarios, their iterations and groups.
 fn called(plan: &Plan) -> Vec<String> {
     let spans = plan.spans();
     let groups = spans.iter().filter_map(|span| span.group).map(str::to_owned);
@@ -19,10 +19,10 @@ fn called(plan: &Plan) -> Vec<String> {
     scenarios.chain(groups).chain(spans.iter().map(|span| span.called())).collect()
 }
 
-/// The plan with the scenarios of its file, or with the one that is asked for alone, and with its pages as groups.
+/// Adds the scenarios of the file to the plan, or only the selected one, with pages as groups.
 ///
 /// # Errors
-/// What does not go with them, or only with them.
+/// A setting that does not go with them, or only with them.
 pub(super) fn of_run(draft: &Draft, plan: Plan, protocol: &dyn Protocol) -> Result<Plan, Complaint> {
     let said = &draft.values;
     if draft.scenarios.is_empty() {
@@ -40,7 +40,7 @@ pub(super) fn of_run(draft: &Draft, plan: Plan, protocol: &dyn Protocol) -> Resu
     };
     let scenarios: Vec<Scenario> = draft.scenarios.iter().map(scenario).collect();
     let load = plan::scenarios::together(&scenarios);
-    // Shares of a small bound would be queues of their own.
+    // Shares of a small limit would be separate queues.
     let bounded = |written: &Written| {
         let bound = written.scenario.max_users.or(written.max_connections);
         bound.is_some_and(|bound| in_one_queue(&written.scenario.load, bound))
@@ -58,7 +58,7 @@ pub(super) fn of_run(draft: &Draft, plan: Plan, protocol: &dyn Protocol) -> Resu
             said.wrong(&SCENARIO, format!("there is no scenario `{name}`; write {right}"))
         })?;
         let known = called(&plan);
-        // What must hold of the others is for a run that has them.
+        // Objectives for the other scenarios do not apply.
         let others = |name: &str| all.iter().any(|one| one == name) && !known.iter().any(|one| one == name);
         plan.objectives.retain(|text| {
             Objective::parse(text).ok().and_then(|objective| objective.name().map(others)) != Some(true)
@@ -73,7 +73,7 @@ pub(super) fn of_run(draft: &Draft, plan: Plan, protocol: &dyn Protocol) -> Resu
     Ok(plan)
 }
 
-/// Flags for what is set in each scenario.
+/// Refuses flags for values that each scenario sets itself.
 ///
 /// # Errors
 /// The first of them.

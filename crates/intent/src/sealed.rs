@@ -1,5 +1,5 @@
-//! Values that stand in files, so that they need not stand on a command line, where every user of the machine can read them:
-//! `-H @FILE`, `--user @FILE`. `@-` is standard input.
+//! Values in files, so that they do not appear on a command line, where every user of the machine can read them: `-H
+//! @FILE`, `--user @FILE`. `@-` is standard input.
 
 use std::io::Read;
 
@@ -7,21 +7,21 @@ use wire::Complaint;
 
 use super::values::{Said, Values};
 
-/// The options that may, with the flag as people write it.
+/// The options that accept a file, with their flag.
 const SEALED: [(&str, &str); 2] = [("header", "-H"), ("user", "--user")];
 
-/// The largest of them: a header line or a password, not a body.
+/// Maximum size of a file: a header line or a password, not a body.
 const BOUND: u64 = 1 << 20;
 
-/// The options with what their files hold: of headers one a line, as curl has it; of a user the first line.
+/// Replaces files by their contents: for headers one per line, as in curl; for a user the first line.
 ///
 /// # Errors
-/// A file that cannot be read, or holds nothing.
+/// A file that cannot be read, or is empty.
 pub fn opened(options: Values) -> Result<Values, Complaint> {
     let mut open = Values::default();
     for said in options {
         let flag = SEALED.iter().find(|(name, _)| *name == said.name).map(|(_, flag)| *flag);
-        // A name may begin so where a password follows it.
+        // A user name with a password may begin with `@`.
         let is_path = |path: &&str| said.name != "user" || !path.contains(':') || std::path::Path::new(path).exists();
         match (flag, said.text.strip_prefix('@').filter(is_path)) {
             (Some(flag), Some(path)) => open.extend(lines_of(&said, flag, path)?),
@@ -31,7 +31,7 @@ pub fn opened(options: Values) -> Result<Values, Complaint> {
     Ok(open)
 }
 
-/// The lines of the file that a value names, each as a value of its own.
+/// Returns the lines of the file that a value names, each as a separate value.
 ///
 /// # Errors
 /// See [`lines`].
@@ -40,10 +40,10 @@ pub(super) fn lines_of(said: &Said, flag: &str, path: &str) -> Result<Vec<Said>,
     Ok(lines.into_iter().map(|text| Said { text, ..said.clone() }).collect())
 }
 
-/// The lines of a file that a flag names, none of them shown.
+/// Returns the lines of a file that a flag names; errors do not quote them.
 ///
 /// # Errors
-/// It cannot be read, or a line is none of what the flag takes.
+/// It cannot be read, or a line is not valid for the flag.
 pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, Complaint> {
     let wrong = |trouble: String| Complaint::new(flag, trouble);
     let bytes = match path {
@@ -60,7 +60,7 @@ pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, Complaint> {
         match fault(flag, line) {
             _ if line.is_empty() => {}
             None => lines.push(line.to_owned()),
-            // What the line holds is not for the screen: whoever wrote it into a file wants it seen by nobody.
+            // The contents must not be shown: whoever put them into a file wants them to stay secret.
             Some(fault) => return Err(wrong(format!("@{path} line {at} {fault}"))),
         }
     }
@@ -76,7 +76,7 @@ pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, Complaint> {
     }
 }
 
-/// Why a line cannot be the value, without a word of it.
+/// Returns the reason why a line is invalid, without quoting it.
 fn fault(flag: &str, line: &str) -> Option<&'static str> {
     if matches!(flag, "--user" | "--proxy-user") {
         return (!line.contains(':')).then_some("has no colon; write NAME:PASSWORD");
@@ -87,7 +87,7 @@ fn fault(flag: &str, line: &str) -> Option<&'static str> {
         "--cookie" => return (!line.contains('=')).then_some("has no `=`; write NAME=VALUE"),
         _ => {}
     }
-    // As curl has it, a semicolon stands for a header without a value.
+    // As in curl, a semicolon ends a header without a value.
     let Some(name) = line.split_once(':').map(|(name, _)| name).or_else(|| line.strip_suffix(';')) else {
         return Some("has no colon; write NAME: VALUE");
     };
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(read("header", &[&marked]), ["X-Api-Key: k1"]);
         let user = path("user", "ann:p w\n");
         assert_eq!(read("user", &[&user]), ["ann:p w"]);
-        // A name that begins so, and an option that means it otherwise.
+        // A user name that begins with `@`, and an option with another meaning of `@`.
         assert_eq!(read("user", &["@ann:pw"]), ["@ann:pw"]);
         assert_eq!(read("data", &["@x"]), ["@x"]);
     }

@@ -13,12 +13,12 @@ use super::setting::{Setting, Spec, many, one, settings, switch, text};
 use super::values::Values;
 use super::{line, probing, reading};
 
-/// What `brunt target` was asked.
+/// The settings of a target.
 #[derive(Debug)]
 pub struct Serving {
-    /// The server.
+    /// Configuration of the server.
     pub config: Config,
-    /// End when the process that started us ends.
+    /// Set if it ends with its parent process.
     pub with_parent: bool,
 }
 
@@ -49,7 +49,7 @@ settings! { SETTINGS {
     WITH_PARENT: () = switch("with-parent", "");
 } }
 
-/// The command line of `brunt target`.
+/// Returns the command line of `brunt target`.
 pub fn command() -> clap::Command {
     line::bare("brunt target")
         .about("The built-in server: a target to load, with faults on request.")
@@ -92,7 +92,7 @@ fn listen(said: &Values) -> Result<Place, Complaint> {
     }
 }
 
-/// The certificate to show: one given, or one made now.
+/// Returns the certificate: a given one, or a new self-signed one.
 fn tls(said: &Values) -> Result<Option<RustlsServing>, Complaint> {
     let given = probing::shown(said, |file| protocols::file::bounded(file, protocols::file::TEXT_BOUND), target::ALPN)?;
     if given.is_some() || !said.has(&TLS) {

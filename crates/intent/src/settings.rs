@@ -1,5 +1,5 @@
-//! The settings of a run, in the order of the help: one table makes the options of the command line, the keys of plan files with
-//! their schema, and says how each text is read.
+//! The settings of a run, in the order of the help: one table defines the options of the command line, the keys of plan
+//! files with their schema, and the parsers.
 
 use std::net::SocketAddr;
 
@@ -15,12 +15,12 @@ macro_rules! settings {
     ($($heading:literal { $($name:ident: $type:ty = $made:expr;)* })*) => {
         $($(pub const $name: Setting<$type> = $made;)*)*
 
-        /// All settings that have options, under the headings of the help.
+        /// All settings with options, under the headings of the help.
         pub const HEADINGS: &[(&str, &[Spec])] = &[$(($heading, &[$($name.spec),*])),*];
     };
 }
 
-/// URLs and plan files, which are no option.
+/// URLs and plan files, which are positional.
 pub const TARGET: Setting<String> = many(
     "target",
     "URL",
@@ -223,10 +223,10 @@ settings! {
     }
 }
 
-/// The settings of everything that renders a record.
+/// The settings of all commands that render a record.
 pub const DOCUMENT: [Spec; 3] = [FORMAT.spec, OUTPUT.spec, LANG.spec];
 
-/// All settings.
+/// Returns all settings.
 pub fn all() -> impl Iterator<Item = &'static Spec> {
     HEADINGS.iter().flat_map(|(_, specs)| *specs)
 }

@@ -1,5 +1,5 @@
-//! Options that stand for others: `--json`, `--bearer`, `--cookie`, `-L` and `--data @FILE` are spelled out as header lines, a
-//! body and a number of redirects, so that protocols, plans and records know one form of each.
+//! Shorthand options: `--json`, `--bearer`, `--cookie`, `-L` and `--data @FILE` are expanded to header lines, a body
+//! and a number of redirects, so that protocols, plans and records know only one form of each.
 
 use wire::{Complaint, OptionSpec};
 
@@ -7,13 +7,13 @@ use super::sealed;
 use super::urls::looks_like_one;
 use super::values::{Said, Values};
 
-/// So many redirects `-L` follows.
+/// Number of redirects for `-L`.
 const FOLLOWED: &str = "10";
 
-/// The largest file that `--data @FILE` joins into one line; larger bodies are `--data-file`'s.
+/// Maximum size of a file that `--data @FILE` joins into one line; larger bodies need `--data-file`.
 const BODY: u64 = 1 << 20;
 
-/// The options with every shorthand spelled out.
+/// Expands all shorthands.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -21,7 +21,7 @@ pub fn spelled_out(mut options: Values, specs: &[OptionSpec]) -> Result<Values, 
     json(&mut options)?;
     bearer(&mut options)?;
     cookies(&mut options)?;
-    // To other protocols a text that begins so is a message like any other.
+    // To other protocols a text that begins with `@` is an ordinary message.
     if specs.iter().any(|spec| spec.name == "data-raw") {
         data_files(&mut options)?;
     }
@@ -33,7 +33,7 @@ pub fn spelled_out(mut options: Values, specs: &[OptionSpec]) -> Result<Values, 
     Ok(options)
 }
 
-/// `--json BODY`: the body, and the two header lines that curl sends with it, unless others are asked for.
+/// Expands `--json BODY`: the body, and the two header lines that curl sends with it, unless they are set.
 fn json(options: &mut Values) -> Result<(), Complaint> {
     let bodies = options.take("json");
     let Some(first) = bodies.first() else { return Ok(()) };
@@ -66,7 +66,7 @@ fn has_header(options: &Values, name: &str) -> bool {
     options.named("header").any(|said| is_named(&said.text))
 }
 
-/// `--bearer TOKEN`, or `@FILE`.
+/// Expands `--bearer TOKEN`, or `@FILE`.
 fn bearer(options: &mut Values) -> Result<(), Complaint> {
     let Some(token) = options.take("bearer").pop() else { return Ok(()) };
     let authorized = has_header(options, "authorization");
@@ -82,7 +82,7 @@ fn bearer(options: &mut Values) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// `--cookie NAME=VALUE`, repeated, or `@FILE` with one a line: one header line, as browsers send it.
+/// Expands `--cookie NAME=VALUE`, repeated, or `@FILE` with one per line: a single header line, as browsers send it.
 fn cookies(options: &mut Values) -> Result<(), Complaint> {
     let values = options.take("cookie");
     let Some(origin) = values.first().map(|said| said.origin.clone()) else { return Ok(()) };
@@ -100,7 +100,7 @@ fn cookies(options: &mut Values) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// A secret as it was written, or the lines of the file that holds it.
+/// Returns a secret as written, or the lines of its file.
 fn opened(flag: &str, said: Said) -> Result<Vec<Said>, Complaint> {
     match said.text.strip_prefix('@') {
         Some(path) => sealed::lines_of(&said, flag, path),
@@ -109,7 +109,7 @@ fn opened(flag: &str, said: Said) -> Result<Vec<Said>, Complaint> {
     }
 }
 
-/// `--data @FILE`: the text of the file without its line breaks, as curl has it.
+/// Expands `--data @FILE`: the text of the file without its line breaks, as in curl.
 fn data_files(options: &mut Values) -> Result<(), Complaint> {
     if !options.named("data").any(|said| said.text.starts_with('@')) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `brunt demo`, `brunt calibrate` and `brunt report`: little more than how to show a run.
+//! The settings of `brunt demo`, `brunt calibrate` and `brunt report`: mostly presentation.
 
 use measure::Nanos;
 use plan::quantity;
@@ -10,35 +10,35 @@ use super::settings::{DOCUMENT, LANG, NO_COLOR, QUIET};
 use super::values::Values;
 use super::{help, line};
 
-/// What `brunt demo` was asked.
+/// The settings of `brunt demo`.
 #[derive(Debug)]
 pub struct Demo {
-    /// How long to load.
+    /// Duration of the load.
     pub duration: Nanos,
-    /// How to show it.
+    /// The presentation of the results.
     pub presentation: Presentation,
 }
 
-/// What `brunt calibrate` was asked.
+/// The settings of `brunt calibrate`.
 #[derive(Debug)]
 pub struct Calibrate {
-    /// How long each of its measurements takes.
+    /// Duration of each of its measurements.
     pub duration: Nanos,
-    /// Users that send back to back, for what a core sends at most.
+    /// Number of users that send back to back, for the maximum rate of a core.
     pub users: u32,
-    /// Their worker threads; `None`: as a run has them.
+    /// Number of worker threads; `None`: as for a run.
     pub workers: Option<u32>,
-    /// The language; `None`: the locale's.
+    /// Language; `None`: that of the locale.
     pub language: Option<report::Lang>,
 }
 
 const DEMO_DURATION: Setting<Nanos> =
     one("duration", "TIME", quantity::positive_duration, "Load for TIME [default: 10s]").short('d');
 
-/// The settings of `brunt demo`.
+/// Options of `brunt demo`.
 pub const DEMO: [Spec; 6] = [DEMO_DURATION.spec, DOCUMENT[0], DOCUMENT[1], DOCUMENT[2], QUIET.spec, NO_COLOR.spec];
 
-/// The command line of `brunt demo`.
+/// Returns the command line of `brunt demo`.
 pub fn demo_command() -> clap::Command {
     line::bare("brunt demo")
         .about("Load the built-in target, started in a second process.")
@@ -73,10 +73,10 @@ const MEASURED_WORKERS: Setting<u32> = one(
 )
 .short('w');
 
-/// The settings of `brunt calibrate`.
+/// Options of `brunt calibrate`.
 pub const CALIBRATE: [Spec; 4] = [MEASURED.spec, MEASURED_USERS.spec, MEASURED_WORKERS.spec, LANG.spec];
 
-/// The command line of `brunt calibrate`.
+/// Returns the command line of `brunt calibrate`.
 pub fn calibrate_command() -> clap::Command {
     line::bare("brunt calibrate")
         .about("Measure and save what brunt itself costs on this machine, using the built-in target.")
@@ -99,10 +99,10 @@ pub fn calibrate(said: &Values) -> Result<Calibrate, Complaint> {
 
 const FILE: Setting<String> = many("file", "FILE", text, "A file written by --record");
 
-/// The settings of `brunt report`, its files last.
+/// Options of `brunt report`, files last.
 pub const REPORT: [Spec; 6] = [DOCUMENT[0], DOCUMENT[1], DOCUMENT[2], QUIET.spec, NO_COLOR.spec, FILE.spec];
 
-/// The command line of `brunt report`.
+/// Returns the command line of `brunt report`.
 pub fn report_command() -> clap::Command {
     line::bare("brunt report")
         .about(

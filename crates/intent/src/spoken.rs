@@ -1,7 +1,7 @@
 //! The options of all protocols as flags of one command.
 //!
-//! Two protocols may have an option of the same name: it is one flag then, shown under the first of them, with what it is to
-//! the others. An option that the protocol of the run does not have is refused, never ignored.
+//! Two protocols may have an option of the same name: it is one flag then, shown under the first of them, with its
+//! meaning for the others. An option that the protocol of the run does not have is refused, never ignored.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use wire::{Complaint, OptionSpec, Protocol, Takes};
 
 use super::values::Values;
 
-/// What is known of a protocol before a URL chooses one: its name and its options.
+/// The name and options of a protocol, known before a URL selects one.
 pub type Spoken = (&'static str, Vec<OptionSpec>);
 
-/// The names and options of these protocols.
+/// Returns the names and options of these protocols.
 pub fn of(protocols: &[Arc<dyn Protocol>]) -> Vec<Spoken> {
     alone(protocols).map(|p| (p.name(), p.options().to_vec())).collect()
 }
 
-/// Those that have options of their own: not the one that speaks the others in a flow.
+/// Returns the protocols with options of their own: not the one that combines the others in a flow.
 fn alone(protocols: &[Arc<dyn Protocol>]) -> impl Iterator<Item = &dyn Protocol> {
     protocols.iter().map(|p| &**p).filter(|p| !p.schemes().is_empty())
 }
@@ -29,15 +29,15 @@ pub struct Shared {
     pub name: &'static str,
     /// The short name.
     pub short: Option<char>,
-    /// What follows it.
+    /// The kind of value.
     pub takes: Takes,
-    /// What it is to each of them.
+    /// Help with its meaning for each protocol.
     pub help: String,
-    /// Where the help shows it.
+    /// The heading in the help.
     pub heading: String,
 }
 
-/// One option for each name, under a heading for each protocol.
+/// Merges options of the same name, under a heading for each protocol.
 pub fn flags(spoken: &[Spoken]) -> Vec<Shared> {
     let mut merged: Vec<(OptionSpec, Vec<(&str, &str)>)> = Vec::new();
     for (protocol, options) in spoken {
@@ -62,7 +62,8 @@ pub fn flags(spoken: &[Spoken]) -> Vec<Shared> {
     merged.into_iter().map(shared).collect()
 }
 
-/// What one protocol takes once, another may take several times; what it is called stays.
+/// Returns the more general kind: one protocol may take a value once, another several times; the name of the value
+/// stays.
 fn either(known: Takes, other: Takes) -> Takes {
     match (known, other) {
         (Takes::One(value), Takes::Many(_)) => Takes::Many(value),
@@ -70,7 +71,7 @@ fn either(known: Takes, other: Takes) -> Takes {
     }
 }
 
-/// The words of the first protocol, then who else has the option, with words of its own where they are others.
+/// Returns the help of the first protocol, then the other protocols, with their help if it differs.
 fn help(of: &[(&str, &str)]) -> String {
     let Some(((_, first), others)) = of.split_first() else { return String::new() };
     let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -89,7 +90,7 @@ fn help(of: &[(&str, &str)]) -> String {
 /// Refuses options that the protocol of the run does not have.
 ///
 /// # Errors
-/// The first such option, and who has it.
+/// The first such option, and the protocols that have it.
 pub fn refuse_others(said: &Values, protocols: &[Arc<dyn Protocol>], chosen: usize) -> Result<(), Complaint> {
     let own = protocols[chosen].options();
     for other in alone(protocols) {
@@ -109,7 +110,7 @@ pub fn refuse_others(said: &Values, protocols: &[Arc<dyn Protocol>], chosen: usi
     Ok(())
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Formats a list: `a`, `a and b`, `a, b and c`.
 fn listed(names: &[&str]) -> String {
     match names {
         [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),

@@ -1,4 +1,4 @@
-//! Command lines as tables: what they come to, or the sentence they are answered with.
+//! Tables of command lines with their results or error messages.
 
 use std::sync::Arc;
 
@@ -54,12 +54,12 @@ fn a_limit_of_connections_is_one_queue_whatever_the_number_of_cores() {
         ("-r 32/s --max-connections 2 a.b", 1),
         ("-r 20000/s --max-connections 4096 a.b", 1),
         ("--stage 1m:0/s..5000/s --max-connections 8 a.b", 1),
-        // What one worker might not carry, and no limit that was asked for.
+        // Exceeds the capacity of one worker, or has no explicit limit.
         ("-r 20001/s --max-connections 8 a.b", 4),
         ("-r 5000/s --max-connections 4097 a.b", 4),
         ("-r 32/s a.b", 4),
         ("-c 32 a.b", 4),
-        // What was asked for is done.
+        // An explicit number of workers is kept.
         ("-r 32/s --max-connections 8 -w 3 a.b", 3),
         ("-r 32/s --max-connections 8 --processes 2 a.b", 2),
     ];

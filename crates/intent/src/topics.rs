@@ -1,4 +1,4 @@
-//! Help a screen at a time, and what shells and `man` make of the same options.
+//! Help by topic, shell completions and the manual page.
 
 use clap::{Arg, Command};
 use wire::Complaint;
@@ -9,7 +9,7 @@ use super::settings::HEADINGS;
 use super::spoken::Spoken;
 use super::{help, probing, serving, showing, ui};
 
-/// `brunt help [TOPIC]`.
+/// Returns the text of `brunt help [TOPIC]`.
 ///
 /// # Errors
 /// No such topic.
@@ -45,12 +45,12 @@ pub fn help(words: &[String], spoken: &[Spoken]) -> Result<String, Complaint> {
     }
 }
 
-/// What fits a screen.
+/// Returns the short help, which fits a screen.
 pub fn short() -> String {
     help::SCREEN.into()
 }
 
-/// Options under one heading.
+/// Formats options under one heading.
 fn page(about: String, args: impl Iterator<Item = Arg>) -> String {
     let args = args.map(|arg| arg.help_heading("Options"));
     let mut command = Command::new("brunt").disable_help_flag(true).max_term_width(110).about(about).args(args);
@@ -58,7 +58,7 @@ fn page(about: String, args: impl Iterator<Item = Arg>) -> String {
     command.render_help().to_string()
 }
 
-/// The command line of a command.
+/// Returns the command line of a command.
 pub fn described(command: &str, spoken: &[Spoken]) -> Command {
     match command {
         "demo" => showing::demo_command(),
@@ -73,8 +73,8 @@ pub fn described(command: &str, spoken: &[Spoken]) -> Command {
     }
 }
 
-/// The whole help, one line for each flag. clap's own long form spreads every flag over three lines, and nobody finds anything
-/// in it.
+/// Returns the whole help, one line for each flag. clap's own long form uses three lines for every flag, which makes it
+/// hard to search.
 pub fn full(command: Command) -> String {
     let examples = command.get_after_long_help().cloned();
     let mut command = match examples {
@@ -84,14 +84,14 @@ pub fn full(command: Command) -> String {
     command.render_help().to_string()
 }
 
-/// The whole command line, commands included.
+/// Returns the whole command line, including commands.
 fn whole(spoken: &[Spoken]) -> Command {
     let commands = ["run", "demo", "calibrate", "plan", "doctor", "report", "target", "probe", "ui"];
     let named = |name| described(name, spoken).name(name).bin_name(format!("brunt {name}"));
     line::run_command(spoken).subcommands(commands.map(named))
 }
 
-/// `brunt completions SHELL`: a script that completes commands and options.
+/// Returns the script of `brunt completions SHELL`, which completes commands and options.
 ///
 /// # Errors
 /// No such shell.
@@ -112,10 +112,10 @@ pub fn completions(words: &[String], spoken: &[Spoken]) -> Result<String, Compla
     Ok(String::from_utf8_lossy(&script).into_owned())
 }
 
-/// `brunt man`: the manual page, as roff.
+/// Returns the manual page of `brunt man` in roff.
 ///
 /// # Errors
-/// A word too many.
+/// An unexpected argument.
 pub fn manual(words: &[String], spoken: &[Spoken]) -> Result<String, Complaint> {
     if let Some(word) = words.first() {
         return Err(Complaint::new(word, "is one word too many; write `brunt man`"));

@@ -1,13 +1,13 @@
-//! Steps that are sent so often at most (`at-most`): where the load of a plan cannot be had with that.
+//! Steps with a rate limit (`at-most`): remarks if the load of a plan exceeds it.
 
 use plan::flow::{AT_MOST, Flow, Step};
 use plan::{Plan, WeightedUrl};
 use wire::Complaint;
 
-/// Flows call each other no deeper.
+/// Maximum depth of calls between flows.
 const DEEPEST: usize = 32;
 
-/// What its author will want to know before the run, a sentence each.
+/// Returns the remarks for the author before the run, a sentence each.
 pub(super) fn remarks(plan: &Plan) -> Vec<String> {
     let mut all = Vec::new();
     for (at, url) in plan.urls.iter().enumerate() {
@@ -27,12 +27,12 @@ pub(super) fn remarks(plan: &Plan) -> Vec<String> {
     all
 }
 
-/// What a step is called, as far as its plan says: those of one name share a bound.
+/// Returns the name of a step, as far as its plan sets one: steps of one name share a limit.
 fn name(url: &WeightedUrl) -> &str {
     url.name.as_deref().unwrap_or(&url.url)
 }
 
-/// How often in a second the rates of a plan ask for the steps of a name that have a bound, and in which scenarios.
+/// Returns the rate per second at which a plan requests the limited steps of a name, and the scenarios.
 fn asked<'a>(plan: &'a Plan, wanted: &str) -> (f64, Vec<&'a str>) {
     let alone = plan.flow.iter().map(|flow| (None, flow, &plan.load));
     let several = plan.scenarios.iter().map(|scenario| (Some(&*scenario.name), &scenario.flow, &scenario.load));
@@ -48,7 +48,7 @@ fn asked<'a>(plan: &'a Plan, wanted: &str) -> (f64, Vec<&'a str>) {
     (all, scenarios)
 }
 
-/// A name has one bound.
+/// Checks that a name has a single limit.
 ///
 /// # Errors
 /// It has two.
@@ -67,7 +67,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// How often steps send a request, on average; those that depend on values are not counted.
+/// Returns how often steps send a request on average; steps that depend on values are not counted.
 fn times(flow: &Flow, steps: &[Step], wanted: u32, depth: usize) -> f64 {
     if depth > DEEPEST {
         return 0.0;

@@ -1,4 +1,4 @@
-//! `brunt ui`.
+//! The settings of `brunt ui`.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -11,36 +11,36 @@ use super::setting::{Setting, Spec, many, one, settings, switch, text};
 use super::values::Values;
 use super::{help, line, probing, settings};
 
-/// Where the console listens unless it is said: at a free port.
+/// Default address: a free port.
 const LISTEN: &str = "127.0.0.1:0";
 
-/// The variable of the environment that may hold the password.
+/// Environment variable for the password.
 const PASSWORD: &str = "BRUNT_UI_PASSWORD";
 
-/// The shortest password: it stands between the network and somebody who may send any load.
+/// Minimum length of the password: it is all that keeps others on the network from sending any load.
 const SHORTEST: usize = 8;
 
-/// What `brunt ui` was asked.
+/// The settings of the console.
 pub struct Ui {
-    /// Where to listen.
+    /// Address to listen on.
     pub listen: SocketAddr,
-    /// Names it is reached by beside its addresses.
+    /// Host names in addition to its addresses.
     pub names: Vec<String>,
-    /// What people type beside their link.
+    /// Password required in addition to the link.
     pub password: Option<String>,
-    /// How connections are sealed; None: not at all.
+    /// TLS configuration; `None`: plain HTTP.
     pub tls: Option<RustlsServing>,
-    /// The folder of the library; None: the usual one.
+    /// Directory of the library; `None`: the default one.
     pub library: Option<PathBuf>,
-    /// Open a browser.
+    /// Set if a browser is opened.
     pub open: bool,
-    /// The language; None: the locale's.
+    /// Language; `None`: that of the locale.
     pub language: Option<Lang>,
 }
 
 impl std::fmt::Debug for Ui {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // A password is shown nowhere.
+        // A password must not be shown.
         f.debug_struct("Ui").field("listen", &self.listen).field("library", &self.library).finish_non_exhaustive()
     }
 }
@@ -61,7 +61,7 @@ settings! { SETTINGS {
     LANG: Lang = settings::LANG;
 } }
 
-/// The command line of `brunt ui`.
+/// Returns the command line of `brunt ui`.
 pub fn command() -> clap::Command {
     line::bare("brunt ui")
         .about("The console in the browser: browse, start, watch, steer and compare runs.")

@@ -1,6 +1,6 @@
-//! Where requests go: URLs from the command line and from a file, with their schemes and weights.
+//! URLs from the command line and from a file, with their schemes and weights.
 //!
-//! A missing scheme means http. Whether the rest of a URL makes sense is judged by the protocol that is to speak it.
+//! A missing scheme means http. The rest of a URL is validated by its protocol.
 
 use plan::{WeightedUrl, mask};
 use protocols::template::slot_at;
@@ -8,13 +8,13 @@ use wire::Complaint;
 
 use super::nearest::nearest;
 
-/// Commands of later versions: not host names that somebody means.
+/// Commands of later versions: unlikely to be host names.
 const LATER: [&str; 9] = ["sweep", "find", "ladder", "compare", "capacity", "agent", "ui", "import", "probe"];
 
-/// One URL as typed, with its scheme.
+/// Returns a URL as typed, with its scheme.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A message that says what is wrong with it.
 pub fn with_scheme(text: &str, schemes: &[&str]) -> Result<String, String> {
     let text = text.trim();
     if text.is_empty() {
@@ -48,11 +48,11 @@ pub fn with_scheme(text: &str, schemes: &[&str]) -> Result<String, String> {
     Ok(format!("{scheme}://{rest}"))
 }
 
-/// Endings of files that are no domains; those of scripts are names of scripts of other tools.
+/// File extensions that are not top-level domains; those of scripts indicate other tools.
 const FILES: [&str; 12] =
     [".js", ".lua", ".jmx", ".har", ".json", ".jsonl", ".toml", ".txt", ".csv", ".html", ".xml", ".zst"];
 
-/// What a word without `://` is, where it can hardly be a host.
+/// Returns an error for a word without `://` that can hardly be a host.
 fn no_url(text: &str, schemes: &[&str]) -> Option<String> {
     let shown = mask::url(text);
     if let Some((scheme, rest)) =
@@ -74,13 +74,13 @@ fn no_url(text: &str, schemes: &[&str]) -> Option<String> {
     ))
 }
 
-/// Commands that are read before the others.
+/// Commands that are parsed before the others.
 const WORDS: [&str; 4] = ["explain", "help", "completions", "man"];
 
 /// Refuses a single word that is more likely a command than a host.
 ///
 /// # Errors
-/// Which commands there are, and how a host of that name is written.
+/// The list of commands, and the syntax for a host of that name.
 pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), Complaint> {
     let is_word = !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
     if !is_word || word == "localhost" || word.bytes().all(|b| b.is_ascii_digit()) {
@@ -103,7 +103,7 @@ pub fn refuse_command_words(word: &str, commands: &[&str]) -> Result<(), Complai
     Err(Complaint::new(word, trouble))
 }
 
-/// Returns `true` for a word that means a plan file and no URL.
+/// Returns `true` for a word that is a plan file and not a URL.
 pub fn is_plan(word: &str) -> bool {
     let ends = |endings: &[&str]| endings.iter().any(|ending| word.to_ascii_lowercase().ends_with(ending));
     let exists = || std::path::Path::new(word).is_file();
@@ -111,7 +111,7 @@ pub fn is_plan(word: &str) -> bool {
         && (ends(&[".yaml", ".yml"]) && (!word.contains(':') || exists()) || ends(&[".json"]) && exists())
 }
 
-/// Returns `true` for what can hardly be anything but a host or a URL: where an option took it, its value was
+/// Returns `true` if a text is almost certainly a host or a URL: if an option took it as its value, the value was
 /// forgotten.
 pub fn looks_like_one(text: &str) -> bool {
     let host = text.split(['/', ':']).next().unwrap_or_default();
@@ -121,7 +121,7 @@ pub fn looks_like_one(text: &str) -> bool {
     text.contains("://") || host == "localhost" || host.parse::<std::net::Ipv4Addr>().is_ok() || is_name(host)
 }
 
-/// The URLs of a file: one a line, optionally followed by its weight; `#` begins a comment.
+/// Parses the URLs of a file: one per line, optionally followed by a weight; `#` begins a comment.
 ///
 /// # Errors
 /// The mistake, naming file and line.
@@ -150,7 +150,7 @@ pub fn from_file(
     Ok(urls)
 }
 
-/// The words of a line; blanks within a slot (`{random 1..9}`) part none.
+/// Splits a line into words, except at blanks within a placeholder (`{random 1..9}`).
 fn words(line: &str) -> Vec<&str> {
     let (mut words, mut from, mut inside) = (Vec::new(), 0, 0);
     for (at, c) in line.char_indices() {

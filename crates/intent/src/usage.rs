@@ -1,4 +1,4 @@
-//! clap's complaints as one sentence of ours: which option, what was wrong, what would be right.
+//! Conversion of clap's errors to our own messages: which option, what is wrong, what to write instead.
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -8,7 +8,7 @@ use super::habits;
 use super::nearest::distance;
 use crate::foreign;
 
-/// One sentence for what clap found wrong in the words behind `command`.
+/// Converts an error of clap about the words after `command`.
 pub fn complaint(error: &clap::Error, command: &Command, line: &[String]) -> Complaint {
     let option = context(error, ContextKind::InvalidArg).unwrap_or_default();
     let (name, value) = option.split_once([' ', '=']).unwrap_or((option.as_str(), ""));
@@ -25,14 +25,15 @@ pub fn complaint(error: &clap::Error, command: &Command, line: &[String]) -> Com
     }
 }
 
-/// A long option with one dash, as Go's tools have them; None where there is none.
+/// Returns an error for a long option with a single dash, as in Go tools; `None` if there is none.
 pub fn one_dash(line: &[String]) -> Option<Complaint> {
     let name = habits::one_dash(line)?;
     let ours = habits::of(name, value_of(line, name))?;
     Some(with_the_line(Complaint::new(name, format!("unknown option; {ours}")), name, line))
 }
 
-/// Bare numbers of threads and seconds are what other tools take. Who wrote `--timeout 5` meant no threads.
+/// Completes an error about a bare number, which other tools accept for threads or seconds. With `--timeout 5` threads
+/// were not meant.
 pub fn of_another_tool(complaint: Complaint, line: &[String]) -> Complaint {
     if let Some(value) = value_of(line, "--timeout").filter(|_| complaint.place == "-t")
         && let Err(trouble) = plan::quantity::positive_duration(value)
@@ -47,7 +48,7 @@ pub fn of_another_tool(complaint: Complaint, line: &[String]) -> Complaint {
     }
 }
 
-/// Where the whole line is another tool's: the brunt command that does the same, behind the complaint.
+/// Adds the equivalent brunt command to an error if the whole line is another tool's.
 pub fn with_the_line(complaint: Complaint, option: &str, line: &[String]) -> Complaint {
     match foreign::guessed(line, option) {
         None => complaint,
@@ -58,7 +59,7 @@ pub fn with_the_line(complaint: Complaint, option: &str, line: &[String]) -> Com
     }
 }
 
-/// What was given to an option that brunt does not know: behind `=`, behind a letter, or the next word.
+/// Returns the value given to an option that brunt does not know: after `=`, after a letter, or the next word.
 fn value_of<'a>(line: &'a [String], name: &str) -> Option<&'a str> {
     let at = line.iter().position(|word| word.starts_with(name))?;
     let rest = &line[at][name.len()..];
@@ -69,7 +70,7 @@ fn value_of<'a>(line: &'a [String], name: &str) -> Option<&'a str> {
     }
 }
 
-/// A flag by its short name, where it has one: the name that people type and that all other complaints use.
+/// Returns the short name of a flag, if it has one: the one that users type and that all other errors use.
 fn as_typed(name: &str, command: &Command) -> String {
     let long = name.strip_prefix("--");
     let flag = command.get_arguments().find(|arg| long.is_some() && arg.get_long() == long);
@@ -81,7 +82,7 @@ fn unknown(name: &str, command: &Command, line: &[String]) -> Complaint {
         return Complaint::new(name, "is one word too many; leave it out");
     }
     let flags: Vec<&str> = command.get_arguments().filter_map(clap::Arg::get_long).collect();
-    // Other tools' words are about runs.
+    // Options of other tools are about runs.
     let runs = flags.contains(&"users");
     let value = value_of(line, name);
     if let Some(ours) = habits::of(name, value).filter(|_| runs) {
@@ -98,12 +99,12 @@ fn unknown(name: &str, command: &Command, line: &[String]) -> Complaint {
     with_the_line(Complaint::new(name, said), name, line)
 }
 
-/// The long name that this one is a slip of, and whether it is ours: one letter in six may be wrong, and one more.
+/// Returns the most similar long name, and whether it is one of ours: one letter plus one in six may be wrong.
 fn nearest<'a>(name: &str, flags: &[&'a str], runs: bool) -> Option<(&'a str, bool)> {
     let wrong = name.strip_prefix("--").filter(|wrong| wrong.len() > 2)?;
     let theirs = habits::long_names().filter(|_| runs).map(|known| (known.trim_start_matches('-'), false));
     let all = flags.iter().map(|flag| (*flag, true)).chain(theirs);
-    // Where both are as near, ours.
+    // Our own takes precedence if both are equally similar.
     let (letters, near) =
         all.map(|known| (distance(wrong, known.0), known)).min_by_key(|(letters, known)| (*letters, !known.1))?;
     let most = (1 + wrong.len() / 6).min(wrong.len() / 3);

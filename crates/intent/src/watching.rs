@@ -1,47 +1,47 @@
-//! What is counted beside a run.
+//! The counters that are read during a run.
 
 use wire::Complaint;
 
 use super::settings::{PROBE, PROBE_CACERT, PROBE_TOKEN, WATCH, WATCH_LOG, WATCH_PID, WATCH_PORT};
 use super::values::Values;
 
-/// What is counted beside this machine itself.
+/// The sources of counters besides this machine itself.
 #[derive(Clone, Debug, Default)]
 pub struct Watching {
-    /// Which local service; None: who listens at the address under load.
+    /// The local service; `None`: the one that listens on the address under load.
     pub service: Option<Local>,
-    /// Services that are asked for counters of their own, as they were written: `redis=127.0.0.1:6379`.
+    /// Services that are queried for their own counters, as written: `redis=127.0.0.1:6379`.
     pub told: Vec<String>,
-    /// Logs that are followed.
+    /// Log files that are followed.
     pub logs: Vec<String>,
-    /// Probes of other hosts.
+    /// Probes on other hosts.
     pub probes: Probes,
 }
 
-/// Which probes are joined, and how.
+/// The probes to connect to, and the credentials.
 #[derive(Clone, Debug, Default)]
 pub struct Probes {
-    /// Where they listen, host and port.
+    /// Addresses, host and port.
     pub addresses: Vec<String>,
-    /// What shows them that we may.
+    /// Token for the probes.
     pub token: Option<String>,
-    /// Whom their certificates are vouched for by (PEM): this file; None: public authorities.
+    /// CA certificates for the probes (PEM file); `None`: public CAs.
     pub cacert: Option<String>,
 }
 
-/// The variable of the environment that may hold the token of probes.
+/// Environment variable for the token of probes.
 pub const TOKEN: &str = "BRUNT_PROBE_TOKEN";
 
-/// A service of this machine.
+/// A service on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Local {
-    /// This process and what it started.
+    /// The process and its children.
     Process(u32),
-    /// Who listens at this port.
+    /// The service that listens on this port.
     Port(u16),
 }
 
-/// Reads it.
+/// Reads the settings.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -59,7 +59,7 @@ pub fn read(said: &Values) -> Result<Watching, Complaint> {
     Ok(Watching { service, told, logs, probes: probes(said)? })
 }
 
-/// What stands twice under an option.
+/// Refuses duplicates of an option.
 fn refuse_twice(said: &Values, option: &'static str, names: &[String]) -> Result<(), Complaint> {
     let twice = (0..names.len()).find(|at| names[at + 1..].contains(&names[*at]));
     let said = twice.and_then(|at| Some((said.named(option).nth(at)?, &names[at])));

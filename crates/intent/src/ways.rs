@@ -1,4 +1,4 @@
-//! Where requests go and over what: URLs, redirections, source addresses, TLS.
+//! Destinations and transport of requests: URLs, redirections, source addresses, TLS.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::settings::*;
 use super::urls;
 use super::values::Values;
 
-/// `--unix-socket`, alone.
+/// Reads `--unix-socket`.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -20,7 +20,7 @@ pub fn unix_socket(said: &Values) -> Result<Option<String>, Complaint> {
     let Some(path) = said.text(&UNIX_SOCKET) else { return Ok(None) };
     let trouble = "is for TCP and does not go with --unix-socket; leave one of them out";
     said.refuse(&[CONNECT_TO.spec, SOURCE.spec], trouble)?;
-    // sun_path holds 108 bytes with the zero at its end.
+    // sun_path holds 108 bytes including the terminating zero.
     let trouble = match path.len() {
         0 => "is empty; write the path of a socket, such as /run/app.sock".to_owned(),
         1..108 => return Ok(Some(path.to_owned())),
@@ -29,7 +29,7 @@ pub fn unix_socket(said: &Values) -> Result<Option<String>, Complaint> {
     Err(said.wrong(&UNIX_SOCKET, trouble))
 }
 
-/// How TLS is spoken; the files can be read.
+/// Reads the TLS settings; checks that the files can be read.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -60,7 +60,7 @@ pub fn tls(said: &Values) -> Result<Tls, Complaint> {
     })
 }
 
-/// `--tlsv1.3` and `--tls-max`: the one version that is left, where they leave one.
+/// Reads `--tlsv1.3` and `--tls-max`; returns the version if only one is left.
 fn version(said: &Values) -> Result<Option<String>, Complaint> {
     let trouble = match (said.has(&TLS_1_3), said.text(&TLS_MAX)) {
         (true, Some("1.2")) => "1.2 and --tlsv1.3 contradict each other; leave one of them out".to_owned(),
@@ -72,7 +72,7 @@ fn version(said: &Values) -> Result<Option<String>, Complaint> {
     Err(said.wrong(&TLS_MAX, trouble))
 }
 
-/// `--name`, for the one URL there is.
+/// Applies `--name` to the only URL.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -92,7 +92,7 @@ pub fn named(said: &Values, urls: &mut [WeightedUrl]) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// Settings with a value that no URL can be.
+/// Settings whose value is never a URL.
 const EATERS: [Spec; 13] = [
     RATE.spec,
     USERS.spec,
@@ -109,7 +109,7 @@ const EATERS: [Spec; 13] = [
     MAX_CONNECTIONS.spec,
 ];
 
-/// The URLs of the command line and of `--urls`, with their schemes; none where it has none.
+/// Returns the URLs of the command line and of `--urls`, with their schemes; may be empty.
 ///
 /// # Errors
 /// The user's mistake, naming the option.
@@ -134,7 +134,7 @@ pub fn of_line(
     if let Some(path) = said.text(&URLS) {
         let text = protocols::file::text("--urls", path).map_err(|wrong| said.wrong(&URLS, wrong.trouble))?;
         let mut listed = urls::from_file(path, &text, &schemes, |trouble| said.wrong(&URLS, trouble))?;
-        // Those of the line first; the long list is not copied.
+        // URLs of the command line come first; the long list is not copied.
         listed.splice(..0, urls);
         urls = listed;
     }
@@ -145,17 +145,17 @@ pub fn of_line(
     Ok(urls)
 }
 
-/// What was typed as a URL.
+/// Returns the positional URLs.
 fn on_line(said: &Values) -> impl Iterator<Item = &str> {
     said.texts(&TARGET).into_iter().filter(|text| !urls::is_plan(text))
 }
 
-/// Returns `true` if the command line says where requests go.
+/// Returns `true` if the command line has URLs.
 pub fn has_urls(said: &Values) -> bool {
     on_line(said).next().is_some() || said.has(&URL) || said.has(&URLS)
 }
 
-/// Why there is no URL.
+/// Returns the error for a missing URL.
 pub fn no_url(said: &Values) -> String {
     let taken = EATERS.iter().flat_map(|spec| said.named(spec.name).map(|said| (spec.called(), &said.text)));
     match taken.into_iter().find(|(_, text)| urls::looks_like_one(text)) {
@@ -168,7 +168,7 @@ pub fn no_url(said: &Values) -> String {
     }
 }
 
-/// Refuses options of single URLs where they would be without effect: the protocol does not look at them.
+/// Refuses options of single URLs that the protocol would ignore.
 ///
 /// # Errors
 /// The first URL that has some.
@@ -186,12 +186,12 @@ pub fn refuse_own_options(urls: &[WeightedUrl], written: &[Url], protocol: &dyn 
     }
 }
 
-/// A complaint about a URL, of those that were `written` elsewhere than on the command line.
+/// Creates an error about a URL, which may be `written` in a file.
 fn wrong(written: &[Url], at: usize, trouble: String) -> Complaint {
     written.get(at).map_or(&Origin::Line, |url| &url.origin).wrong("URL", trouble)
 }
 
-/// Index of the protocol that speaks all of them; of steps of a flow, the one that speaks several.
+/// Returns the index of the protocol for all of them; for a flow with several, the one that combines them.
 ///
 /// # Errors
 /// The user's mistake, naming the option.

@@ -1,7 +1,7 @@
-//! Commands in the notation of Windows: what Chrome copies «as cURL (cmd)».
+//! Commands in Windows notation: the output of Chrome's "Copy as cURL (cmd)".
 //!
-//! Two readers work on such a line: `cmd` takes the carets (`^"`, and `^` at the end of a line continues it), and the
-//! program's own runtime then takes double quotes and backslashes (Microsoft, "Parsing C command-line arguments").
+//! Such a line is parsed twice: `cmd` processes the carets (`^"`, and `^` at the end of a line continues it), and the C
+//! runtime of the program then processes double quotes and backslashes (Microsoft, "Parsing C command-line arguments").
 
 use super::words::{Command, Wrong};
 
@@ -10,10 +10,10 @@ pub fn is_meant(text: &str) -> bool {
     text.contains("^\"") || text.lines().any(|line| line.trim_end().ends_with('^'))
 }
 
-/// The commands of a text.
+/// Splits a text into commands.
 ///
 /// # Errors
-/// A quote that is not closed, and its line.
+/// An unclosed quote, and its line.
 pub fn commands(text: &str) -> Result<Vec<Command>, Wrong> {
     let mut found = Vec::new();
     let (mut plain, mut line, mut begun) = (String::new(), 1, 1);
@@ -24,7 +24,7 @@ pub fn commands(text: &str) -> Result<Vec<Command>, Wrong> {
             '^' if !quoted => match characters.next() {
                 Some('\n') => {
                     line += 1;
-                    // A second line end is meant: that is how a line end is written inside a value.
+                    // A second line end follows: this is how a line end is written inside a value.
                     if characters.next_if_eq(&'\n').is_some() {
                         plain.push('\n');
                         line += 1;
@@ -50,7 +50,7 @@ pub fn commands(text: &str) -> Result<Vec<Command>, Wrong> {
     Ok(found)
 }
 
-/// What the C runtime of Windows makes of one line.
+/// Splits a line into words like the C runtime of Windows.
 fn split(text: &str, line: usize) -> Result<Option<Command>, Wrong> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

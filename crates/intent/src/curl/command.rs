@@ -1,11 +1,11 @@
-//! The words of one curl command, option by option: what it asks for, before any of it is put together.
+//! The words of one curl command, parsed option by option, before they are combined.
 
 use wire::Complaint;
 
 use super::options::{self, Fate, Found};
 use crate::draft::Note;
 
-/// What the part of a command up to `--next` asks for.
+/// The options of the part of a command up to `--next`.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
     /// Switches by their long name.
@@ -14,24 +14,24 @@ pub struct Asked {
     pub values: Vec<(&'static str, String)>,
     /// The URLs.
     pub urls: Vec<String>,
-    /// What differs from curl.
+    /// Differences from curl.
     pub notes: Vec<Note>,
     /// Options about curl's own output, as written.
     pub output: Vec<String>,
 }
 
 impl Asked {
-    /// Returns `true` if a switch stands.
+    /// Returns `true` if the switch is set.
     pub fn has(&self, name: &str) -> bool {
         self.switches.contains(&name)
     }
 
-    /// The last value of an option.
+    /// Returns the last value of an option.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.values.iter().rev().find(|(long, _)| *long == name).map(|(_, value)| value.as_str())
     }
 
-    /// All values of an option.
+    /// Returns all values of an option.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.values.iter().filter(move |(long, _)| *long == name).map(|(_, value)| value.as_str())
     }
@@ -55,7 +55,7 @@ impl Asked {
     }
 }
 
-/// Reads the words behind `curl`; one value for each part between `--next`.
+/// Parses the words after `curl`; returns one value for each part between `--next`.
 ///
 /// # Errors
 /// An option that curl does not have, or that cannot be honoured; `place` names the command.
@@ -91,7 +91,7 @@ fn long<'a>(
     words: &mut impl Iterator<Item = &'a String>,
     place: &str,
 ) -> Result<(), Complaint> {
-    // `--no-X` switches X off; a few options are called so themselves.
+    // `--no-X` switches X off; a few options have such a name themselves.
     let found = match (options::long(name), name.strip_prefix("no-").map(options::long)) {
         (Err(_), Some(Ok(off))) if !off.takes => {
             part.switches.retain(|name| *name != off.long);
@@ -106,7 +106,7 @@ fn long<'a>(
     part.takes(found, written, value, place)
 }
 
-/// Several short options in one word; the first that takes a value takes the rest of it.
+/// Parses several short options in one word; the first that takes a value takes the rest of the word.
 fn shorts<'a>(
     part: &mut Asked,
     letters: &str,

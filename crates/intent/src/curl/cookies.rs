@@ -1,10 +1,10 @@
-//! `-b`: cookies as text, and those of a file that are for a URL.
+//! `-b`: cookies as text, and the cookies of a file that match a URL.
 //!
-//! A file is in Netscape's format or holds `Set-Cookie:` lines. Cookies that answers set later are not kept.
+//! A file is in Netscape format or contains `Set-Cookie:` lines. Cookies set by later responses are not kept.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A cookie of a file.
+/// A cookie in a file.
 #[derive(Debug)]
 struct Cookie<'a> {
     domain: &'a str,
@@ -16,14 +16,14 @@ struct Cookie<'a> {
     value: &'a str,
 }
 
-/// The cookies of a file that curl would send to this host and path, as the value of `Cookie`.
+/// Returns the cookies of a file that curl would send to this host and path, as the value of `Cookie`.
 pub fn of_file(text: &str, host: &str, path: &str, secure: bool) -> Vec<String> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let mut cookies: Vec<Cookie<'_>> = text.lines().filter_map(cookie).collect();
     cookies.retain(|cookie| {
         let domain = cookie.domain.trim_start_matches('.');
         let is_host = domain.is_empty() || host.eq_ignore_ascii_case(domain);
-        // In bytes: a host outside of ASCII need not have a character there.
+        // Compared in bytes: a non-ASCII host need not have a character boundary there.
         let is_below = cookie.subdomains
             && host.len() > domain.len()
             && host.as_bytes()[host.len() - domain.len() - 1] == b'.'
@@ -33,12 +33,12 @@ pub fn of_file(text: &str, host: &str, path: &str, secure: bool) -> Vec<String> 
             && (cookie.expires == 0 || cookie.expires > now)
             && in_path(path, cookie.path)
     });
-    // The longest path first, then the longest domain, then the longest name: curl's own order.
+    // The longest path first, then the longest domain, then the longest name: the order of curl.
     cookies.sort_by_key(|c| std::cmp::Reverse((c.path.len(), c.domain.len(), c.name.len())));
     cookies.iter().map(|c| format!("{}={}", c.name, c.value)).collect()
 }
 
-/// RFC 6265 5.1.4.
+/// Path matching of RFC 6265 5.1.4.
 fn in_path(path: &str, of: &str) -> bool {
     let of = of.strip_suffix('/').unwrap_or(of);
     path.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
@@ -66,7 +66,7 @@ fn cookie(line: &str) -> Option<Cookie<'_>> {
     })
 }
 
-/// `Set-Cookie: a=b; Path=/x; Secure`, without a domain: it is for every host, as in curl.
+/// Parses `Set-Cookie: a=b; Path=/x; Secure` without a domain: it matches every host, as in curl.
 fn of_header(text: &str) -> Option<Cookie<'_>> {
     let mut parts = text.split(';').map(str::trim);
     let (name, value) = parts.next()?.split_once('=')?;

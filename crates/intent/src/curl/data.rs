@@ -1,25 +1,25 @@
-//! The body or the query of a curl command: `-d` and its kin, put together as curl does.
+//! The body or the query of a curl command: `-d` and related options, combined in the same way as curl.
 
 use protocols::file;
 use wire::Complaint;
 
 use super::command::Asked;
 
-/// What the data options come to.
+/// The combined data options.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Data {
     /// A text.
     Text(String),
-    /// The bytes of one file as they are.
+    /// The unmodified bytes of one file.
     File(String),
 }
 
 const OPTIONS: [&str; 6] = ["data", "data-ascii", "data-raw", "data-binary", "data-urlencode", "json"];
 
-/// The data of a command; None where it has none.
+/// Returns the data of a command; `None` if it has none.
 ///
 /// # Errors
-/// A file that cannot be read, or bytes that are no text among several pieces.
+/// A file that cannot be read, or non-text bytes among several pieces.
 pub fn of(asked: &Asked, place: &str) -> Result<Option<Data>, Complaint> {
     let given: Vec<_> = asked.values.iter().filter(|(name, _)| OPTIONS.contains(name)).collect();
     match given[..] {
@@ -50,7 +50,7 @@ fn piece(name: &str, value: &str, place: &str) -> Result<String, Complaint> {
     }
 }
 
-/// `content`, `=content`, `name=content`, `@file`, `name@file`; the name goes as it is.
+/// Encodes `content`, `=content`, `name=content`, `@file` or `name@file`; the name is not encoded.
 ///
 /// # Errors
 /// A file that cannot be read.
@@ -64,7 +64,7 @@ pub fn urlencoded(value: &str, place: &str) -> Result<String, Complaint> {
     Ok(if name.is_empty() { encoded } else { format!("{name}={encoded}") })
 }
 
-/// Percent-encodes all but the unreserved characters (RFC 3986 2.3); a space becomes `+`, as curl has it since 7.87.
+/// Percent-encodes everything but the unreserved characters (RFC 3986 2.3); a space becomes `+`, as in curl since 7.87.
 fn escaped(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for byte in bytes {
@@ -90,10 +90,10 @@ fn bytes(name: &str, path: &str, place: &str) -> Result<Vec<u8>, Complaint> {
     file::bounded(path, file::TEXT_BOUND).map_err(|trouble| Complaint::new(place, format!("--{name}: {trouble}")))
 }
 
-/// Complains where an option names a file that cannot be read.
+/// Checks that the file named by an option can be read.
 ///
 /// # Errors
-/// Why not.
+/// The reason why it cannot.
 pub fn readable(name: &str, path: &str, place: &str) -> Result<(), Complaint> {
     if path == "-" {
         let trouble = format!(

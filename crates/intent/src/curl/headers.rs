@@ -7,10 +7,10 @@ use super::command::Asked;
 use super::data;
 use crate::draft::Note;
 
-/// What curl calls itself where nobody says otherwise. A server may answer by it, so a command means it.
+/// The default User-Agent of curl. Servers may respond differently to it, so it is part of a command's meaning.
 pub const AGENT: &str = "curl/8.14.1";
 
-/// The lines of one request as they are put together.
+/// The header lines of one request while they are collected.
 #[derive(Debug, Default)]
 pub struct Lines {
     own: Vec<String>,
@@ -18,7 +18,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// The user's lines (`-H`, also from a file); those curl would leave out are told in `notes`.
+    /// Collects the user's lines (`-H`, also from a file); adds those that curl would leave out to `notes`.
     ///
     /// # Errors
     /// A file that cannot be read, or a line that brunt cannot send.
@@ -44,61 +44,61 @@ impl Lines {
             sent
         });
         let mut lines = Lines { own: Vec::new(), users };
-        // A Host of the user's own stands where the default one would.
+        // A Host header of the user takes the position of the default one.
         if let Some(at) = lines.users.iter().position(|line| name_of(line).eq_ignore_ascii_case("host")) {
-            // curl writes its name anew.
+            // curl rewrites its name.
             let host = lines.users.remove(at);
             lines.own.push(format!("Host{}", &host["Host".len()..]));
         }
         Ok(lines)
     }
 
-    /// Returns `true` if the user says something about this header.
+    /// Returns `true` if the user sets or removes this header.
     pub fn said(&self, name: &str) -> bool {
         self.users.iter().any(|line| name_of(line).eq_ignore_ascii_case(name))
     }
 
-    /// What the user says a header is.
+    /// Returns the user's value of a header.
     pub fn value(&self, name: &str) -> Option<&str> {
         let line = self.users.iter().find(|line| name_of(line).eq_ignore_ascii_case(name))?;
         line.split_once(':').map(|(_, value)| value.trim())
     }
 
-    /// The first line, unless the user has given it.
+    /// Adds the Host line at the front, unless the user has set it.
     pub fn host(&mut self, host: &str) {
         if self.own.is_empty() {
             self.own.push(format!("Host: {host}"));
         }
     }
 
-    /// A line of curl's own, unless the user says something about it.
+    /// Adds a default line of curl, unless the user sets or removes this header.
     pub fn own(&mut self, name: &str, value: &str) {
         if !self.said(name) {
             self.own.push(if value.is_empty() { format!("{name};") } else { format!("{name}: {value}") });
         }
     }
 
-    /// Keeps brunt from sending a line of its own that curl does not send.
+    /// Suppresses a default line of brunt that curl does not send.
     pub fn without(&mut self, name: &str) {
         if !self.said(name) {
             self.own.push(format!("{name}:"));
         }
     }
 
-    /// A line behind the user's, unless there is one of its name.
+    /// Adds a line after the user's, unless there is one of this name.
     pub fn last(&mut self, name: &str, value: &str) {
         if !self.said(name) {
             self.users.push(format!("{name}: {value}"));
         }
     }
 
-    /// All of them, in order.
+    /// Returns all lines in order.
     pub fn all(self) -> Vec<String> {
         [self.own, self.users].concat()
     }
 }
 
-/// `-A`, or curl's own name; `-A ''` sends none.
+/// Adds the User-Agent of `-A`, or the default; `-A ''` sends none.
 pub fn agent(lines: &mut Lines, asked: &Asked) {
     match asked.value("user-agent") {
         Some("") => lines.without("User-Agent"),

@@ -1,9 +1,9 @@
-//! curl commands as they are: `--curl 'curl …'` and `--curl-file FILE`.
+//! Unmodified curl commands: `--curl 'curl …'` and `--curl-file FILE`.
 //!
-//! A command fills a draft: URLs with options of their own, and settings of the run. What it
-//! means is curl's business (its manual, and the requests of the real program, which the tests compare byte for byte);
-//! every option of curl is known, and one that cannot be honoured is named with its consequence. Left out: whatever
-//! curl does with an answer.
+//! A command fills a draft: URLs with options of their own, and settings of the run. Its meaning is defined by curl
+//! (its manual, and the requests of the real program, which the tests compare byte for byte); every option of curl is
+//! known, and one that cannot be honoured is reported with its consequence. Everything that curl does with a response
+//! is left out.
 
 mod caret;
 mod command;
@@ -24,10 +24,10 @@ use crate::draft::{Draft, Note, Url};
 use crate::origin::Origin;
 use words::Command;
 
-/// The commands of a text, as what they ask for. `source` is what complaints call the text: `--curl`, or a file's name.
+/// Parses the commands of a text. `source` is the name of the text in errors: `--curl`, or a file name.
 ///
 /// # Errors
-/// What is wrong with a command, or cannot be honoured, and what would be right.
+/// The part of a command that is wrong or cannot be honoured, and what to write instead.
 pub fn read(texts: &[&str], source: &str) -> Result<Draft, Complaint> {
     let mut commands = Vec::new();
     for text in texts {
@@ -49,7 +49,7 @@ pub fn read(texts: &[&str], source: &str) -> Result<Draft, Complaint> {
         };
         one(command, &place, &mut draft, &mut first)?;
     }
-    // curl offers HTTP/2 to every https server, and takes what it chooses.
+    // curl offers HTTP/2 to every https server, and uses the version that the server selects.
     let offers = draft.urls.iter().any(|url| url.url.starts_with("https:"));
     if offers && !draft.values.says("http") && !draft.values.says("http2") {
         draft.values.say("http", "auto", Origin::Curl(source.into()));

@@ -1,35 +1,35 @@
-//! Every option of curl (up to 8.17), and what becomes of it here: meant, named with its consequence, or refused.
+//! Every option of curl (up to 8.17) and its treatment here: honoured, reported with its consequence, or refused.
 //!
-//! An option that changes what is sent and cannot be honoured is refused: the load would be another one than the command.
-//! One that changes how curl treats the answer or the connection is named, and the run goes on.
+//! An option that changes the request and cannot be honoured is refused: the load would differ from the command. One
+//! that changes how curl handles the response or the connection is reported, and the run goes on.
 
-/// What becomes of an option.
+/// The treatment of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It has curl's meaning.
+    /// Has the meaning of curl.
     Meant,
-    /// It is about curl's own output or files; nothing of the load depends on it.
+    /// Affects only curl's own output or files, not the load.
     Output,
     /// The load differs from curl in this respect.
     Differs(&'static str),
-    /// The load differs from curl where users keep no cookies.
+    /// The load differs from curl if users keep no cookies.
     Forgets(&'static str),
-    /// The command cannot be done; why, and what would be right.
+    /// The command cannot be executed; holds the reason and an alternative.
     Refused(&'static str),
 }
 
-/// An option as found.
+/// A known option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The long name.
     pub long: &'static str,
     /// Set if a value follows.
     pub takes: bool,
-    /// What becomes of it.
+    /// The treatment.
     pub fate: Fate,
 }
 
-/// Options of one fate: those without a value and those with one, `s,long` where there is a short form.
+/// Options with the same treatment: those without a value and those with one, `s,long` if there is a short form.
 struct Group(Fate, &'static str, &'static str);
 
 const GROUPS: &[Group] = &[
@@ -168,10 +168,10 @@ const GROUPS: &[Group] = &[
     Group(Fate::Refused("is not supported; leave it out"), "disallow-username-in-url", ""),
 ];
 
-/// The option of a long name, which may be cut short as curl allows.
+/// Returns the option of a long name, which may be abbreviated as in curl.
 ///
 /// # Errors
-/// Why there is none.
+/// The reason why there is none.
 pub fn long(name: &str) -> Result<Found, String> {
     let mut near: Vec<Found> = Vec::new();
     for found in all() {
@@ -192,7 +192,7 @@ pub fn long(name: &str) -> Result<Found, String> {
     }
 }
 
-/// The option of a short name.
+/// Returns the option of a short name.
 pub fn short(name: char) -> Option<Found> {
     all().find(|(short, _)| *short == Some(name)).map(|(_, found)| found)
 }

@@ -1,4 +1,4 @@
-//! From what a command asks for to URLs with options of their own: curl's meaning in brunt's words.
+//! Translation of a command to URLs with options of their own.
 
 use std::fs;
 
@@ -14,26 +14,26 @@ use crate::draft::{Note, Url};
 use crate::origin::Origin;
 use crate::values::Values;
 
-/// Above this curl asks first whether its body is welcome (`EXPECT_100_THRESHOLD`).
+/// Body size above which curl first sends `Expect: 100-continue` (`EXPECT_100_THRESHOLD`).
 const EXPECTS_FROM: u64 = 1024 * 1024;
 
-/// What is said where it may ask, and brunt does not.
+/// Note for requests for which curl may do so and brunt does not.
 const AT_ONCE: &str = "a body above 1 MiB: over HTTP/1.1 curl sends Expect: 100-continue and waits; brunt sends it \
     at once";
 
-/// What the requests of one part of a command come to.
+/// The requests of one part of a command.
 #[derive(Debug, Default)]
 pub struct Requests {
     /// The URLs, each with its options.
     pub urls: Vec<Url>,
-    /// What differs from curl.
+    /// Differences from curl.
     pub notes: Vec<Note>,
 }
 
-/// The requests of one part of a command.
+/// Translates one part of a command.
 ///
 /// # Errors
-/// What cannot be honoured, and its consequence.
+/// An option that cannot be honoured, and the consequence.
 pub fn requests(asked: &Asked, place: &str, origin: &Origin) -> Result<Requests, Complaint> {
     let wrong = |trouble: &str| Err(Complaint::new(place, trouble));
     if asked.urls.is_empty() {
@@ -92,7 +92,7 @@ pub fn requests(asked: &Asked, place: &str, origin: &Origin) -> Result<Requests,
     Ok(all)
 }
 
-/// The options of a request, as they come to be.
+/// The options of a request while they are collected.
 struct Options<'a> {
     values: Values,
     origin: &'a Origin,
@@ -108,7 +108,7 @@ impl Options<'_> {
     }
 }
 
-/// `-F` and `--form-string` in one notation, in the order given.
+/// Returns `-F` and `--form-string` in one notation, in the order given.
 fn forms(asked: &Asked) -> Vec<String> {
     let quoted = |text: &str| match text.split_once('=') {
         Some((name, value)) if value.contains(';') || value.starts_with(['@', '<', '"']) => {
@@ -124,7 +124,7 @@ fn forms(asked: &Asked) -> Vec<String> {
     asked.values.iter().filter_map(form).collect()
 }
 
-/// `--url-query`, and with `-G` the data.
+/// Adds `--url-query`, and with `-G` the data, to the query.
 fn queries(asked: &Asked, target: &mut Target, data: Option<&Data>, place: &str) -> Result<(), Complaint> {
     match data {
         Some(Data::Text(text)) => target.add_query(text),
@@ -145,7 +145,7 @@ fn queries(asked: &Asked, target: &mut Target, data: Option<&Data>, place: &str)
     Ok(())
 }
 
-/// Puts the body into the options; the method that follows from it.
+/// Adds the body to the options; returns the method that follows from it.
 fn body(
     options: &mut Options<'_>,
     (data, forms, upload): (&Option<Data>, &[String], Option<&str>),
@@ -185,7 +185,7 @@ fn body(
     Ok(if head { "HEAD" } else { "GET" })
 }
 
-/// curl's own lines up to the user's.
+/// Collects curl's own lines up to the user's.
 fn lines(
     asked: &Asked,
     target: &Target,
@@ -224,7 +224,7 @@ fn lines(
     Ok(lines)
 }
 
-/// How long the body is, where that is known.
+/// Returns the length of the body, if known.
 fn length(options: &Options<'_>) -> Option<u64> {
     match (options.first("data-raw"), options.first("data-file")) {
         (Some(text), _) => Some(text.len() as u64),
@@ -233,21 +233,21 @@ fn length(options: &Options<'_>) -> Option<u64> {
     }
 }
 
-/// Returns `true` if curl asks whether the body is welcome.
+/// Returns `true` if curl would send `Expect: 100-continue`.
 fn asks_first(asked: &Asked, upload: Option<&str>, options: &Options<'_>, lines: &Lines) -> bool {
     let length = length(options);
     let long = length.is_some_and(|length| length > EXPECTS_FROM) || upload.is_some_and(|_| length.is_none());
-    // It asks to speak otherwise instead.
+    // It sends an Upgrade instead.
     let upgrades = asked.switches.contains(&"http2");
     long && !upgrades && !lines.said("Expect") && !asked.has("http1.0")
 }
 
-/// Returns `true` if HTTP/1.1 is spoken, whatever the server chooses.
+/// Returns `true` if HTTP/1.1 is used, whatever the server selects.
 fn speaks_one(asked: &Asked, target: &Target) -> bool {
     asked.has("http1.1") || (target.scheme == "http" && !asked.has("http2-prior-knowledge"))
 }
 
-/// With another type than a form's curl writes the parts otherwise.
+/// Rejects a content type for which curl encodes form parts differently.
 fn form_alone(lines: &Lines, place: &str) -> Result<(), Complaint> {
     let is_form =
         |kind: &str| kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("multipart/form-data");
@@ -259,7 +259,7 @@ fn form_alone(lines: &Lines, place: &str) -> Result<(), Complaint> {
     Err(Complaint::new(place, trouble))
 }
 
-/// What stands behind the user's lines.
+/// Adds the lines after the user's.
 fn lines_of_the_end(asked: &Asked, lines: &mut Lines, options: &Options<'_>, upload: bool) {
     if asked.value("json").is_some() {
         lines.last("Content-Type", "application/json");
@@ -290,7 +290,7 @@ fn cookie(asked: &Asked, target: &Target, lines: &mut Lines, notes: &mut Vec<Not
     }
 }
 
-/// `user:password` of `-u` or of the URL.
+/// Returns the `user:password` of `-u` or of the URL.
 fn user(asked: &Asked, target: &Target, lines: &Lines, place: &str) -> Result<Option<String>, Complaint> {
     if lines.said("Authorization") || asked.value("oauth2-bearer").is_some() {
         return Ok(None);
@@ -311,7 +311,7 @@ fn user(asked: &Asked, target: &Target, lines: &Lines, place: &str) -> Result<Op
     }
 }
 
-/// Undoes percent-encoding.
+/// Decodes percent-encoding.
 fn decoded(text: &str) -> String {
     let pairs: Vec<(std::borrow::Cow<'_, str>, _)> =
         url::form_urlencoded::parse(text.replace('+', "%2B").replace('&', "%26").replace('=', "%3D").as_bytes())

@@ -1,4 +1,4 @@
-//! What of a curl command holds for a whole run: TLS, time limits, redirects, where connections go.
+//! The options of a curl command that apply to a whole run: TLS, timeouts, redirects, connection targets.
 //!
 //! A run has one of each, so several commands must agree; redirections of connections add up.
 
@@ -9,22 +9,22 @@ use wire::{Complaint, Proxy};
 
 use super::command::Asked;
 
-/// How many redirects `-L` follows where `--max-redirs` says nothing (curl's default).
+/// Number of redirects that `-L` follows without `--max-redirs` (curl's default).
 const REDIRECTS: u32 = 50;
-/// The most brunt follows.
+/// Maximum number of redirects in brunt.
 const MOST_REDIRECTS: u32 = 100;
 
-/// Settings by the names of the flags.
+/// Settings by flag name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings(Vec<(&'static str, String)>);
 
 impl Settings {
-    /// As flags; a switch has an empty value.
+    /// Returns them as flags; a switch has an empty value.
     pub fn flags(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.0.iter().map(|(name, text)| (*name, text.as_str()))
     }
 
-    /// Complains where another command wants something else.
+    /// Checks that another command has the same settings.
     ///
     /// # Errors
     /// The first setting that differs.
@@ -44,10 +44,10 @@ impl Settings {
     }
 }
 
-/// The settings of one part of a command.
+/// Returns the settings of one part of a command.
 ///
 /// # Errors
-/// What cannot be honoured.
+/// An option that cannot be honoured.
 pub fn of(asked: &Asked, place: &str) -> Result<Settings, Complaint> {
     let mut all = Vec::new();
     for (switch, flag) in [("insecure", "insecure"), ("no-sessionid", "no-resume"), ("tlsv1.3", "tlsv1.3")] {
@@ -55,7 +55,7 @@ pub fn of(asked: &Asked, place: &str) -> Result<Settings, Complaint> {
             all.push((flag, String::new()));
         }
     }
-    // With -k nothing is checked, and curl does not read the roots either.
+    // With -k nothing is verified, and curl does not read the roots either.
     if let Some(path) = asked.value("cacert").filter(|_| !asked.has("insecure")) {
         all.push(("cacert", path.to_owned()));
     }
@@ -70,13 +70,13 @@ pub fn of(asked: &Asked, place: &str) -> Result<Settings, Complaint> {
         all.push(("key", asked.value("key").unwrap_or(path).to_owned()));
     }
     limits(asked, place, &mut all)?;
-    // Of several versions curl takes the last.
+    // curl uses the last of several versions.
     let versions = ["http1.0", "http1.1", "http2", "http2-prior-knowledge"];
     match asked.switches.iter().rev().find(|switch| versions.contains(switch)) {
         Some(&"http1.0") => all.push(("http", "1.0".to_owned())),
         Some(&"http1.1") => all.push(("http", "1.1".to_owned())),
         Some(&"http2-prior-knowledge") => all.push(("http2", String::new())),
-        // What the server chooses.
+        // The server selects the version.
         _ => {}
     }
     proxies(asked, place, &mut all)?;
@@ -95,7 +95,7 @@ pub fn of(asked: &Asked, place: &str) -> Result<Settings, Complaint> {
     Ok(Settings(all))
 }
 
-/// How long things may take, and how many redirects are followed.
+/// Adds timeouts and the number of redirects.
 fn limits(asked: &Asked, place: &str, all: &mut Vec<(&'static str, String)>) -> Result<(), Complaint> {
     for (option, flag) in [("max-time", "timeout"), ("connect-timeout", "connect-timeout")] {
         if let Some(text) = asked.value(option) {
@@ -140,16 +140,16 @@ fn proxies(asked: &Asked, place: &str, all: &mut Vec<(&'static str, String)>) ->
     Ok(())
 }
 
-/// `--connect-to` and `--resolve` as rules of `--connect-to`.
+/// Returns `--connect-to` and `--resolve` as rules of `--connect-to`.
 ///
 /// # Errors
-/// A `--resolve` that names no address.
+/// A `--resolve` without an address.
 pub fn redirections(asked: &Asked, place: &str) -> Result<Vec<String>, Complaint> {
-    // curl looks a name up only after it was redirected, and the first rule that fits counts here.
+    // curl resolves a name only after redirection, and here the first matching rule applies.
     let mut rules: Vec<String> = asked.all("connect-to").map(str::to_owned).collect();
     for text in asked.all("resolve") {
         let text = text.strip_prefix('+').unwrap_or(text);
-        // `-HOST:PORT` forgets an entry, and there is none.
+        // `-HOST:PORT` removes an entry, and there is none.
         if text.starts_with('-') {
             continue;
         }

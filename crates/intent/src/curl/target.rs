@@ -1,16 +1,16 @@
-//! URLs as curl reads them: globs, a missing scheme, the path as it is sent.
+//! URL parsing as in curl: globs, a missing scheme, the path as it is sent.
 //!
-//! curl sends a path nearly as it is written (only `.` and `..` are resolved and what is not ASCII is encoded), where
-//! the URL standard of browsers, which brunt follows, encodes more. Where the two differ the request names its target.
+//! curl sends a path almost unmodified (only `.` and `..` are resolved and non-ASCII characters encoded), whereas the
+//! URL standard of browsers, which brunt follows, encodes more. If both differ, the request target is set explicitly.
 
 use protocols::template::slot_at;
 use url::Url;
 use wire::Complaint;
 
-/// More URLs than this out of one glob are a slip.
+/// Maximum number of URLs of one glob; more are a mistake.
 const MOST: usize = 1000;
 
-/// A URL taken apart.
+/// The parts of a URL.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Target {
     /// `http` or `https`.
@@ -19,17 +19,17 @@ pub struct Target {
     pub user: Option<String>,
     /// Host and port as written.
     pub authority: String,
-    /// The path as curl sends it, from its slash.
+    /// The path as curl sends it, including the leading slash.
     pub path: String,
-    /// What follows `?`.
+    /// The text after `?`.
     pub query: Option<String>,
 }
 
 impl Target {
-    /// Reads a URL.
+    /// Parses a URL.
     ///
     /// # Errors
-    /// What about it curl would refuse, or brunt.
+    /// A part that curl or brunt would refuse.
     pub fn parse(text: &str, as_is: bool, place: &str) -> Result<Target, Complaint> {
         let wrong = |trouble: &str| Complaint::new(place, format!("the URL `{}` {trouble}", plan::mask::url(text)));
         if outside_slots(text).any(|c| c <= ' ' || c == '\x7f') {
@@ -68,17 +68,17 @@ impl Target {
         }
     }
 
-    /// What stands in the request line.
+    /// Returns the request target.
     pub fn line(&self) -> String {
         self.query.as_ref().map_or_else(|| self.path.clone(), |query| format!("{}?{query}", self.path))
     }
 
-    /// The whole URL, without a user.
+    /// Returns the whole URL, without a user.
     pub fn url(&self) -> String {
         format!("{}://{}{}", self.scheme, self.authority, self.line())
     }
 
-    /// The host without its port and brackets.
+    /// Returns the host without port and brackets.
     pub fn host(&self) -> &str {
         let host = match self.authority.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => host,
@@ -87,7 +87,7 @@ impl Target {
         host.trim_start_matches('[').trim_end_matches(']')
     }
 
-    /// What curl writes as the host where brunt would write it in small letters: as it was written.
+    /// Returns the host as written, if curl sends it like that and brunt would send it in lower case.
     pub fn differing_host(&self) -> Option<String> {
         let url = Url::parse(&self.url()).ok()?;
         let (written, ours) = (self.host(), url.host_str()?);
@@ -95,7 +95,7 @@ impl Target {
         differs.then(|| url.port().map_or_else(|| written.to_owned(), |port| format!("{written}:{port}")))
     }
 
-    /// The target of the request line where brunt would write it otherwise.
+    /// Returns the request target, if brunt would write it differently.
     pub fn differing_line(&self) -> Option<String> {
         let line = self.line();
         let url = Url::parse(&self.url()).ok()?;
@@ -104,7 +104,7 @@ impl Target {
     }
 }
 
-/// The characters of a text that are none of a slot's (`{random 1..9}`).
+/// Iterates over the characters outside placeholders (`{random 1..9}`).
 fn outside_slots(text: &str) -> impl Iterator<Item = char> {
     let mut inside = 0;
     text.char_indices().filter_map(move |(at, c)| {
@@ -115,7 +115,7 @@ fn outside_slots(text: &str) -> impl Iterator<Item = char> {
     })
 }
 
-/// RFC 3986 5.2.4: `/a/../b/./c` is `/b/c`.
+/// Removes dot segments (RFC 3986 5.2.4): `/a/../b/./c` is `/b/c`.
 fn without_dots(path: &str) -> String {
     let mut out: Vec<&str> = Vec::new();
     let mut segments = path.split('/').skip(1).peekable();
@@ -141,10 +141,10 @@ fn ascii(path: &str) -> String {
     path.chars().map(|c| if c.is_ascii() { c.to_string() } else { encoded(c) }).collect()
 }
 
-/// What `{a,b}` and `[1-3]` in a URL stand for (curl's globbing); brackets of an IPv6 address are none, nor are slots.
+/// Expands `{a,b}` and `[1-3]` in a URL (curl's globbing), except the brackets of IPv6 addresses and placeholders.
 ///
 /// # Errors
-/// A glob that is none, or one that stands for too many.
+/// An invalid glob, or one with too many URLs.
 pub fn globbed(text: &str, place: &str) -> Result<Vec<String>, Complaint> {
     let host = text.find("://").map_or(0, |at| at + 3);
     let start = text[host..].find(']').filter(|_| text[host..].starts_with('[')).map_or(0, |end| host + end + 1);
@@ -181,7 +181,7 @@ pub fn globbed(text: &str, place: &str) -> Result<Vec<String>, Complaint> {
     Ok(all.into_iter().map(|start| start + rest).collect())
 }
 
-/// `1-10`, `001-100:5`, `a-z`.
+/// Expands `1-10`, `001-100:5` or `a-z`.
 fn range(inside: &str) -> Option<Vec<String>> {
     let (span, step) = inside.split_once(':').unwrap_or((inside, "1"));
     let step: usize = step.parse().ok().filter(|step| *step > 0)?;

@@ -1,4 +1,4 @@
-//! Commands as tables: what they come to, or the sentence they are answered with.
+//! Tables of commands with their results or error messages.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn given(text: &str) -> Draft {
     read(&[text], "--curl").unwrap_or_else(|complaint| panic!("{text}: {complaint}"))
 }
 
-/// The words of the only command.
+/// Returns the words of the only command.
 fn words(text: &str) -> Vec<String> {
     let commands = words::commands(text).unwrap_or_else(|wrong| panic!("{text}: {wrong:?}"));
     assert_eq!(commands.len(), 1, "{text}: {commands:?}");

@@ -1,36 +1,36 @@
-//! Commands out of a shell's text: quotes, `$'…'`, continued lines, comments, variables; what Bash makes of them.
+//! Splitting of shell text into commands as in Bash: quotes, `$'…'`, continued lines, comments, variables.
 //!
-//! Nothing is run. What follows a `|` or a `>` works on curl's output and is named, not obeyed; what a shell would run to
-//! make the command (`$(…)`, a here-document) is refused.
+//! Nothing is executed. Text after `|` or `>` applies to curl's output and is reported, but ignored; anything a shell
+//! would have to execute (`$(…)`, a here-document) is refused.
 
 use std::collections::HashMap;
 
-/// The largest word that variables may make, as a file of text may be no larger: variables that hold variables double with
-/// every line.
+/// Maximum size of a word after expansion, the same as for a text file: variables that contain variables double in size
+/// with every line.
 const WORD_BOUND: usize = 64 << 20;
-/// What the values of variables may come to in all words of a text together.
+/// Maximum total size of expanded variables in a text.
 const VALUES_BOUND: usize = 4 * WORD_BOUND;
 
-/// One command, as its program would get it.
+/// A command with the arguments that its program would receive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     /// The line it begins on, from 1.
     pub line: usize,
-    /// The words.
+    /// The words of the command.
     pub words: Vec<String>,
-    /// What a comment calls it: `# name: checkout`, above it or behind it.
+    /// Name given by a comment: `# name: checkout`, above or behind the command.
     pub name: Option<String>,
-    /// What a shell would do with its output: `| jq .`, `> file`.
+    /// Shell operations on its output: `| jq .`, `> file`.
     pub left_out: Vec<String>,
 }
 
-/// What is wrong with a text, and in which line.
+/// An error message and its line.
 pub type Wrong = (usize, String);
 
-/// The commands of a text in Bash's notation.
+/// Splits a text in Bash notation into commands.
 ///
 /// # Errors
-/// What cannot be taken as it is, and the line.
+/// Unsupported syntax, and its line.
 pub fn commands(text: &str) -> Result<Vec<Command>, Wrong> {
     let characters: Vec<char> = text.chars().collect();
     let mut reader = Reader { text: &characters, at: 0, line: 1, variables: HashMap::new(), values: 0 };
@@ -39,7 +39,7 @@ pub fn commands(text: &str) -> Result<Vec<Command>, Wrong> {
         if command.words.first().is_some_and(|word| word == "export") {
             command.words.remove(0);
         }
-        // A prompt that was copied along.
+        // A shell prompt that was copied as well.
         if command.words.first().is_some_and(|word| word == "$") {
             command.words.remove(0);
         }
@@ -65,7 +65,7 @@ struct Reader<'a> {
     at: usize,
     line: usize,
     variables: HashMap<String, String>,
-    /// Bytes that variables came to so far.
+    /// Total size of expanded variables so far.
     values: usize,
 }
 
@@ -85,7 +85,7 @@ impl Reader<'_> {
         self.next();
     }
 
-    /// Takes the next characters if they are these.
+    /// Consumes the next characters if they match.
     fn takes(&mut self, wanted: &str) -> bool {
         let is = wanted.chars().enumerate().all(|(i, c)| self.peek(i) == Some(c));
         if is {
@@ -94,7 +94,7 @@ impl Reader<'_> {
         is
     }
 
-    /// The next command that has words; None at the end of the text.
+    /// Returns the next non-empty command; `None` at the end of the text.
     fn command(&mut self) -> Result<Option<Command>, Wrong> {
         let mut command = Command { line: self.line, ..Command::default() };
         while let Some(c) = self.peek(0) {
@@ -127,7 +127,7 @@ impl Reader<'_> {
         Ok((!command.words.is_empty()).then_some(command))
     }
 
-    /// A comment, up to the end of its line: the name it gives.
+    /// Consumes a comment up to the end of its line; returns the name in it.
     fn comment(&mut self) -> Option<String> {
         let from = self.at;
         while self.peek(0).is_some_and(|c| c != '\n') && self.next().is_some() {}
@@ -156,7 +156,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Everything up to the end of the command line; quotes may hold line ends.
+    /// Consumes everything up to the end of the command line; quotes may contain line ends.
     fn rest_of_line(&mut self) -> String {
         let mut rest = String::new();
         let mut quote = None;
@@ -184,7 +184,7 @@ impl Reader<'_> {
         while let Some(c) = self.peek(0) {
             match c {
                 ' ' | '\t' | '\r' | '\n' | ';' | '|' | '<' | '>' => break,
-                // Unquoted URLs with a query are pasted often; what follows the & would be another command for a shell.
+                // Unquoted URLs with a query are often pasted; a shell would take the text after & for another command.
                 '&' if matches!(self.peek(1), None | Some('&' | ' ' | '\t' | '\r' | '\n')) => break,
                 '\'' => self.single(&mut word)?,
                 '"' => self.double(&mut word)?,
@@ -250,7 +250,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `$NAME` and `${NAME}`; a `$` before anything else is a `$`.
+    /// Expands `$NAME` and `${NAME}`; a `$` before anything else stays.
     fn expansion(&mut self, word: &mut String) -> Result<(), Wrong> {
         let line = self.line;
         if self.peek(0) == Some('`') || self.peek(1) == Some('(') {
@@ -293,7 +293,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Bash's `$'…'`, with the escapes of C.
+    /// Parses Bash's `$'…'` with C escapes.
     fn dollar_single(&mut self, word: &mut String) -> Result<(), Wrong> {
         let line = self.line;
         self.takes("$'");

@@ -1,4 +1,4 @@
-//! What stands beside a flow (`flows`, `setup`, `start`, `end`, `teardown`), and the requests of a `batch`.
+//! The sections next to a flow (`flows`, `setup`, `start`, `end`, `teardown`), and the requests of a `batch`.
 
 use plan::flow::{AT_MOST, Flow, OnFailure, Step};
 use plan::quantity;
@@ -10,13 +10,13 @@ use super::reader::{Entry, Reader, text_of};
 use super::steps::KINDS;
 use crate::draft::Url;
 
-/// As many at once as browsers have connections to one origin.
+/// Default number of concurrent requests of a batch: the number of connections of a browser to one origin.
 const AT_ONCE: u32 = 6;
-/// So many are never under way at once for one user.
+/// Maximum number of concurrent requests of a user.
 const MOST_AT_ONCE: u64 = 1000;
 
 impl Reader {
-    /// What of a flow stands beside it, in the order in which its requests join the URLs of the plan.
+    /// Reads the sections next to a flow, in the order in which their requests are appended to the URLs of the plan.
     pub(super) fn beside_flow(&mut self, entries: &[Entry], flow: &mut Flow) -> Result<(), Complaint> {
         let find = |name: &str| entries.iter().find(|(key, _, node)| key == name && node.value != Value::Null);
         if let Some((_, _, node)) = find("flows") {
@@ -36,7 +36,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The same of scenarios, whose users each have their own `start` and `end`.
+    /// Reads these sections for scenarios, whose users each have their own `start` and `end`.
     pub(super) fn beside_scenarios(&mut self, entries: &[Entry], common: &mut Flow) -> Result<(), Complaint> {
         let of_users = entries.iter().find(|(key, ..)| key == "start" || key == "end");
         if let Some((key, at, _)) = of_users {
@@ -45,7 +45,7 @@ impl Reader {
         self.beside_flow(entries, common)
     }
 
-    /// `batch: {at-most: 6, requests: [...]}`, or the list alone.
+    /// Reads `batch: {at-most: 6, requests: [...]}`, or only the list.
     pub(super) fn batch(&mut self, node: &Node) -> Result<Step, Complaint> {
         let (mut at_most, mut on_failure, mut requests) = (AT_ONCE, OnFailure::default(), None);
         match &node.value {
@@ -86,7 +86,7 @@ impl Reader {
         Ok(Step::Batch { at_most, urls, on_failure, own })
     }
 
-    /// The URL, and what follows where it fails, if it says so itself.
+    /// Reads a request of a batch: its URL, and its own policy on failure, if any.
     fn request_of_batch(&mut self, item: &Node) -> Result<(u32, Option<OnFailure>), Complaint> {
         let mut says_so = false;
         let step = match &item.value {
@@ -111,7 +111,7 @@ impl Reader {
                 self.request(item.at, url, OnFailure::default())?
             }
         };
-        // Connections of other protocols are their user's, and say one thing after the other.
+        // Connections of other protocols belong to their user and send one request after another.
         let is_http = |url: &Url| url.url.starts_with("http://") || url.url.starts_with("https://");
         if !self.draft.urls.last().is_some_and(is_http) {
             return self.wrong(item.at, "batch", "takes HTTP requests only; make others steps of their own");

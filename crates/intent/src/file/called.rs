@@ -1,4 +1,4 @@
-//! Steps of a flow that others stand for: `for-each` element of a list, and the flows that are called by name.
+//! Steps that run other steps: `for-each` over a list, and calls of named flows.
 
 use plan::flow::{Called, Flow, List, Piece, Step, each, pieces, server_of};
 use plan::yaml::{At, Node, Value};
@@ -9,11 +9,11 @@ use super::places::Section;
 use super::reader::{Entry, Later, Reader, Within};
 use crate::nearest::nearest;
 
-/// A plan has at most so many flows that are called.
+/// Maximum number of named flows in a plan.
 const FLOWS: usize = 100;
 
 impl Reader {
-    /// `for-each: NAME`, `in`, `steps`.
+    /// Reads `for-each: NAME`, `in`, `steps`.
     pub(super) fn for_each(
         &mut self,
         (at, node): (At, &Node),
@@ -40,7 +40,7 @@ impl Reader {
         Ok(Step::ForEach { name, list, steps })
     }
 
-    /// `close: all`, `close: http://localhost:8080`, or several of them.
+    /// Reads `close: all`, `close: http://localhost:8080`, or a list of servers.
     pub(super) fn close(&mut self, node: &Node) -> Result<Step, Complaint> {
         let items = match &node.value {
             Value::List(items) => &items[..],
@@ -62,7 +62,7 @@ impl Reader {
         }
     }
 
-    /// `call: NAME`, `with`.
+    /// Reads `call: NAME`, `with`.
     pub(super) fn call(&mut self, (_, node): (At, &Node), rest: &[&Entry]) -> Result<Step, Complaint> {
         let flow = self.scalar("call", node)?;
         self.later.push((Later::Call(flow.clone()), node.at));
@@ -82,7 +82,7 @@ impl Reader {
         Ok(Step::Call { flow, with })
     }
 
-    /// `flows`: a name, and steps below it.
+    /// Reads `flows`: names, each with its steps.
     pub(super) fn called_flows(&mut self, node: &Node) -> Result<Vec<Called>, Complaint> {
         let Value::Map(entries) = &node.value else {
             return self.wrong(node.at, "flows", "must be a map; write `NAME:` and its steps below it");
@@ -100,7 +100,7 @@ impl Reader {
         Ok(all)
     }
 
-    /// The name that users know a value by.
+    /// Reads the name of a user's value.
     fn value_name(&self, key: &str, node: &Node) -> Result<String, Complaint> {
         let name = self.scalar(key, node)?;
         match protocols::capture::valid_name(&name) {
@@ -109,7 +109,7 @@ impl Reader {
         }
     }
 
-    /// A text that may hold values of the user's and nothing else.
+    /// Reads a text that may contain only values of the user.
     fn text(&mut self, name: &str, node: &Node) -> Result<String, Complaint> {
         let text = self.scalar(name, node)?;
         self.later.push((Later::Text(text.clone()), node.at));
@@ -126,7 +126,7 @@ impl Reader {
         Some(format!("no step sends anything to `{server}`; write all, or {}", known.join(", ")))
     }
 
-    /// What can be checked now that all of a flow is known.
+    /// Checks everything that needs the complete flow.
     pub(super) fn check_flow(&self, flow: &Flow) -> Result<(), Complaint> {
         for (later, at) in &self.later {
             let (name, trouble) = match later {
@@ -173,7 +173,7 @@ fn unknown_flow(name: &str, flow: &Flow) -> Option<String> {
     })
 }
 
-/// What is filled in anew for each request is no value of a user's.
+/// Returns an error if the text contains a placeholder that is filled in for each request.
 fn slot_in(text: &str) -> Option<String> {
     let slots = text.match_indices('{').filter_map(|(at, _)| text[at + 1..].split(['}', ' ', ':', '=']).next());
     let slot = slots.into_iter().find(|word| protocols::template::is_reserved(word))?;
@@ -183,7 +183,7 @@ fn slot_in(text: &str) -> Option<String> {
     ))
 }
 
-/// A flow that comes back to itself, to a group it is in or to a value it was given.
+/// Returns an error if a flow calls itself, or is called inside a group or with a value of its own.
 fn within_itself(name: &str, flow: &Flow) -> Option<String> {
     let called = flow.called(name)?;
     let inner = calls(&called.steps);
@@ -199,7 +199,7 @@ fn within_itself(name: &str, flow: &Flow) -> Option<String> {
     None
 }
 
-/// A group that stands around a call of the flow, and in it or in one that it calls.
+/// Returns a group that contains a call of the flow and is also in it or in one that it calls.
 fn group_around(name: &str, flow: &Flow) -> Option<String> {
     let mut inner = Vec::new();
     for reached in reached(&[name], flow)? {
@@ -219,7 +219,7 @@ fn group_around(name: &str, flow: &Flow) -> Option<String> {
     again.map(|group| format!("is called inside the group `{group}` and has a group of that name; rename one of them"))
 }
 
-/// The flows called from steps.
+/// Returns the flows called from steps.
 fn calls(steps: &[Step]) -> Vec<&str> {
     let mut all = Vec::new();
     each(steps, &mut |step| {
@@ -230,7 +230,7 @@ fn calls(steps: &[Step]) -> Vec<&str> {
     all
 }
 
-/// All that are called from these, and from those they call.
+/// Returns all flows called from these, directly or indirectly.
 fn reached<'a>(first: &[&'a str], flow: &'a Flow) -> Option<Vec<&'a str>> {
     let (mut all, mut next) = (Vec::new(), first.to_vec());
     while let Some(name) = next.pop() {
@@ -242,7 +242,7 @@ fn reached<'a>(first: &[&'a str], flow: &'a Flow) -> Option<Vec<&'a str>> {
     Some(all)
 }
 
-/// What a flow is given, wherever it is called.
+/// Returns the names of the values passed to a flow, by all its calls.
 fn given_to<'a>(name: &str, flow: &'a Flow) -> Vec<&'a str> {
     let mut all = Vec::new();
     flow.each(&mut |step| match step {
@@ -252,7 +252,7 @@ fn given_to<'a>(name: &str, flow: &'a Flow) -> Vec<&'a str> {
     all
 }
 
-/// The values in a text.
+/// Returns the values in a text.
 pub(super) fn values_in<'a>(text: &'a str, names: &[String]) -> Vec<&'a str> {
     let value = |piece| match piece {
         Piece::Value(name) => Some(name),

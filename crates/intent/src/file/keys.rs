@@ -1,5 +1,5 @@
-//! The keys a plan file may have: the flags of a run by their long names, the options of the protocols, and a few that
-//! hold several things. One list serves the reader, the suggestions and the schema.
+//! The keys of a plan file: the flags of a run by their long names, the options of the protocols, and a few structured
+//! ones. One list serves the reader, the suggestions and the schema.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use wire::{Protocol, Takes};
 use crate::nearest::nearest;
 use crate::{settings, spoken};
 
-/// What a key is.
+/// The kinds of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// Where requests go.
+    /// The URLs.
     Urls,
-    /// What users do in order.
+    /// The flow.
     Flow,
-    /// What stands beside it: flows that are called, and what is done before and after.
+    /// Sections next to the flow: named flows, and the steps before and after.
     BesideFlow,
-    /// What users of several sorts do side by side.
+    /// Concurrent scenarios.
     Scenarios,
-    /// The name of the protocol, which the URLs say already.
+    /// The name of the protocol, which follows from the URLs.
     Protocol,
-    /// Options of the protocol, together.
+    /// Protocol options in a map.
     Options,
-    /// How TLS is spoken.
+    /// TLS settings in a map.
     Tls,
     /// The load of a recorded plan.
     Load,
@@ -33,7 +33,7 @@ pub enum Key {
     Option(&'static str),
 }
 
-/// Keys that are more than a setting, and what each is.
+/// Keys that are not settings, and their kinds.
 const SPECIAL: [(&str, Key); 13] = [
     ("urls", Key::Urls),
     ("url", Key::Urls),
@@ -55,21 +55,21 @@ const SPECIAL: [(&str, Key); 13] = [
 pub struct Named {
     /// The name.
     pub name: &'static str,
-    /// What follows it.
+    /// The kind of value.
     pub takes: Takes,
     /// One line of help.
     pub help: String,
-    /// What else it may be called.
+    /// An alternative name.
     pub alias: Option<&'static str>,
-    /// A plan may have it by its own name.
+    /// Set if it is a key of the plan by its own name.
     pub is_key: bool,
-    /// It is an option of a protocol.
+    /// Set if it is a protocol option.
     pub option: bool,
-    /// One URL may have it for itself.
+    /// Set if a single URL may have it.
     pub of_one_url: bool,
 }
 
-/// What other tools call what we have, and what is only of scenarios.
+/// Keys of other tools with their equivalent here, and keys of scenarios.
 const ELSEWHERE: [(&str, &str); 11] = [
     ("vus", "`users: 10`"),
     ("thresholds", "`objectives: [p95<300ms]`"),
@@ -84,7 +84,7 @@ const ELSEWHERE: [(&str, &str); 11] = [
     ("graceful-stop", "`drain: 5s`, or it in a scenario"),
 ];
 
-/// What is checked of a response.
+/// Hint for the checks of a response.
 const CHECKS: &str = "`expect-status: 200`, `expect-body: TEXT` or `expect-json: $.token`";
 
 /// All keys.
@@ -92,7 +92,7 @@ const CHECKS: &str = "`expect-status: 200`, `expect-body: TEXT` or `expect-json:
 pub struct Keys(Vec<Named>);
 
 impl Keys {
-    /// The keys with these protocols.
+    /// Creates the keys for these protocols.
     pub fn new(protocols: &[Arc<dyn Protocol>]) -> Keys {
         let of_one_url: Vec<&str> = protocols.iter().flat_map(|p| p.options_of_one_url()).copied().collect();
         let settings = settings::all().map(|spec| Named {
@@ -116,12 +116,12 @@ impl Keys {
         Keys(settings.chain(options).collect())
     }
 
-    /// The settings and options among them.
+    /// Returns the settings and options among them.
     pub fn named(&self) -> impl Iterator<Item = &Named> {
         self.0.iter()
     }
 
-    /// What a key (written with `-`) is.
+    /// Returns the kind of a key (written with `-`).
     pub fn find(&self, name: &str) -> Option<Key> {
         if let Some((_, key)) = SPECIAL.iter().find(|(special, _)| *special == name) {
             return Some(*key);
@@ -131,17 +131,17 @@ impl Keys {
         Some(if known.option { Key::Option(known.name) } else { Key::Setting(known.name) })
     }
 
-    /// The option of this name that one URL may have for itself, in some protocol at least.
+    /// Returns the option of this name that a single URL may have, in at least one protocol.
     pub fn of_one_url(&self, name: &str) -> Option<&'static str> {
         self.0.iter().find(|known| known.name == name && known.of_one_url).map(|known| known.name)
     }
 
-    /// What follows a setting or an option.
+    /// Returns the kind of value of a setting or an option.
     pub fn takes(&self, name: &str) -> Takes {
         self.0.iter().find(|known| known.name == name).map_or(Takes::One(""), |known| known.takes)
     }
 
-    /// What to say about a key that is none.
+    /// Returns the error message for an unknown key.
     pub fn unknown(&self, name: &str) -> String {
         if let Some((_, ours)) = ELSEWHERE.iter().find(|(other, _)| *other == name) {
             return format!("has another name here; write {ours}");
@@ -152,7 +152,7 @@ impl Keys {
         }
     }
 
-    /// The same of a key at one URL: its options, and how often and under which name it is asked.
+    /// Returns the error message for an unknown key of a URL: suggests its options, its weight and its name.
     pub fn unknown_of_one_url(&self, name: &str) -> String {
         let options = self.0.iter().filter(|known| known.of_one_url).map(|known| known.name);
         if ELSEWHERE.iter().any(|(other, _)| *other == name) {

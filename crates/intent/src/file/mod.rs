@@ -1,7 +1,7 @@
-//! A plan file, read into a draft.
+//! The parser of plan files.
 //!
-//! Its keys are the names of the settings and of the protocols' options. The `plan` of a JSON report is taken as well:
-//! there `load` is a map, times are nanoseconds and words are joined by `_`. One reader serves both.
+//! The keys are the names of the settings and of the protocols' options. The `plan` of a JSON report is accepted as
+//! well: there `load` is a map, times are nanoseconds and words are joined by `_`. One reader serves both.
 
 mod beside;
 mod called;
@@ -27,10 +27,10 @@ use self::places::Places;
 use self::reader::{Entry, Reader, text_of};
 use crate::draft::Draft;
 
-/// The plan in this text.
+/// Parses the plan in this text.
 ///
 /// # Errors
-/// What is wrong with it, its line and column, and what would be right.
+/// The mistake, its line and column, and what to write instead.
 pub fn read(path: &str, text: &str, protocols: &[Arc<dyn Protocol>]) -> Result<Draft, Complaint> {
     let wrong = |(At { line, column }, trouble): yaml::Wrong| {
         Complaint::new(format!("{path} line {line} column {column}"), trouble)
@@ -86,9 +86,9 @@ impl Reader {
                 }
                 Some(Key::Scenarios) => self.scenarios(*at, node, entries)?,
                 Some(Key::Protocol) => {}
-                // What scenarios ask for together follows from what each does.
+                // The total load of scenarios follows from the individual ones.
                 Some(Key::Load) if self.recorded && side_by_side => {}
-                // Beside the load, which says whether it adds anything.
+                // Already part of the load.
                 Some(Key::Setting("duration")) if self.recorded => {}
                 Some(Key::Options) => {
                     self.map(node, "options", |reader, name, at, node| match reader.keys.find(name) {
@@ -102,7 +102,7 @@ impl Reader {
                 Some(Key::Tls) => self.map(node, "tls", Self::tls)?,
                 Some(Key::Load) => self.load(node, entries)?,
                 Some(Key::Setting("net")) if text_of(node) == "auto" => {}
-                // What a report's plan counts are iterations where it has a flow.
+                // In a report's plan with a flow the requests are iterations.
                 Some(Key::Setting("requests")) if self.recorded && entry(entries, "flow").is_some() => {
                     self.setting("iterations", *at, node)?;
                 }
@@ -112,7 +112,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Each entry of a map in a map.
+    /// Reads each entry of a nested map.
     fn map(
         &mut self,
         node: &Node,
@@ -144,7 +144,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The load as a report has it.
+    /// Reads the load of a report.
     fn load(&mut self, node: &Node, root: &[Entry]) -> Result<(), Complaint> {
         if !self.recorded {
             let trouble = "is a key of reports, not of plans; write `users: 10`, `rate: 500/s` or `stages: [...]`";

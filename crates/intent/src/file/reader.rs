@@ -1,4 +1,4 @@
-//! What all that reads plan files shares: values of keys with their places, URLs and their options, complaints.
+//! The shared parts of the plan file reader: values of keys with their positions, URLs and their options, errors.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,44 +16,44 @@ use crate::origin::Origin;
 use crate::values::Said;
 use crate::{reading, urls};
 
-/// A key, where it stands, and what it holds.
+/// A key, its position, and its value.
 pub(super) type Entry = (String, At, Node);
 
 pub(super) struct Reader {
     pub(super) path: Arc<str>,
     pub(super) keys: Rc<Keys>,
     pub(super) schemes: Vec<&'static str>,
-    /// The plan of a report: bare numbers are nanoseconds.
+    /// Set for the plan of a report: bare numbers are nanoseconds.
     pub(super) recorded: bool,
     pub(super) draft: Draft,
-    /// What can be checked once all of a flow is known, and where it stands.
+    /// Checks that need the complete flow, and their positions.
     pub(super) later: Vec<(Later, At)>,
-    /// Where steps stand.
+    /// Positions of steps.
     pub(super) places: Places,
 }
 
-/// What can be checked once all of a flow is known.
+/// A check that needs the complete flow.
 pub(super) enum Later {
-    /// A condition, as it was written.
+    /// A condition, as written.
     Condition(String),
     /// The name of a list.
     List(String),
-    /// The name of a flow that is called.
+    /// The name of a called flow.
     Call(String),
-    /// A text with values in it.
+    /// A text with values.
     Text(String),
-    /// A flow that is called is written here.
+    /// The definition of a called flow.
     Called(String),
-    /// A server that steps go to.
+    /// A server that steps connect to.
     Server(String),
 }
 
-/// What is around a list of steps.
+/// The context of a list of steps.
 #[derive(Default)]
 pub(super) struct Within {
-    /// The groups, by their names.
+    /// The names of the enclosing groups.
     pub(super) groups: Vec<String>,
-    /// How deep it stands.
+    /// The nesting depth.
     pub(super) depth: usize,
 }
 
@@ -71,7 +71,7 @@ impl Reader {
         self.draft.values.say(name, text, origin);
     }
 
-    /// A setting of the run or an option of a protocol: one value, or a list where it may be repeated.
+    /// Reads a setting of the run or a protocol option: one value, or a list if it may be repeated.
     pub(super) fn setting(&mut self, name: &'static str, at: At, node: &Node) -> Result<(), Complaint> {
         let takes = self.keys.takes(name);
         for (text, at) in self.values(name, at, node, takes)? {
@@ -82,7 +82,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The values of a key; a switch that is on has one empty value.
+    /// Returns the values of a key; a switch that is on has one empty value.
     fn values(&self, name: &str, at: At, node: &Node, takes: Takes) -> Result<Vec<(String, At)>, Complaint> {
         match (&node.value, takes) {
             (Value::Text(text), Takes::Nothing) => match &text[..] {
@@ -107,7 +107,7 @@ impl Reader {
     pub(super) fn scalar(&self, name: &str, node: &Node) -> Result<String, Complaint> {
         match &node.value {
             Value::Text(text) => self.revealed(name, text, node.at),
-            // As k6 writes them: `{duration: 1m, target: 50}`.
+            // The notation of k6: `{duration: 1m, target: 50}`.
             Value::Map(_) if name == "stage" => {
                 let usual =
                     "write `1m:50` (users) or `1m:10/s..100/s` (a rate), which begins where the stage before it ended";
@@ -117,8 +117,8 @@ impl Reader {
         }
     }
 
-    /// What was hidden cannot be sent again. In a file that people write, three stars may also be meant: only where a secret
-    /// stands are they none.
+    /// Refuses a masked value, which cannot be sent. In a file written by a person, three stars may be meant literally,
+    /// so there they are refused only in place of a secret.
     fn revealed(&self, name: &str, text: &str, at: At) -> Result<String, Complaint> {
         if self.recorded && text.contains(plan::mask::MASK) {
             return self.wrong(
@@ -149,7 +149,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A URL that is nothing but that.
+    /// Reads a URL without options.
     pub(super) fn plain_url(&self, item: &Node) -> Result<Url, Complaint> {
         Ok(Url::plain(self.scalar("URL", item)?, self.origin(item.at, "URL")))
     }
@@ -161,12 +161,12 @@ impl Reader {
         Ok(())
     }
 
-    /// The URLs so far, as plans have them.
+    /// Returns the URLs so far in the form of a plan.
     pub(super) fn weighted(&self) -> Vec<WeightedUrl> {
         self.draft.urls.iter().map(Url::weighted).collect()
     }
 
-    /// A URL with a weight and options of its own.
+    /// Reads a URL with a weight and options of its own.
     pub(super) fn url(&mut self, item: &Node, entries: &[Entry]) -> Result<Url, Complaint> {
         let mut url = Url::plain("", self.origin(item.at, "URL"));
         for (written, at, node) in entries {
@@ -202,7 +202,7 @@ impl Reader {
         if let (Value::Map(entries), true) = (&node.value, name.starts_with("expect-")) {
             return self.named_checks(name, (at, entries), url);
         }
-        // A step's, as a report has it.
+        // Option of a step, in the form of a report.
         let of_step = [CAPTURE, CHECK_NAMES, TIMEOUT, AT_MOST].into_iter().find(|own| self.recorded && *own == name);
         let Some(name) = of_step.or_else(|| self.keys.of_one_url(name)) else {
             let trouble = match self.keys.find(name) {
@@ -227,7 +227,7 @@ impl Reader {
         Ok(())
     }
 
-    /// `expect-json: {has a token: $.token}`: checks with names of their own.
+    /// Reads named checks: `expect-json: {has a token: $.token}`.
     fn named_checks(&mut self, name: &str, (at, entries): (At, &[Entry]), url: &mut Url) -> Result<(), Complaint> {
         let items: Vec<Node> = entries.iter().map(|(_, _, node)| node.clone()).collect();
         let rules = match &items[..] {
@@ -243,7 +243,7 @@ impl Reader {
             let text = format!("{name} {which} {check}");
             names.push(Said { name: CHECK_NAMES, text, origin: self.origin(*at, name) });
         }
-        // As they stand where a plan is shown: option by option.
+        // The order in which a plan is shown: by option.
         names.sort_by_key(|said| said.text.split(' ').next().unwrap_or_default().to_owned());
         url.own.extend(names);
         Ok(())

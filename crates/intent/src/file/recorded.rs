@@ -1,10 +1,10 @@
-//! What the plan of a report has in a form of its own, as JSON: its load, its flows and scenarios.
+//! The parts of a report's plan with a form of their own, as JSON: load, flows and scenarios.
 
 use plan::yaml::{Node, Value};
 
 use super::reader::Entry;
 
-/// The tree as JSON.
+/// Converts a tree to JSON.
 pub(super) fn json_of(node: &Node) -> serde_json::Value {
     match &node.value {
         Value::Null => serde_json::Value::Null,
@@ -14,7 +14,7 @@ pub(super) fn json_of(node: &Node) -> serde_json::Value {
     }
 }
 
-/// What in the flow of a report is a number or a word of JSON, by its key; all else is text, whatever it looks like.
+/// Keys in the flow of a report whose values are JSON numbers or words; all others are text, whatever they look like.
 const NO_TEXTS: [&str; 14] = [
     "url",
     "urls",
@@ -32,7 +32,7 @@ const NO_TEXTS: [&str; 14] = [
     "ends",
 ];
 
-/// A flow of a report as JSON.
+/// Converts the flow of a report to JSON.
 pub(super) fn flow(node: &Node) -> serde_json::Value {
     part(node, false)
 }
@@ -55,7 +55,7 @@ fn part(node: &Node, no_text: bool) -> serde_json::Value {
     }
 }
 
-/// A map of texts, whatever they are called.
+/// Converts a map of texts, whatever its keys.
 fn texts(node: &Node) -> serde_json::Value {
     match &node.value {
         Value::Map(entries) => entries.iter().map(|(name, _, node)| (name.clone(), part(node, false))).collect(),
@@ -63,7 +63,7 @@ fn texts(node: &Node) -> serde_json::Value {
     }
 }
 
-/// The scenarios of a report as JSON: what their flows say is text, whatever it looks like.
+/// Converts the scenarios of a report to JSON: the values in their flows are text, whatever they look like.
 pub(super) fn scenarios(node: &Node) -> serde_json::Value {
     let one = |node: &Node| {
         let Value::Map(entries) = &node.value else { return json_of(node) };

@@ -1,5 +1,5 @@
-//! What can be said of a flow before anything is sent: values captured for nobody or used before any step captured them, steps that no user
-//! comes to, flows that nobody calls.
+//! Remarks on a flow before anything is sent: values that are never used or used before they are captured, unreachable
+//! steps, flows that are never called.
 
 use plan::WeightedUrl;
 use plan::flow::{Flow, Step};
@@ -8,7 +8,7 @@ use plan::yaml::At;
 use super::places::{Places, Section, said};
 use super::walk::{Walk, captured_in};
 
-/// What its author will want to know, a sentence each.
+/// Returns the remarks on a flow, a sentence each.
 pub(super) fn of_flow(flow: &Flow, urls: &[WeightedUrl], places: &Places) -> Vec<String> {
     let sections = [
         ("setup", &flow.setup),
@@ -25,14 +25,14 @@ pub(super) fn of_flow(flow: &Flow, urls: &[WeightedUrl], places: &Places) -> Vec
     said(all)
 }
 
-/// The same of scenarios, whose users have in `common` what is done once, and the flows that they call.
+/// Returns the remarks on scenarios; `common` has the steps that are run once, and the named flows.
 pub(super) fn of_scenarios(
     common: &Flow,
     scenarios: &[(&str, &Flow)],
     urls: &[WeightedUrl],
     places: &Places,
 ) -> Vec<String> {
-    // What one captures no other knows, so each has names of its own, and those of all.
+    // Values are not shared between scenarios, so each has names of its own, besides the common ones.
     let own = |flow: &Flow| {
         let around = Flow { setup: common.setup.clone(), teardown: common.teardown.clone(), ..flow.clone() };
         let reached: Vec<WeightedUrl> =
@@ -161,7 +161,7 @@ mod tests {
             format!("line {line}: no user ever reaches this step, as the loop of line {of} before it never ends")
         };
         for (flow, said) in [
-            // What it looks at is captured later, in the same iteration.
+            // The value is captured later in the same iteration.
             (
                 format!(" - if: state\n   steps: [h]\n{state}"),
                 vec!["line 2: the steps of `if: state` never run: no step captures `state` before it".to_owned()],

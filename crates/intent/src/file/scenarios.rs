@@ -1,4 +1,4 @@
-//! The `scenarios` of a plan file: each a load, and a flow or URLs that join those of the plan.
+//! The `scenarios` of a plan file: each has a load, and a flow or URLs that are appended to those of the plan.
 
 use measure::Nanos;
 use plan::flow::{Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, Way, each};
@@ -38,11 +38,11 @@ const KEYS: [&str; 20] = [
     "urls",
     "url",
 ];
-/// The longest name.
+/// Maximum length of a name.
 const LONGEST: usize = 60;
 
 impl Reader {
-    /// Reads `scenarios`: a map of names, or a list of maps that have one.
+    /// Reads `scenarios`: a map by name, or a list of maps with a name.
     pub(super) fn scenarios(&mut self, at: At, node: &Node, beside: &[Entry]) -> Result<(), Complaint> {
         if self.recorded {
             return self.recorded_scenarios(at, node);
@@ -78,7 +78,7 @@ impl Reader {
         Ok(())
     }
 
-    /// What scenarios of a report have in common.
+    /// Reads the common part of a report's scenarios.
     pub(super) fn recorded_common(&mut self, at: At, node: &Node) -> Result<(), Complaint> {
         let common = serde_json::from_value(recorded::flow(node));
         let common = common.or_else(|error| self.wrong(at, "common", format!("is not as in a report: {error}")))?;
@@ -111,7 +111,7 @@ impl Reader {
         }
     }
 
-    /// What holds for all of them together.
+    /// Checks and completes all scenarios together.
     fn of_all(&mut self, at: At, all: &mut [Written], common: &mut Flow) -> Result<(), Complaint> {
         if all.is_empty() || all.len() > SCENARIOS {
             return self.wrong(at, "scenarios", format!("are {}; write 1 to {SCENARIOS}", all.len()));
@@ -134,7 +134,7 @@ impl Reader {
         }
         let flows: Vec<(&str, &Flow)> = all.iter().map(|w| (w.scenario.name.as_str(), &w.scenario.flow)).collect();
         self.draft.of_flow = remarks::of_scenarios(common, &flows, &urls, &self.places);
-        // One list of names, so that a value has one number in all of them.
+        // A single list of names, so that a value has the same index in all of them.
         all.iter_mut().for_each(|written| written.scenario.flow.variables.clone_from(&whole.variables));
         if *common != Flow::default() {
             common.variables = whole.variables;
@@ -146,7 +146,7 @@ impl Reader {
         let Value::Map(entries) = &node.value else {
             return self.wrong(at, &name, "must be a map; write `users: 10` and a `flow` below it");
         };
-        // As reports have them, too.
+        // Keys as in reports are accepted, too.
         let entries: Vec<Entry> =
             entries.iter().map(|(key, at, node)| (key.replace('_', "-"), *at, node.clone())).collect();
         for (key, at, _) in &entries {
@@ -187,7 +187,7 @@ impl Reader {
         Ok(Written { scenario, graceful_stop, max_connections: connections })
     }
 
-    /// When it begins. `start` is what its users do first, unless a time stands there.
+    /// Reads the start time. `start` is the section of first steps, unless it has a time as value.
     fn start_time(&self, entries: &[Entry]) -> Result<Nanos, Complaint> {
         let time = self.read(entries, "start-time", quantity::duration)?;
         match find(entries, "start") {
@@ -201,7 +201,7 @@ impl Reader {
         }
     }
 
-    /// What each user does first and last, where each iteration is a user of its own.
+    /// Refuses `start` and `end` for a rate, where each iteration is a new user.
     fn refuse_of_users(&self, entries: &[Entry]) -> Result<(), Complaint> {
         for (key, place) in [("start", "first"), ("end", "last")] {
             if let Some((_, at, Node { value: Value::List(_), .. })) = find(entries, key) {
@@ -214,7 +214,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The value of a key, read; None where it is not there.
+    /// Parses the value of a key; `None` if it is missing.
     fn read<T>(
         &self,
         entries: &[Entry],
@@ -226,7 +226,7 @@ impl Reader {
         read(&text).map(Some).or_else(|trouble| self.wrong(*at, key, trouble))
     }
 
-    /// Keys of which one makes another meaningless.
+    /// Refuses keys that exclude each other.
     fn refuse_together(&self, entries: &[Entry]) -> Result<(), Complaint> {
         let open =
             find(entries, "rate").is_some() || self.stages_of(entries)?.is_some_and(|(_, level)| level == Level::Rate);
@@ -289,7 +289,7 @@ impl Reader {
         read.map(Some).or_else(|(_, trouble)| self.wrong(*at, "stages", trouble))
     }
 
-    /// The load, and how long it begins iterations.
+    /// Reads the load, and the time during which iterations are started.
     fn load_of(&self, entries: &[Entry]) -> Result<(Load, Option<Nanos>), Complaint> {
         let arrivals = self.read(entries, "arrivals", reading::arrivals)?.unwrap_or_default();
         let closed = |stages| Load::Closed { stages, think: None, together: false };
@@ -311,7 +311,7 @@ impl Reader {
         Ok((closed(level(f64::from(users.unwrap_or(1)))), duration))
     }
 
-    /// What its users do: its flow, or a choice among its URLs.
+    /// Reads the steps of its users: the flow, or a random choice of its URLs.
     fn flow_of(&mut self, name: &str, at: At, entries: &[Entry]) -> Result<Flow, Complaint> {
         let clear_cookies = match find(entries, "clear-cookies").map(|(_, at, node)| (at, text_of(node))) {
             None | Some((_, "false")) => false,
@@ -347,7 +347,7 @@ impl Reader {
         if !sends {
             return self.wrong(at, name, "sends nothing; write a step such as `- url: http://localhost:8080/`");
         }
-        // Weights are those of the ways: the requests themselves are chosen by their flow.
+        // The weights become those of the branches: the flow chooses the requests.
         self.draft.urls[before as usize..].iter_mut().for_each(|url| url.weight = 1.0);
         let mut flow = Flow { steps, clear_cookies, ..Flow::default() };
         for (key, section) in [("start", &mut flow.start), ("end", &mut flow.end)] {

@@ -1,11 +1,12 @@
-//! The JSON Schema of plan files, for editors: `schema.json` is filled in with the settings and the options of the protocols.
+//! The JSON Schema of plan files, for editors: `schema.json`, completed with the settings and the options of the
+//! protocols.
 
 use serde_json::{Map, Value, json};
 use wire::Takes;
 
 use super::keys::{Keys, Named};
 
-/// The schema.
+/// Returns the schema.
 pub fn schema(keys: &Keys) -> Value {
     let mut schema: Value = serde_json::from_str(include_str!("schema.json")).expect("the schema is JSON");
     let parts = schema.as_object_mut().and_then(|schema| schema.remove("parts")).expect("the schema has parts");
@@ -13,7 +14,7 @@ pub fn schema(keys: &Keys) -> Value {
     schema
 }
 
-/// Puts a part in the place of each text `=NAME`, and properties in the place of each key `...`.
+/// Replaces each text `=NAME` by a part, and each key `...` by properties.
 fn fill(node: &mut Value, parts: &Value, keys: &Keys) {
     if let Some(name) = node.as_str().and_then(|text| text.strip_prefix('=')) {
         *node = parts[name].clone();

@@ -1,4 +1,4 @@
-//! The `flow` of a plan file: what users do in order, read into steps whose requests join the URLs of the plan.
+//! The `flow` of a plan file: parsed into steps whose requests are appended to the URLs of the plan.
 
 use measure::Nanos;
 use plan::flow::{AT_MOST, Flow, GROUPS, OnFailure, Pause, REQUESTS, Step, TIMEOUT, Way};
@@ -14,16 +14,16 @@ use crate::draft::Url;
 use crate::nearest::nearest;
 use crate::values::Values;
 
-/// What a step may be, by the key that says so.
+/// The kinds of steps, by their key.
 pub(super) const KINDS: [&str; 13] =
     ["url", "batch", "pause", "pace", "close", "group", "repeat", "while", "for-each", "if", "choose", "once", "call"];
-/// Steps within steps go no deeper.
+/// Maximum nesting depth of steps.
 const DEEPEST: usize = 32;
-/// A loop is gone through no more often.
+/// Maximum number of repetitions of a loop.
 const MOST_TIMES: u64 = 1_000_000;
 
 impl Reader {
-    /// Reads `flow`, and what stands beside it.
+    /// Reads `flow`, and the sections next to it.
     pub(super) fn flow(&mut self, at: At, node: &Node, beside: &[Entry]) -> Result<(), Complaint> {
         if self.recorded {
             let flow = serde_json::from_value(recorded::flow(node));
@@ -58,14 +58,14 @@ impl Reader {
         Ok(())
     }
 
-    /// The steps of a flow, or of what stands beside it.
+    /// Reads the steps of a flow or of a section next to it.
     pub(super) fn section(&mut self, section: &Section<'_>, node: &Node) -> Result<Vec<Step>, Complaint> {
         let steps = self.steps(node, &mut Within::default())?;
         self.places.close(section);
         Ok(steps)
     }
 
-    /// A list of steps, and what is around it.
+    /// Reads a list of steps in its context.
     pub(super) fn steps(&mut self, node: &Node, within: &mut Within) -> Result<Vec<Step>, Complaint> {
         let Value::List(items) = &node.value else {
             return self.wrong(node.at, "steps", "must be a list; write each step as `- url: http://localhost:8080/`");
@@ -166,7 +166,7 @@ impl Reader {
         }
     }
 
-    /// Nothing else stands beside the key that says what the step is.
+    /// Refuses other keys next to the one that gives the kind of the step.
     fn alone(&self, rest: &[&Entry]) -> Result<(), Complaint> {
         match rest.first() {
             None => Ok(()),
@@ -182,7 +182,7 @@ impl Reader {
         within: &mut Within,
     ) -> Result<Vec<Step>, Complaint> {
         match rest {
-            // Another way of an `if` may be all there is.
+            // The other branch of an `if` may be the only one.
             [(key, at, node)] if key == "steps" => match self.steps(node, within)?.as_slice() {
                 [] if kind != "if" && kind != "choose" => self.wrong(*at, key, "is empty; write a step below it"),
                 steps => Ok(steps.to_vec()),
@@ -235,7 +235,7 @@ impl Reader {
         Ok(Step::Request { url: self.draft.urls.len() as u32 - 1, on_failure })
     }
 
-    /// `capture: {token: json $.token}`, as `token json $.token` each.
+    /// Reads `capture: {token: json $.token}` as `token json $.token` each.
     fn captures(&mut self, at: At, node: &Node, own: &mut Values) -> Result<(), Complaint> {
         let Value::Map(entries) = &node.value else {
             return self.wrong(at, CAPTURE, "must be a map; write for instance `capture: {token: json $.token}`");
@@ -277,7 +277,7 @@ impl Reader {
         Ok(ways)
     }
 
-    /// Read once all is known that steps capture.
+    /// Reads a condition, which is parsed once all captures are known.
     fn condition(&mut self, node: &Node) -> Result<String, Complaint> {
         let condition = self.scalar("condition", node)?;
         self.later.push((Later::Condition(condition.clone()), node.at));
@@ -289,7 +289,7 @@ impl Reader {
         quantity::duration(&time).or_else(|trouble| self.wrong(node.at, name, trouble))
     }
 
-    /// `2s`, `1s..3s`, `normal 2s 500ms`, `exponential 2s`.
+    /// Parses `2s`, `1s..3s`, `normal 2s 500ms`, `exponential 2s`.
     fn pause(&self, node: &Node) -> Result<Pause, Complaint> {
         let text = self.scalar("pause", node)?;
         pause(&text).or_else(|trouble| self.wrong(node.at, "pause", trouble))

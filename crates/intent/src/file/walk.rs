@@ -1,5 +1,5 @@
-//! Goes through the steps of a flow as a user does, for what can be said of them before anything is sent: values that are used before they
-//! are known, and steps that no user ever comes to.
+//! A single pass over the steps of a flow in execution order, for remarks before anything is sent: values used before
+//! they are set, and unreachable steps.
 
 use std::collections::BTreeMap;
 
@@ -12,31 +12,31 @@ use scenario::Condition;
 use super::called::values_in;
 use super::places::{NOWHERE, Places, Section};
 
-/// The steps so far, in the order they stand in.
+/// The state of the pass, in the order of the steps.
 pub(super) struct Walk<'a> {
     pub(super) flow: &'a Flow,
     urls: &'a [WeightedUrl],
     places: &'a Places,
-    /// Where the steps that follow stand.
+    /// Positions of the following steps.
     ahead: std::slice::Iter<'a, At>,
-    /// Where the step stands that is being gone through.
+    /// Position of the current step.
     at: At,
-    /// The loop that ends for nobody who comes to it, where there is one.
+    /// Position of the infinite loop that precedes, if any.
     endless: At,
     known: Vec<&'a str>,
     pub(super) used: Vec<&'a String>,
     early: Vec<&'a str>,
     unknown: Vec<(&'a str, At)>,
-    /// What is captured or given, where, and whether it is captured.
+    /// Captured or passed values, with position, and whether they are captured.
     pub(super) defined: Vec<(&'a str, At, bool)>,
-    /// Flows that were gone through, and whether a user comes back from them.
+    /// Flows visited so far, and whether they return.
     pub(super) called: Vec<(&'a str, bool)>,
-    /// What its author will want to know.
+    /// Remarks found.
     found: Vec<(At, String)>,
 }
 
 impl<'a> Walk<'a> {
-    /// Goes through sections in the order in which they are done; `known`: what is known before them.
+    /// Visits sections in the order of execution; `known` are the values set before them.
     pub(super) fn read(
         (flow, urls, places): (&'a Flow, &'a [WeightedUrl], &'a Places),
         sections: &[(Section<'_>, &'a [Step])],
@@ -53,13 +53,13 @@ impl<'a> Walk<'a> {
         reader
     }
 
-    /// What it found, but for what is of no use.
+    /// Returns the remarks, except those on unused values.
     pub(super) fn said(self, unknown: impl Fn(&str) -> String) -> impl Iterator<Item = (At, String)> {
         let unknown: Vec<(At, String)> = self.unknown.into_iter().map(|(name, at)| (at, unknown(name))).collect();
         self.found.into_iter().chain(unknown)
     }
 
-    /// What is captured or given for nobody, each once.
+    /// Returns the captured or passed values that are never used, each once.
     pub(super) fn unused(&self) -> Vec<(&'a str, At, bool)> {
         let mut all: Vec<(&str, At, bool)> = Vec::new();
         for (name, at, captured) in &self.defined {
@@ -70,7 +70,7 @@ impl<'a> Walk<'a> {
         all
     }
 
-    /// Goes through a list of steps; false where no user comes to its end.
+    /// Visits a list of steps; returns `false` if its end is never reached.
     fn steps(&mut self, steps: &'a [Step]) -> bool {
         let (mut goes_on, mut told) = (true, false);
         for step in steps {
@@ -89,12 +89,12 @@ impl<'a> Walk<'a> {
         self.found.push((self.at, sentence));
     }
 
-    /// One step; false where it never ends.
+    /// Visits a step; returns `false` if it never ends.
     fn step(&mut self, step: &'a Step) -> bool {
         match step {
             Step::Request { url, .. } => self.request(*url),
             Step::Batch { urls, .. } => {
-                // None of them waits for another.
+                // They do not wait for each other.
                 let before = self.known.len();
                 urls.iter().for_each(|url| {
                     let captured = self.known.split_off(before);
@@ -196,7 +196,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A flow is gone through where it is called first; what it captures is known from then on.
+    /// Visits a flow at its first call; its captures are known from then on.
     fn call(&mut self, name: &'a str, with: &'a BTreeMap<String, String>) -> bool {
         with.values().for_each(|text| self.text(text));
         self.known.extend(with.keys().map(String::as_str));
@@ -214,7 +214,7 @@ impl<'a> Walk<'a> {
         comes_back
     }
 
-    /// A text that is put together of values.
+    /// Visits a text with values.
     fn text(&mut self, text: &'a str) {
         let values = values_in(text, &self.flow.variables);
         self.uses(|known| values.contains(&known));
@@ -223,7 +223,7 @@ impl<'a> Walk<'a> {
         self.unknown.extend(unknown);
     }
 
-    /// What holds one value is a list of one.
+    /// Adds a remark if the list has only a single value.
     fn goes_over(&mut self, name: &str, list: &str) {
         let mut sources = self.urls.iter().filter_map(|url| url.options.get(CAPTURE)).flatten();
         let one =
@@ -233,7 +233,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What a later step of a loop captures, an earlier one may use the next time.
+    /// Visits the steps of a loop: an earlier step may use captures of a later one in the next round.
     fn again(&mut self, steps: &'a [Step]) -> bool {
         self.known.extend(captured_in(self.flow, steps, self.urls));
         self.steps(steps)
@@ -260,13 +260,13 @@ impl<'a> Walk<'a> {
         self.at = step;
     }
 
-    /// A value that is not known yet is looked at on purpose.
+    /// Visits a condition. Conditions may test values that are not set yet.
     fn condition(&mut self, text: &str) {
         let looked_at = self.looked_at(text);
         self.used.extend(self.flow.variables.iter().filter(|name| looked_at.contains(&name.as_str())));
     }
 
-    /// The values that a condition looks at, each once.
+    /// Returns the values that a condition tests, each once.
     fn looked_at(&self, text: &str) -> Vec<&'a str> {
         let names = &self.flow.variables;
         let mut values = Condition::parse(text, names).map_or_else(|_| Vec::new(), |condition| condition.values());
@@ -275,7 +275,7 @@ impl<'a> Walk<'a> {
         values.into_iter().filter_map(|value| names.get(usize::from(value))).map(String::as_str).collect()
     }
 
-    /// What a condition says here whatever responses hold; None: it depends on them.
+    /// Returns the constant value of a condition; `None` if it depends on responses.
     fn always(&self, text: &str) -> Option<bool> {
         let names = &self.flow.variables;
         let may_be_known =
@@ -296,7 +296,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// What steps of a loop may change: what they capture, and what they go over and give to flows.
+/// Returns the values that steps of a loop may change: captures, loop variables and arguments of calls.
 fn set_in<'a>(flow: &'a Flow, steps: &'a [Step], urls: &'a [WeightedUrl]) -> Vec<&'a str> {
     let mut all = captured_in(flow, steps, urls);
     let mut calls = Vec::new();
@@ -312,7 +312,7 @@ fn set_in<'a>(flow: &'a Flow, steps: &'a [Step], urls: &'a [WeightedUrl]) -> Vec
     all
 }
 
-/// What steps capture, and the flows that they may call.
+/// Returns the captures of steps and of the flows that they may call.
 pub(super) fn captured_in<'a>(flow: &Flow, steps: &[Step], urls: &'a [WeightedUrl]) -> Vec<&'a str> {
     let (mut of, mut calls) = (Vec::new(), false);
     each(steps, &mut |step: &Step| {
@@ -326,7 +326,7 @@ pub(super) fn captured_in<'a>(flow: &Flow, steps: &[Step], urls: &'a [WeightedUr
     of.into_iter().filter_map(|url| urls.get(url as usize)).flat_map(captures).collect()
 }
 
-/// True of steps that surely send something or pause.
+/// Returns `true` if the steps always send something or pause.
 fn takes_time(flow: &Flow, steps: &[Step]) -> bool {
     let sure = |steps: &[Step]| takes_time(flow, steps);
     steps.iter().any(|step| match step {
@@ -337,18 +337,18 @@ fn takes_time(flow: &Flow, steps: &[Step]) -> bool {
         Step::If { steps, otherwise, .. } => sure(steps) && sure(otherwise),
         Step::Choose { ways } => ways.iter().all(|way| sure(&way.steps)),
         Step::ForEach { list: List::Fixed(texts), steps, .. } => !texts.is_empty() && sure(steps),
-        // None calls itself.
+        // No flow calls itself.
         Step::Call { flow: name, .. } => flow.called(name).is_some_and(|called| sure(&called.steps)),
         Step::ForEach { .. } | Step::While { .. } | Step::Once { .. } | Step::Pace(_) | Step::Close { .. } => false,
     })
 }
 
-/// The names of what a URL captures.
+/// Returns the names of a URL's captures.
 fn captures(url: &WeightedUrl) -> impl Iterator<Item = &str> {
     url.options.get(CAPTURE).into_iter().flatten().map(|text| text.split(' ').next().unwrap_or_default())
 }
 
-/// What stands alone between braces and could be a name: `{name}`, `{name | url}`, but not `{{name}}`.
+/// Iterates over single words in braces that could be names: `{name}`, `{name | url}`, but not `{{name}}`.
 fn words_in_braces(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices('{').filter_map(move |(at, _)| {
         let inside = &text[at + 1..];
@@ -358,7 +358,7 @@ fn words_in_braces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns `true` if `{name}` or `{name | url}` stands in a text.
+/// Returns `true` if the text contains `{name}` or `{name | url}`.
 fn is_slot_of(text: &str, name: &str) -> bool {
     text.match_indices(&format!("{{{name}"))
         .any(|(at, found)| text[at + found.len()..].trim_start_matches(' ').starts_with(['}', '|']))

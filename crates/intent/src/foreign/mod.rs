@@ -1,7 +1,7 @@
-//! Command lines of other load generators, answered with the brunt command that does the same, values kept.
+//! Command lines of other load generators, translated to the equivalent brunt command.
 //!
-//! Nothing is run: what a tool means by its options differs in more than their names (`-n` of go-stress-testing is each
-//! user's), so the user sees what brunt would do before it does it.
+//! Nothing is executed: the tools differ in more than the names of their options (`-n` of go-stress-testing is per
+//! user), so the user sees the command before it is run.
 
 mod tools;
 
@@ -9,30 +9,30 @@ use plan::{mask, quantity};
 
 use self::tools::{Becomes, TOOLS, Tool};
 
-/// What another tool's line is in brunt's words.
+/// The translation of another tool's command line.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Translation {
-    /// The other tool.
+    /// The name of the other tool.
     pub tool: &'static str,
     /// The words of the brunt command.
     words: Vec<String>,
-    /// What is different, or has no counterpart.
+    /// Differences, and options without an equivalent.
     pub notes: Vec<String>,
 }
 
 impl Translation {
-    /// The command as one types it, secrets masked.
+    /// Returns the command as typed in a shell, secrets masked.
     pub fn command(&self) -> String {
         self.words.iter().fold("brunt".to_owned(), |line, word| line + " " + &quoted(word))
     }
 
-    /// The answer: the command on a line of its own, and a line for each note.
+    /// Returns the command on a separate line, and a line for each note.
     pub fn answer(&self) -> Vec<String> {
         std::iter::once(self.command()).chain(self.notes.iter().map(|note| format!("({note})"))).collect()
     }
 }
 
-/// The line of another tool that stands behind `brunt` (or `brunt --`): as words, or as one quoted word.
+/// Translates another tool's command line after `brunt` (or `brunt --`): as words, or as one quoted word.
 pub fn pasted(line: &[String]) -> Option<Translation> {
     let line = if line.first().is_some_and(|word| word == "--") { &line[1..] } else { line };
     let split: Vec<String>;
@@ -46,11 +46,11 @@ pub fn pasted(line: &[String]) -> Option<Translation> {
     let (first, rest) = line.split_first()?;
     let program = first.rsplit('/').next().unwrap_or_default();
     let tool = TOOLS.iter().find(|tool| tool.programs.contains(&program))?;
-    // Of what is known, all is kept; the rest is told.
+    // Known options are translated; the others are reported.
     Some(Reading::of(tool, rest, false)?.translation())
 }
 
-/// The tool whose line this may be, where brunt does not know `option`: all of the line must make sense to it.
+/// Finds the tool of a command line with an `option` that brunt does not know: the whole line must be valid for it.
 pub fn guessed(line: &[String], option: &str) -> Option<Translation> {
     let line = if line.first().is_some_and(|word| word == "run") { &line[1..] } else { line };
     let readings = TOOLS.iter().filter(|tool| tool.find(option).is_some());
@@ -58,7 +58,7 @@ pub fn guessed(line: &[String], option: &str) -> Option<Translation> {
     reading.url.is_some().then(|| reading.translation())
 }
 
-/// A line being read.
+/// A command line during translation.
 struct Reading {
     tool: &'static Tool,
     options: usize,
@@ -75,7 +75,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Reads the words of a tool's line; `strict`: None where one of them is unknown to it.
+    /// Parses the words of a tool's command line; if `strict`, returns `None` for an unknown option.
     fn of(tool: &'static Tool, line: &[String], strict: bool) -> Option<Reading> {
         let mut reading = Reading {
             tool,
@@ -124,7 +124,7 @@ impl Reading {
         self.words.extend(words.iter().map(ToString::to_string));
     }
 
-    /// One option; false where its value makes no sense.
+    /// Processes an option; returns `false` if its value is invalid.
     fn take(&mut self, word: &str, becomes: Becomes, value: &str) -> bool {
         match becomes {
             Becomes::Users => {
@@ -166,7 +166,7 @@ impl Reading {
         true
     }
 
-    /// All of it in brunt's words.
+    /// Completes the translation.
     fn translation(mut self) -> Translation {
         let mut words = Vec::new();
         let mut put = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
@@ -198,14 +198,14 @@ impl Reading {
         if !self.keepalive {
             words.push("--no-keepalive".into());
         }
-        // Curl commands name their own.
+        // Curl commands contain their own URLs.
         let named = words.iter().any(|word| word == "--curl-file");
         words.extend(self.url.or_else(|| (!named).then(|| "URL".into())));
         Translation { tool: self.tool.name, words, notes: self.notes }
     }
 }
 
-/// A word as a shell takes it for one.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

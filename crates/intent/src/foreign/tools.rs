@@ -1,80 +1,80 @@
-//! The options of wrk, ab, hey, h2load and go-stress-testing, and what each is in brunt.
+//! The options of wrk, ab, hey, h2load and go-stress-testing, and their equivalents in brunt.
 
-/// Another tool.
+/// Another load generator.
 pub struct Tool {
-    /// What people call it.
+    /// The common name.
     pub name: &'static str,
-    /// What its program may be called.
+    /// Names of its program.
     pub programs: &'static [&'static str],
-    /// Users where none are asked for.
+    /// Default number of users.
     pub users: u64,
-    /// Requests, likewise.
+    /// Default number of requests.
     pub requests: Option<u64>,
-    /// How long it runs where nothing is said and no number of requests ends it.
+    /// Default duration, unless a number of requests ends the run.
     pub time: &'static str,
-    /// The number of requests is each user's.
+    /// Set if the number of requests is per user.
     pub requests_of_each: bool,
-    /// The rate is each user's.
+    /// Set if the rate is per user.
     pub rate_of_each: bool,
-    /// Connections are kept where nothing is said.
+    /// Set if connections are kept alive by default.
     pub keepalive: bool,
-    /// Words of brunt's that always belong to it.
+    /// Options of brunt that are always added.
     pub always: &'static [&'static str],
-    /// Long options begin with one dash, as Go's do.
+    /// Set if long options begin with a single dash, as in Go.
     go: bool,
     options: &'static [(&'static [&'static str], Becomes)],
 }
 
-/// What an option becomes.
+/// The equivalent of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Becomes {
-    /// Users, or connections.
+    /// Number of users, or of connections.
     Users,
-    /// A number of requests.
+    /// Number of requests.
     Requests,
-    /// Requests a second, of all.
+    /// Requests per second in total.
     Rate,
-    /// Requests a second, of each user.
+    /// Requests per second per user.
     RateOfEach,
-    /// Streams of each connection.
+    /// Streams per connection.
     Streams,
-    /// A flag with a time; theirs may be bare seconds.
+    /// A flag with a time; bare seconds are accepted.
     Time(&'static str),
     /// A flag with the same value.
     Value(&'static str),
-    /// A header line; of this name, where the value is only that.
+    /// A header line; with this name if the value is only that of the header.
     Header(&'static str),
-    /// These words; no value.
+    /// These words, without a value.
     Words(&'static [&'static str]),
     /// These words, and a flag with the same value.
     With(&'static [&'static str], &'static str),
-    /// Where to send.
+    /// The URL.
     Url,
-    /// Whether connections are kept; no value.
+    /// Whether connections are kept alive; without a value.
     Keepalive(bool),
-    /// Nothing: brunt does so anyway; no value.
+    /// Nothing, because it is the behaviour of brunt; without a value.
     Nothing,
-    /// Nothing, and why; no value.
+    /// Nothing, with a reason; without a value.
     Note(&'static str),
-    /// Nothing, and why; with a value.
+    /// Nothing, with a reason; with a value.
     NoteOf(&'static str),
 }
 
 impl Becomes {
-    /// Whether a value follows.
+    /// Returns whether a value follows.
     pub fn takes(self) -> bool {
         !matches!(self, Becomes::Words(_) | Becomes::Keepalive(_) | Becomes::Nothing | Becomes::Note(_))
     }
 }
 
 impl Tool {
-    /// What an option of this name becomes.
+    /// Returns the equivalent of an option.
     pub fn find(&self, name: &str) -> Option<Becomes> {
         let name = if self.go { name.replacen("--", "-", 1) } else { name.to_owned() };
         self.options.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, becomes)| *becomes)
     }
 
-    /// What a word of a line is: an option, and its value where it stands in the same word.
+    /// Parses a word as an option, and its value if it is part of the word.
     pub fn option(&self, word: &str) -> Option<(Becomes, Option<String>)> {
         if let Some(becomes) = self.find(word) {
             return Some((becomes, None));
@@ -84,7 +84,7 @@ impl Tool {
         {
             return Some((becomes, Some(value.to_owned())));
         }
-        // `-c100`.
+        // An option with its value, `-c100`.
         let short = word.get(..2).filter(|short| !self.go && !short.starts_with("--"))?;
         let becomes = self.find(short).filter(|becomes| becomes.takes())?;
         Some((becomes, Some(word[2..].to_owned())))
@@ -94,7 +94,7 @@ impl Tool {
 const NO_PROXY: Becomes = Becomes::NoteOf("use -x PROXY");
 const SHOWN: &str = "brunt writes one report: -o report.json, .csv, .md or .xml";
 
-/// All of them; where a line could be of several, the first.
+/// All tools; the first one takes precedence for an ambiguous line.
 pub const TOOLS: [&Tool; 5] = [&WRK, &HEY, &AB, &H2LOAD, &GO_STRESS];
 
 const WRK: Tool = Tool {
