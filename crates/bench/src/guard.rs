@@ -54,8 +54,8 @@ impl Guard {
         self.refused.lock().map(|mut refused| std::mem::take(&mut *refused)).unwrap_or_default()
     }
 
-    /// Checks that an origin may be loaded if something else (a proxy) resolves its name. A name that cannot be
-    /// resolved here is left to the proxy.
+    /// Like [`Resolver::resolve`], but only checks that an origin may be loaded, for when a proxy resolves its name. A
+    /// name that cannot be resolved here is left to the proxy.
     ///
     /// # Errors
     /// It is on a public address that was not confirmed.

@@ -38,8 +38,8 @@ pub fn read(said: &Values) -> Result<Exporting, Complaint> {
     Ok(Exporting { prometheus, linger, otlp: otlp.transpose()?, traced: said.has(&TRACE) })
 }
 
-/// Adds the header line of `--trace SHARE` to every request, also those with header lines of their own. Requests
-/// without a span still belong to a trace, known only to a collector. Returns the share.
+/// Adds the header line of `--trace SHARE` to every request, also to those with header lines of their own. Requests of
+/// a protocol without headers belong to traces that only a collector sees. Returns the share.
 ///
 /// # Errors
 /// The user's mistake, naming the option.

@@ -263,7 +263,7 @@ fn plan(
         load::read(said, protocol.fixed_connections(), !draft.scenarios.is_empty())?;
     let timeout = timeout(said)?.unwrap_or(Nanos::from_secs(10));
     let bound = defaults.descriptors.saturating_mul(3) / 4;
-    // Connections are only limited if more are requested than the given workers can hold.
+    // The given workers limit the connections, so that a plan that asks for no more is not refused.
     let asked = said.text(&WORKERS).and_then(|text| text.parse::<u64>().ok());
     let held = asked.map(|workers| (net::tables::capacity() as u64).saturating_mul(workers));
     let bound = bound.min(held.unwrap_or(u64::MAX));

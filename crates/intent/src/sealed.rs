@@ -60,7 +60,7 @@ pub(super) fn lines(flag: &str, path: &str) -> Result<Vec<String>, Complaint> {
         match fault(flag, line) {
             _ if line.is_empty() => {}
             None => lines.push(line.to_owned()),
-            // The contents must not be shown: whoever put them into a file wants them to stay secret.
+            // The contents must not be shown: they are in a file in order to stay secret.
             Some(fault) => return Err(wrong(format!("@{path} line {at} {fault}"))),
         }
     }

@@ -140,7 +140,7 @@ fn one_port(text: &str) -> Result<u16, String> {
     }
 }
 
-/// Returns `true` if an address is reachable from the Internet: load on it may be load on a machine of somebody else.
+/// Returns `true` if an address is reachable from the Internet: the load may hit a machine of another owner.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(a) => {

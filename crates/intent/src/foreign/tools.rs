@@ -1,6 +1,6 @@
 //! The options of wrk, ab, hey, h2load and go-stress-testing, and their equivalents in brunt.
 
-/// Another load generator.
+/// A load generator.
 pub struct Tool {
     /// The common name.
     pub name: &'static str,
@@ -44,19 +44,19 @@ pub enum Becomes {
     Value(&'static str),
     /// A header line; with this name if the value is only that of the header.
     Header(&'static str),
-    /// These words, without a value.
+    /// Fixed words, without a value.
     Words(&'static [&'static str]),
-    /// These words, and a flag with the same value.
+    /// Fixed words, and a flag with the same value.
     With(&'static [&'static str], &'static str),
     /// The URL.
     Url,
-    /// Whether connections are kept alive; without a value.
+    /// Keep-alive on or off; without a value.
     Keepalive(bool),
-    /// Nothing, because it is the behaviour of brunt; without a value.
+    /// No equivalent needed, because brunt always does this; without a value.
     Nothing,
-    /// Nothing, with a reason; without a value.
+    /// Unsupported, with a reason; without a value.
     Note(&'static str),
-    /// Nothing, with a reason; with a value.
+    /// Unsupported, with a reason; with a value.
     NoteOf(&'static str),
 }
 
