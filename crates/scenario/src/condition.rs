@@ -1,4 +1,5 @@
-//! A condition over the values a user has taken out of responses: whether steps are done, and done again.
+//! A condition over the values that a user has captured from responses. Decides whether steps run, and whether they run
+//! again.
 //!
 //! ```text
 //! state == 'open' and items > 0
@@ -7,19 +8,22 @@
 //! token
 //! ```
 //!
-//! - Names are those of values; one that is not known yet is as an empty text, but orders, contains, begins and ends nothing.
-//! - `'text'` or `"text"`, numbers as in JSON, and `true`, `false`, `null`, which stand for these words.
-//! - `==` and `!=` compare with a text byte for byte (`code == '007'`), with a number as numbers (`code == 7`), and two values as
-//!   numbers where both are, else as texts.
-//! - `<`, `<=`, `>`, `>=` order numbers where both sides are, and texts by their bytes (dates as ISO 8601 writes them). A number without
-//!   quotes orders numbers only.
-//! - `contains`, `starts with` and `ends with` look for a text as it is.
-//! - A name alone holds if its value is anything but empty, `false`, `null` or a number that is zero.
+//! - Names are names of values. A value that is not known yet compares as an empty text, but orders, contains, begins
+//! and ends nothing.
+//! - `'text'` or `"text"`, numbers as in JSON, and `true`, `false`, `null`, which are read as these texts.
+//! - `==` and `!=` compare with a text byte for byte (`code == '007'`), with a number as numbers (`code == 7`), and two
+//! values
+//!   as numbers if both are numbers, otherwise as texts.
+//! - `<`, `<=`, `>`, `>=` order numbers if both sides are numbers, and texts by their bytes (ISO 8601 dates, for
+//! example). A
+//!   number without quotes is only ordered against numbers.
+//! - `contains`, `starts with` and `ends with` search for a literal text.
+//! - A name alone holds unless its value is empty, `false`, `null` or a number equal to zero.
 //! - `not`, then `and`, then `or`, and parentheses; `!`, `&&` and `||` mean the same.
 //!
-//! There is no arithmetic and there are no patterns: names may hold a `-`, and a capture by `regex` is the place for a pattern. Nothing is
-//! allocated where a condition is asked, and the time is linear in its text and in the values. It is read by hand, as `evalexpr`, the crate
-//! for this, is under the AGPL.
+//! There is no arithmetic and there are no patterns: names may contain a `-`, and a `regex` capture is the place for a
+//! pattern. Evaluation does not allocate and is linear in the text of the condition and in the values. The parser is
+//! hand-written because the crate for this, `evalexpr`, is under the AGPL.
 
 mod operand;
 mod parse;
@@ -28,31 +32,34 @@ mod tests;
 
 use operand::{Known, Operand};
 
-/// A condition, its names resolved.
+/// A condition whose names are resolved to value indices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition(Node);
 
 impl Condition {
-    /// Reads a condition; `names` are the values there are.
+    /// Parses a condition; `names` are the names of all values.
     ///
     /// # Errors
-    /// In a sentence: what is wrong with it, and what would be right.
+    /// A sentence that says what is wrong and what would be right.
     pub fn parse(text: &str, names: &[impl AsRef<str>]) -> Result<Condition, String> {
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         parse::condition(text, &names).map(Condition)
     }
 
-    /// Whether it holds; `look_up` has the value of a name by its index in the names it was read with. None: it is not known yet.
+    /// Evaluates the condition. `look_up` returns the value for an index into the names given to [`Condition::parse`],
+    /// or `None` if it is not known yet.
     pub fn holds<'v>(&self, look_up: impl Fn(u16) -> Option<&'v [u8]>) -> bool {
         self.0.holds(&look_up)
     }
 
-    /// What it says wherever only some values may be known, whatever they are; None: it depends on them.
+    /// Returns the result if it is the same whatever the values are, given which of them may be known; `None` if it
+    /// depends on the values.
     pub fn always(&self, may_be_known: impl Fn(u16) -> bool) -> Option<bool> {
         self.0.always(&may_be_known)
     }
 
-    /// The values it looks at, by the index of their names, in the order of its text; some more than once.
+    /// Returns the indices of the values that the condition reads, in the order of its text; an index may occur more
+    /// than once.
     pub fn values(&self) -> Vec<u16> {
         let mut values = Vec::new();
         self.0.values(&mut values);
@@ -65,12 +72,12 @@ enum Node {
     All(Vec<Node>),
     Any(Vec<Node>),
     Not(Box<Node>),
-    /// A name alone.
+    /// A bare name.
     Is(u16),
     Compare(Operand, Comparison, Operand),
 }
 
-/// What stands between two operands.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Comparison {
     Equal,
@@ -85,7 +92,7 @@ enum Comparison {
 }
 
 impl Node {
-    /// As deep as parentheses and `not` are nested, which the parser bounds.
+    /// Evaluates the node. The recursion is as deep as parentheses and `not` are nested, which the parser bounds.
     fn holds<'v>(&self, look_up: &dyn Fn(u16) -> Option<&'v [u8]>) -> bool {
         match self {
             Node::All(nodes) => nodes.iter().all(|node| node.holds(look_up)),
@@ -121,7 +128,7 @@ impl Node {
     }
 }
 
-/// What several say together, of which one that says `decides` is enough.
+/// Combines the constant results of several nodes; a single `decides` settles the result.
 fn always_of(nodes: &[Node], known: &dyn Fn(u16) -> bool, decides: bool) -> Option<bool> {
     let all: Vec<Option<bool>> = nodes.iter().map(|node| node.always(known)).collect();
     if all.contains(&Some(decides)) {

@@ -1,7 +1,7 @@
-//! A flow: what a user does in order, iteration after iteration.
+//! A flow: the steps a user performs in order, iteration after iteration.
 //!
-//! The tree of a plan is compiled to a list of operations once; a user is then a place in that list, a few counters and the
-//! moments at which its groups began. Nothing is allocated once all users have come.
+//! The step tree of a plan is compiled once to a list of operations. A user is then a position in that list, a few
+//! counters and the start times of its groups. Nothing is allocated once all users have started.
 
 mod batch;
 mod player;
@@ -22,44 +22,46 @@ pub use batch::InBatch;
 use player::{NEW, NOT_BEGUN, Phase, Player, SOON, Span};
 pub use told::{Told, What};
 
-/// An iteration that sends nothing lasts at least so long, so that a user without anything to send keeps no core busy.
+/// Minimum duration of an iteration that sends nothing, so that a user with nothing to send does not spin on a core.
 const IDLE: Nanos = Nanos::from_millis(10);
-/// So many operations are gone through before others have their turn.
+/// Maximum number of operations that one user executes before others get their turn.
 const AT_A_TIME: u32 = 1000;
-/// Whoever had its turn so often in a row and sent nothing is in a loop that does not end, as far as anybody can tell: a million operations.
+/// Number of consecutive [`Act::Busy`] turns without a request after which a user counts as stuck in an endless loop: a
+/// million operations.
 pub const ENDLESS: u32 = 1000;
 
-/// What a step that failed is to stop.
+/// The scope that a failed step stops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stops {
-    /// The run.
+    /// Set if the whole run stops.
     pub run: bool,
-    /// Its user, for good.
+    /// Set if the user stops for good.
     pub user: bool,
 }
 
-/// The users of one worker, each somewhere in the flow.
+/// The flow state of all users of one worker.
 #[derive(Debug)]
 pub struct Flow {
     program: Arc<Program>,
     players: Vec<Player>,
-    /// For each user, as many as there are loops.
+    /// Loop counters, `program.loops` per user.
     counters: Vec<u32>,
-    /// For each user, as many as there are spans.
+    /// Spans, `program.spans` per user.
     spans: Vec<Span>,
     told: Vec<Told>,
     rng: Rng,
-    /// By request: when those may be sent that wait for a turn; empty where none does.
+    /// Rate limits by request; `None` for requests without one, and empty if no request has one.
     turns: Vec<Option<Turns>>,
     stops: Stops,
-    /// From which servers the user goes away who was last asked what it does, before it does that: which `close` of the flow.
+    /// Indices of the `close` steps that the user just advanced has passed; their connections are closed before its
+    /// next action.
     closing: Vec<usize>,
-    /// A text that is being put together.
+    /// Scratch buffer for a text under construction.
     text: Vec<u8>,
 }
 
 impl Flow {
-    /// A flow whose users draw from this seed.
+    /// Creates a flow whose users draw random numbers from this seed.
     pub fn new(program: Arc<Program>, seed: u64) -> Flow {
         let rng = Rng::new(seed).fork(4);
         Flow {
@@ -76,12 +78,12 @@ impl Flow {
         }
     }
 
-    /// The same where requests wait for turns.
+    /// Sets the rate limits of requests.
     pub fn with_turns(self, turns: Vec<Option<Turns>>) -> Flow {
         Flow { turns, ..self }
     }
 
-    /// What happened to a user, and when.
+    /// Applies an event to a user.
     fn hear(&mut self, user: UserIndex, news: News, at: Nanos) {
         match news {
             News::Begin => self.begin(user, at),
@@ -115,7 +117,7 @@ impl Flow {
         self.spans_of(user).fill(NOT_BEGUN);
     }
 
-    /// Goes on until the user waits, pauses or is done.
+    /// Advances the user until it waits, pauses or is done.
     fn go_on(&mut self, user: UserIndex, at: Nanos, values: &mut Values, acts: &mut Acts) {
         loop {
             let act = self.next(user, at, values);
@@ -130,7 +132,7 @@ impl Flow {
         }
     }
 
-    /// A user begins no further iteration: true where it has something left to do, which is then next.
+    /// Starts the end section of a user that begins no further iteration; returns `false` if there is none left to run.
     fn ends(&mut self, user: UserIndex, at: Nanos) -> bool {
         let iterated =
             |player: &&Player| player.phase == Phase::Iterations || (player.phase == Phase::Start && !player.leaves);
@@ -149,7 +151,8 @@ impl Flow {
         &mut self.counters[user.at() * self.program.loops + which as usize]
     }
 
-    /// A request is over: of one that failed the user leaves the iteration, or goes on. `failed`: what one of a batch says of that.
+    /// Handles a finished request: after a failure the user abandons the iteration or goes on. `failed` carries the
+    /// failure policy of a batch member.
     fn answered(&mut self, user: UserIndex, failed: Option<OnFailure>, at: Nanos) {
         let program = Arc::clone(&self.program);
         let Some(player) = self.players.get_mut(user.at()).filter(|player| player.plays) else { return };
@@ -162,7 +165,8 @@ impl Flow {
         let player = &mut self.players[user.at()];
         if player.dropped && player.flying == 0 {
             (player.dropped, player.batch) = (false, 0);
-            // Who iterates goes through the rest without its requests; who leaves, or could not begin, is done.
+            // An iterating user passes through the remaining steps without sending; one that leaves, or failed in its
+            // start section, is done.
             player.only_waits = player.phase == Phase::Iterations && !player.leaves;
             if !player.only_waits {
                 player.at = program.ops.len() as u32;
@@ -170,18 +174,19 @@ impl Flow {
         }
     }
 
-    /// A user had the answer to a request: it goes on, but whoever has all answers gives others their turn.
+    /// Handles a request answered from the user's cache. The user goes on, but after many of these in a row it yields
+    /// to others.
     fn recalled(&mut self, user: UserIndex, at: Nanos) {
         let Some(player) = self.players.get(user.at()) else { return };
         let Player { sent, recalled, busy, last_answer, slept_by_answer, .. } = *player;
         self.answered(user, None, at);
         let player = &mut self.players[user.at()];
         (player.sent, player.recalled, player.busy) = (sent, recalled + 1, busy);
-        // It is no response that a group could end with.
+        // A cached response is not a response that a group could end with.
         (player.last_answer, player.slept_by_answer) = (last_answer, slept_by_answer);
     }
 
-    /// A request failed: what follows it is left, or not.
+    /// Handles a failed request according to its failure policy.
     fn failed(&mut self, user: UserIndex, in_batch: OnFailure) {
         let program = Arc::clone(&self.program);
         let player = &mut self.players[user.at()];
@@ -193,7 +198,7 @@ impl Flow {
             _ => OnFailure::NextIteration,
         };
         player.dropped |= on_failure != OnFailure::GoOn;
-        // Who could not begin has nothing to go on with.
+        // A user whose start section failed has nothing to go on with.
         let begins = player.phase == Phase::Start && on_failure != OnFailure::GoOn;
         let leaves = begins || matches!(on_failure, OnFailure::StopUser | OnFailure::StopRun);
         let leaves_now = leaves && !player.leaves;
@@ -204,7 +209,7 @@ impl Flow {
         self.spans_of(user).iter_mut().filter(under_way).for_each(|span| span.failed = true);
     }
 
-    /// What a user does next who knows these values, at a moment. [`Act::Done`]: its iteration is over.
+    /// Returns the next action of a user. [`Act::Done`] ends its iteration.
     fn next(&mut self, user: UserIndex, at: Nanos, values: &mut Values) -> Act {
         let player = &mut self.players[user.at()];
         let act = if player.recalled >= AT_A_TIME && player.flying == 0 {
@@ -216,7 +221,7 @@ impl Flow {
         let player = &mut self.players[user.at()];
         player.busy = match act {
             Act::Busy(_) => player.busy.saturating_add(1),
-            // Nothing may have to be sent.
+            // The request may turn out to be cached, so that nothing is sent.
             Act::Send(_) => player.busy,
             _ => 0,
         };
@@ -250,7 +255,7 @@ impl Flow {
                 }
                 Op::Pause(pause) => {
                     let pause = drawn(pause, &mut self.rng);
-                    // None at all is nothing that others could have a turn in.
+                    // A pause of zero length gives others no turn.
                     if pause > Nanos::ZERO {
                         return self.pause(user, pause);
                     }
@@ -271,8 +276,9 @@ impl Flow {
         Act::Busy(self.players[user.at()].busy + 1)
     }
 
-    /// What a user whose step failed leaves out on its way to the end of the iteration, which is no sooner than the plan says: whatever
-    /// reaches a server, and every way back. A loop that it comes to is gone through once, though what it goes over was never captured.
+    /// Returns `true` for operations that a user skips after a failed step: everything that reaches a server, and every
+    /// backward jump. The rest of the iteration still takes as long as its pauses and its pace say. A loop that the
+    /// user reaches is passed once, even if the list it iterates over was never captured.
     fn is_left_out(op: &Op, next: u32) -> bool {
         match op {
             Op::Send(..) | Op::Batch(_) | Op::Again(..) | Op::Begin(_) | Op::Close(_) | Op::Element(..) => true,
@@ -281,14 +287,14 @@ impl Flow {
         }
     }
 
-    /// A loop may come to the same one again.
+    /// Queues a `close` step, once: a loop may pass the same one again.
     fn closes(&mut self, which: usize) {
         if !self.closing.contains(&which) {
             self.closing.push(which);
         }
     }
 
-    /// How long a user waits before it sends this, which is its turn afterwards; None: it may.
+    /// Returns how long the user waits for its turn to send this request; `None` if it may send now.
     fn waits_for_turn(&mut self, user: UserIndex, request: RequestId, at: Nanos) -> Option<Nanos> {
         let turns = self.turns.get(request.at())?.as_ref()?;
         let player = &mut self.players[user.at()];
@@ -301,7 +307,7 @@ impl Flow {
         player.has_turn.then_some(wait)
     }
 
-    /// An operation that sends nothing and takes no time: it says where its user goes on, and with which values.
+    /// Executes an operation that sends nothing and takes no time, such as a jump or an assignment.
     fn turns(&mut self, user: UserIndex, op: &Op, values: &mut Values) {
         let program = Arc::clone(&self.program);
         let player = &mut self.players[user.at()];
@@ -333,12 +339,12 @@ impl Flow {
                 *self.counter(user, *back) = from;
             }
             Op::Return(back) => self.players[user.at()].at = *self.counter(user, *back),
-            // The others are known where they are met.
+            // The other operations are handled by the caller.
             _ => {}
         }
     }
 
-    /// The next element of a list becomes a value; false: there is none.
+    /// Stores the next element of a list as a value; returns `false` at the end of the list.
     fn next_element(&mut self, user: UserIndex, (list, counter): (usize, u32), values: &mut Values) -> bool {
         let program = Arc::clone(&self.program);
         let Some(list) = program.lists.get(list) else { return false };
@@ -365,7 +371,7 @@ impl Flow {
         Act::Pause(pause)
     }
 
-    /// Groups begin with their first request that is sent.
+    /// Starts pending groups: a group begins with its first request that is really sent.
     fn groups_begin(&mut self, user: UserIndex, at: Nanos) {
         if self.program.spans == 1 {
             return;
@@ -380,7 +386,7 @@ impl Flow {
         }
     }
 
-    /// A group ends with its last answer; one that sent nothing was none.
+    /// Ends a group with its last response; a group that sent nothing is not reported.
     fn group_ends(&mut self, user: UserIndex, span: u16) {
         let Player { last_answer, slept_by_answer, .. } = self.players[user.at()];
         let group = std::mem::replace(&mut self.spans_of(user)[usize::from(span)], NOT_BEGUN);
@@ -389,7 +395,7 @@ impl Flow {
         }
     }
 
-    /// `until`: when it ended, and what the user had slept by then.
+    /// Records the end of a span. `until` is when it ended, `slept` how long the user had paused by then.
     fn tell_end(&mut self, user: UserIndex, span: u16, ended: Span, (until, slept): (Nanos, Nanos)) {
         let slept = slept - ended.slept;
         let lasted = until - ended.began;
@@ -397,7 +403,7 @@ impl Flow {
         self.told.push(Told { user, span, began: ended.began, what });
     }
 
-    /// All steps are done, or one failed.
+    /// Handles the end of the operation list: all steps are done, or one failed.
     fn over(&mut self, user: UserIndex, at: Nanos) -> Act {
         let player = &mut self.players[user.at()];
         if !player.plays {
@@ -429,12 +435,12 @@ impl Flow {
         self.tell_end(user, 0, Span { failed, ..iteration }, (at, slept));
     }
 
-    /// What a user was in the middle of is cut, or failed where it had only to be told so.
+    /// Reports the open spans of a leaving user as cut, or as failed if the failure only had to be reported.
     fn left(&mut self, user: UserIndex, at: Nanos, anew: bool) {
         let Some(player) = self.players.get_mut(user.at()) else { return };
         let (plays, iterates) = (std::mem::take(&mut player.plays), player.phase == Phase::Iterations);
         player.again &= !anew;
-        // Whoever has its number next begins as everybody does.
+        // The next user with this index starts from the beginning.
         (player.flying, player.phase) = (0, Phase::Before);
         if !plays {
             return;
@@ -465,7 +471,7 @@ impl Scenario for Flow {
         match (rests, self.under_way(user)) {
             (false, _) => self.go_on(user, at, values, acts),
             (true, 0) => {}
-            // Of several requests under way the last says what its user does.
+            // With several requests in flight, the last one to end decides what the user does.
             (true, _) => acts.push_back(Act::Wait),
         }
     }
@@ -492,7 +498,7 @@ impl Scenario for Flow {
     }
 }
 
-/// How long a pause is this time.
+/// Draws the length of a pause.
 fn drawn(pause: &Pause, rng: &mut Rng) -> Nanos {
     let spread = |mean: Nanos, by: f64| Nanos::from_secs_f64((mean.as_secs_f64() + by).max(0.0));
     match *pause {

@@ -1,8 +1,9 @@
-//! What a virtual user does next.
+//! Scenarios: the decision what a virtual user does next.
 //!
-//! The engine wakes a user when something happened to it (its visit begins, its pause is over, a response came) and does what
-//! the scenario put into a buffer of acts. Whether that is a weighted choice among prepared requests, what is said on a connection of
-//! one's own, a flow or a script makes no difference to it. A scenario belongs to one worker: it shares nothing and never waits.
+//! The engine wakes a user when something happened to it (its visit begins, its pause is over, a response arrived) and
+//! carries out what the scenario puts into a buffer of acts. It does not matter to the engine whether the scenario is a
+//! weighted choice among prepared requests, the exchange on a user's own connection, a flow or a script. A scenario
+//! belongs to one worker: it shares nothing and never blocks.
 
 mod condition;
 mod flow;
@@ -27,139 +28,140 @@ pub use requests::Requests;
 pub use turns::Turns;
 
 wire::ids! {
-    /// A user, by its number within its scenario.
+    /// A user, numbered within its scenario.
     UserIndex
 }
 
-/// Chooses what the users of one worker do.
+/// The decision logic for the users of one worker.
 pub trait Scenario: Send {
-    /// What a user does after what happened to it, appended to `acts` in its order; `values` are its own, of which requests with slots are
-    /// filled, and into which captures of responses go. Nothing: it waits for what it wants already.
+    /// Appends the user's reaction to an event to `acts`, in order. `values` belong to this user: requests with slots
+    /// are filled from them, and captures of responses are stored in them. Appending nothing means that the user keeps
+    /// waiting for what it already waits for.
     fn wake(&mut self, woken: Woken, values: &mut Values, acts: &mut Acts);
-    /// Its users hear messages that come unasked on connections of their own ([`Scenario::hear`]): asked once, before the run.
+    /// Returns `true` if users handle unsolicited messages on their own connections ([`Scenario::hear`]). Called once,
+    /// before the run.
     fn hears(&self) -> bool {
         false
     }
-    /// A message came unasked on a user's connection, whatever else that waits for. What it does upon it is appended to `acts`; what it comes to
-    /// in the end (a pause, leaving) only where it waits for nothing else.
+    /// Handles an unsolicited message on a user's connection, whatever else the user waits for. Appends the reaction to
+    /// `acts`; a final act (a pause, leaving) is appended only if the user waits for nothing else.
     fn hear(&mut self, _unasked: Unasked<'_>, _values: &mut Values, _acts: &mut Acts) {}
-    /// Where a connection leads that is opened before anything is said on it; `nth`: its number.
+    /// Returns the origin that the `nth` connection leads to, for connections opened before any request is chosen.
     fn leads_to(&mut self, _nth: u32) -> OriginId {
         OriginId(0)
     }
-    /// Users go through iterations, which are what the load counts, and finish what they began though the window is over. False: each request
-    /// is an iteration of its own.
+    /// Returns `true` if users run iterations, which are what the load counts, and finish the current one when the
+    /// window is over. If `false`, each request is an iteration.
     fn iterates(&self) -> bool {
         false
     }
-    /// A user who begins next does what comes before its first iteration.
+    /// Returns `true` if the user, when it begins next, runs the steps that precede its first iteration.
     fn prepares(&self, _user: UserIndex) -> bool {
         false
     }
-    /// Requests of a user that are under way, as far as it was told.
+    /// Returns the number of requests of a user in flight, as far as the scenario was told.
     fn under_way(&self, _user: UserIndex) -> u32 {
         0
     }
-    /// A user is in the middle of requests that are sent together.
+    /// Returns `true` if the user is in the middle of requests that are sent together.
     fn is_in_batch(&self, _user: UserIndex) -> bool {
         false
     }
-    /// A request that was due then leaves, and is in no cache of its user.
+    /// Records that a request due at `at` is really sent and not answered from the user's cache.
     fn sends(&mut self, _user: UserIndex, _at: Nanos, _acts: &mut Acts) {}
-    /// A user does nothing more, in the middle of an iteration or not; `anew`: somebody else may have its number next.
+    /// Handles a user that stops, in the middle of an iteration or not. If `anew`, another user may get its index next.
     fn leaves(&mut self, _user: UserIndex, _at: Nanos, _anew: bool, _acts: &mut Acts) {}
 }
 
-/// What users do, in its order: the scenario appends to it, and the engine drains it.
+/// The buffer of acts of a user, in order: the scenario appends to it, and the engine drains it.
 pub type Acts = VecDeque<Act>;
 
 /// A user to whom something happened.
 #[derive(Clone, Copy, Debug)]
 pub struct Woken {
-    /// Which, by its number within the scenario.
+    /// Index of the user within the scenario.
     pub user: UserIndex,
-    /// Where the connection leads that is its own, if it has one.
+    /// Origin of the user's own connection, if it has one.
     pub on: Option<OriginId>,
-    /// What happened.
+    /// Event that happened.
     pub news: News,
-    /// When.
+    /// Time of the event.
     pub at: Nanos,
-    /// It could not connect, and sends nothing until it is woken again: what happened is noted, that it waits where requests of it are
-    /// under way, and how long it pauses where it would have paused anyway.
+    /// Set if the user could not connect and sends nothing until it is woken again. The scenario notes the event, waits
+    /// if requests of the user are in flight, and pauses if it would have paused anyway.
     pub rests: bool,
 }
 
 impl Woken {
-    /// A user to whom this happened at that moment; it has no connection of its own, and may go on.
+    /// Creates the event for a user that has no connection of its own and may go on.
     pub const fn new(user: UserIndex, news: News, at: Nanos) -> Woken {
         Woken { user, on: None, news, at, rests: false }
     }
 }
 
-/// A message that nobody asked for, on a connection of a user.
+/// An unsolicited message on a user's connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Unasked<'a> {
-    /// Whose.
+    /// User it arrived for.
     pub user: UserIndex,
-    /// When it was read.
+    /// Time at which it was read.
     pub at: Nanos,
-    /// Its bytes, as far as its protocol keeps what it looks into.
+    /// Bytes of the message, as far as its protocol keeps those it searches.
     pub message: &'a [u8],
 }
 
-/// Why a user is woken.
+/// The reason for which a user is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
-    /// Its visit begins: it was started, or an arrival is due.
+    /// The user's visit begins: it was started, or an arrival is due.
     Begin,
-    /// No further visit of it begins: what it does at its end is next.
+    /// The user begins no further visit; its end steps are next.
     NoMore,
-    /// Its pause is over, or the connection it asked for stands.
+    /// The user's pause is over, or the connection it asked for is established.
     Awake,
-    /// What it sent is over: the status code of the response (0: none), and what was wrong with it.
+    /// A request is over: the status code of the response (0 for none), and the fault if it failed.
     Ended {
-        /// As in [`wire::Ended::code`].
+        /// Status code, see [`wire::Ended::code`].
         code: u32,
-        /// None: it succeeded.
+        /// Fault of the request; `None` if it succeeded.
         fault: Option<FaultKind>,
-        /// Of one of a batch: what follows where it failed ([`InBatch::on_failure`]). Of others their step says so.
+        /// Failure policy of a batch request ([`InBatch::on_failure`]). For other requests it is taken from their step.
         on_failure: OnFailure,
     },
-    /// It has the answer to what it was to send, and did not send it.
+    /// The request was answered from the user's cache and was not sent.
     Recalled,
 }
 
 impl News {
-    /// What was sent is over and was as it should be, whatever its code.
+    /// A request that succeeded, whatever its status code.
     pub const PASSED: News = News::Ended { code: 0, fault: None, on_failure: OnFailure::GoOn };
 }
 
-/// What a user does.
+/// An action of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Sends the prepared request of this index.
+    /// Sends the prepared request with this index.
     Send(RequestId),
-    /// The same of one of several that are sent together.
+    /// Like [`Act::Send`], for a request of a batch.
     SendTogether(RequestId, InBatch),
-    /// Sends a request that is composed for it.
+    /// Sends a request composed at run time.
     Compose(Box<Draft>),
-    /// Closes connections of its own: to the servers of the `close` of this number.
+    /// Closes the user's connections to the servers of the `close` step with this index.
     Close(usize),
-    /// An iteration of it, or a group, began or is over.
+    /// Reports that an iteration or a group began or ended.
     Tell(Told),
-    /// A step failed that is to stop more than its iteration.
+    /// Reports a failed step that stops more than its iteration.
     Stop(Stops),
-    /// Does nothing for so long.
+    /// Pauses for this long.
     Pause(Nanos),
-    /// Waits for what it sent before.
+    /// Waits for requests sent before.
     Wait,
-    /// Has gone through many steps that send nothing and is not at the end of them: others have their turn first. The number says for the how many-th
-    /// time in a row.
+    /// Yields: the user used up its operation budget without sending. Holds how many times in a row.
     Busy(u32),
-    /// Has said everything, and keeps its connection.
+    /// Has sent everything, and keeps its connection open.
     Hold,
-    /// Its visit, or its iteration, is over.
+    /// Ends the visit or the iteration.
     Done,
-    /// It leaves for good.
+    /// Leaves for good.
     Leave,
 }

@@ -4,28 +4,29 @@ use std::sync::Arc;
 
 use measure::Rng;
 
-/// Chooses indices at random with given weights.
+/// A random choice of indices with given weights.
 #[derive(Clone, Debug)]
 pub struct Mix {
     entries: Entries,
     rng: Rng,
 }
 
-/// The entries to choose from: a million URLs, too, so whoever chooses among the same shares their weights.
+/// The entries to choose from. There may be a million URLs, so copies share the weight table.
 #[derive(Clone, Debug)]
 enum Entries {
-    /// So many of the same weight, which need no table.
+    /// Number of entries of equal weight, which need no table.
     Equal(u64),
-    /// For each column: the chance (of 2^32) to stay in it, and where to go otherwise: a whole one leads to itself.
+    /// Per column: the probability (of 2^32) of staying in it, and the alternative; a full column has itself as the
+    /// alternative.
     Columns(Arc<[(u32, u32)]>),
 }
 
-/// One, in the fixed point of the chances.
+/// One in the fixed-point format of the probabilities.
 const ONE: f64 = (1u64 << 32) as f64;
 
 impl Mix {
-    /// A choice among `weights.len()` entries. Weights need not add up to one; those that are not positive numbers are
-    /// never chosen, unless none is positive: then all are equal.
+    /// Creates a choice among `weights.len()` entries. Weights need not add up to one. An entry whose weight is not a
+    /// positive number is never chosen, unless no weight is positive: then all are equal.
     pub fn new(weights: &[f64], seed: u64) -> Mix {
         let rng = Rng::new(seed);
         if weights.windows(2).all(|pair| pair[0] == pair[1]) {
@@ -38,19 +39,19 @@ impl Mix {
         Mix { entries: Entries::Columns(columns(weights).into()), rng }
     }
 
-    /// The same choice with a seed of its own.
+    /// Returns the same choice with its own seed.
     pub fn seeded(&self, seed: u64) -> Mix {
         Mix { entries: self.entries.clone(), rng: Rng::new(seed) }
     }
 
-    /// The index of the next entry; 0 where there is but one (or none), and then no random number is drawn.
+    /// Returns the index of the next entry; 0 if there is at most one, in which case no random number is drawn.
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "a mix never ends, so callers are spared the Option")]
     pub fn next(&mut self) -> usize {
         self.entries.draw(&mut self.rng)
     }
 
-    /// As [`Mix::next`], drawn from elsewhere.
+    /// Like [`Mix::next`], with an external random number generator.
     pub fn pick(&self, rng: &mut Rng) -> usize {
         self.entries.draw(rng)
     }
@@ -71,7 +72,7 @@ impl Entries {
     }
 }
 
-/// Columns of equal height, each holding at most two entries.
+/// Builds columns of equal height, each holding at most two entries.
 fn columns(weights: Vec<f64>) -> Vec<(u32, u32)> {
     let mean = weights.iter().sum::<f64>() / weights.len() as f64;
     let mut heights = weights;
@@ -116,7 +117,7 @@ mod tests {
             for (i, &count) in counts.iter().enumerate() {
                 let share = weights[i] / f64::MAX.sqrt() / sum;
                 let (expected, found) = (share * f64::from(draws), f64::from(count));
-                // Five deviations of a binomial count; nothing at all where the weight is zero.
+                // Five deviations of a binomial count; exactly zero if the weight is zero.
                 let allowed = 5.0 * (f64::from(draws) * share * (1.0 - share)).sqrt();
                 assert!((found - expected).abs() <= allowed, "{weights:?}[{i}]: {found} not {expected}");
             }

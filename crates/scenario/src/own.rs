@@ -1,4 +1,4 @@
-//! What users say on connections of their own: the requests that lead where the connection does.
+//! Traffic of users on connections of their own: the requests that go to the origin of the connection.
 
 use measure::{Nanos, Rng};
 
@@ -6,28 +6,31 @@ use wire::{OriginId, RequestId, Values};
 
 use crate::{Act, Acts, Mix, News, Scenario, UserIndex, Woken};
 
-/// A connection to one origin.
+/// The requests for one origin.
 #[derive(Debug)]
 struct Said {
     requests: Vec<RequestId>,
     mix: Mix,
 }
 
-/// Users who open a connection first, and then say what leads to its origin.
+/// Users that open a connection first and then send the requests for its origin.
 #[derive(Debug)]
 pub struct OwnConnections {
-    /// By origin.
+    /// Requests by origin.
     said: Vec<Said>,
-    /// The choice among all requests: where the next connection leads. None: nothing is said, and origins take turns.
+    /// The choice among all requests, which decides the origin of the next connection. `None` if nothing is sent and
+    /// origins take turns.
     all: Option<(Mix, Vec<OriginId>)>,
-    /// Each says everything once and then holds its connection: how far each user is. None: again and again.
+    /// Progress of each user if each sends every request once and then holds its connection; `None` if users send
+    /// without end.
     once: Option<Vec<u32>>,
     think: Option<(Nanos, Nanos)>,
     rng: Rng,
 }
 
 impl OwnConnections {
-    /// Of a run with so many origins and requests with these weights and origins; with `silent` nothing is said.
+    /// Creates the scenario for a number of origins and for requests given as weight and origin; with `silent` nothing
+    /// is sent.
     pub fn new(origins: usize, requests: &[(f64, OriginId)], silent: bool, seed: u64) -> OwnConnections {
         let said = (0..origins).map(|origin| {
             let its = requests.iter().enumerate().filter(|(_, (_, to))| !silent && to.at() == origin);
@@ -39,17 +42,17 @@ impl OwnConnections {
         OwnConnections { said: said.collect(), all, once: None, think: None, rng: Rng::new(seed).fork(1) }
     }
 
-    /// Each user says everything once, and then holds its connection.
+    /// Lets each user send every request once and then hold its connection.
     pub fn once(self) -> OwnConnections {
         OwnConnections { once: Some(Vec::new()), ..self }
     }
 
-    /// With a pause of this range between two messages.
+    /// Sets a pause drawn from this range between two messages.
     pub fn thinking(self, think: Option<(Nanos, Nanos)>) -> OwnConnections {
         OwnConnections { think, ..self }
     }
 
-    /// What the user says next on a connection that leads there.
+    /// Returns the user's next request on a connection to `origin`.
     fn next(&mut self, user: UserIndex, origin: OriginId) -> Option<RequestId> {
         let Said { requests, mix } = self.said.get_mut(origin.at())?;
         let Some(once) = &mut self.once else { return requests.get(mix.next()).copied() };
@@ -87,7 +90,7 @@ mod tests {
 
     const REQUESTS: [(f64, OriginId); 3] = [(1.0, OriginId(0)), (1.0, OriginId(1)), (1.0, OriginId(1))];
 
-    /// What a user does next whose connection leads there.
+    /// Returns the next act of a user whose connection leads to origin `on`.
     fn next(own: &mut OwnConnections, user: u32, on: u32, news: News) -> Act {
         let mut acts = Acts::new();
         let woken = Woken { on: Some(OriginId(on)), ..Woken::new(UserIndex(user), news, Nanos::ZERO) };

@@ -1,4 +1,4 @@
-//! A flow as a list of operations: what the tree of a plan is compiled to.
+//! A flow as a list of operations: the compiled form of a plan's step tree.
 
 use std::collections::BTreeMap;
 
@@ -8,46 +8,47 @@ use wire::{RequestId, Values};
 
 use crate::{Condition, Mix};
 
-/// One operation. Places are indices into the list.
+/// One operation. Jump targets are indices into the list.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Op {
-    /// Sends this request and waits for what comes of it.
+    /// Sends this request and waits for its result.
     Send(RequestId, OnFailure),
-    /// Sends several requests at once, and goes on when all are over.
+    /// Sends several requests at once and goes on when all are over.
     Batch(usize),
-    /// Does nothing for a while.
+    /// Pauses.
     Pause(Pause),
-    /// Waits until so long after the iteration began.
+    /// Waits until this long after the iteration began.
     Pace(measure::Nanos),
-    /// A group begins with the next request.
+    /// Begins a group with the next request.
     Begin(u16),
-    /// It ended with the last answer.
+    /// Ends a group with the last response.
     End(u16),
-    /// A loop begins: its counter, and how often.
+    /// Begins a loop: the counter, and the number of rounds.
     Repeat(u32, u32),
-    /// The same counter: from here again, as long as it is not done.
+    /// Decrements the counter and jumps back unless the loop is done.
     Again(u32, u32),
-    /// Goes on at one of several places.
+    /// Jumps to one of several targets.
     Choose(usize),
-    /// Goes on there.
+    /// Jumps to the target.
     Goto(u32),
-    /// Goes on there where this condition does not hold.
+    /// Jumps if the condition does not hold.
     Unless(usize, u32),
-    /// Goes on there, in every iteration of a user but its first.
+    /// Jumps in every iteration of a user except the first.
     Once(u32),
-    /// Takes the next element of a list (its index, and the counter of how many were taken); there, where it has no more.
+    /// Takes the next element of a list (index of the list, counter of the elements taken); jumps at the end of the
+    /// list.
     Element(usize, u32, u32),
-    /// A value becomes this text.
+    /// Assigns a text to a value.
     Set(u16, Made),
-    /// Goes on in a flow that is called, which keeps the way back in this counter.
+    /// Calls a flow; the return position is stored in the counter.
     Call(u32, u32),
-    /// Goes on where it was called.
+    /// Returns to the caller.
     Return(u32),
-    /// The user goes away from some servers: which `close` of the flow it is.
+    /// Closes connections to the servers of the `close` step with this index.
     Close(usize),
 }
 
-/// A text with the user's values in it.
+/// A text with placeholders for the user's values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Made(Vec<Part>);
 
@@ -57,7 +58,7 @@ enum Part {
     Value(u16),
 }
 
-/// No value grows beyond this, however it is put together.
+/// Maximum length of a value assembled by a flow, in bytes.
 const LONGEST: usize = 64 << 10;
 
 impl Made {
@@ -69,7 +70,7 @@ impl Made {
         Made(pieces(text, names).into_iter().map(part).collect())
     }
 
-    /// Writes it; a value that is not known is nothing.
+    /// Writes the text; a value that is not known is written as empty.
     pub fn write(&self, values: &Values, into: &mut Vec<u8>) {
         into.clear();
         for part in &self.0 {
@@ -85,21 +86,21 @@ impl Made {
 /// Requests that are sent together.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Batch {
-    /// Each with what follows where it fails.
+    /// Requests with their failure policies.
     pub sends: Box<[(RequestId, OnFailure)]>,
-    /// So many are under way at once, and one at least.
+    /// Maximum number of requests in flight at once, at least one.
     pub at_most: u32,
 }
 
-/// What is gone over.
+/// The list that a `for each` step iterates over.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Elements {
-    /// What the element becomes.
+    /// Index of the value that holds the current element.
     pub variable: u16,
     pub of: Of,
 }
 
-/// Where the elements are.
+/// The origin of the elements.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Of {
     Value(u16),
@@ -110,39 +111,40 @@ fn index_of(names: &[String], name: &str) -> u16 {
     names.iter().position(|known| known == name).unwrap_or_default() as u16
 }
 
-/// A flow that users can go through.
+/// A compiled flow.
 #[derive(Debug, Default)]
 pub struct Program {
     pub(crate) ops: Vec<Op>,
-    /// What [`Op::Choose`] chooses from, and where each way begins.
+    /// Alternatives of [`Op::Choose`] and the positions at which they begin.
     pub(crate) choices: Vec<(Mix, Vec<u32>)>,
-    /// What [`Op::Unless`] looks at.
+    /// Conditions of [`Op::Unless`].
     pub(crate) conditions: Vec<Condition>,
-    /// What [`Op::Batch`] sends.
+    /// Batches of [`Op::Batch`].
     pub(crate) batches: Vec<Batch>,
-    /// Where users begin who have something to do before their first iteration, and where those who have after their last.
+    /// Positions of the start and end sections, for users that run steps before their first iteration or after their
+    /// last.
     pub(crate) start: Option<u32>,
     pub(crate) end: Option<u32>,
-    /// The servers that each [`Op::Close`] is about; none: all.
+    /// Servers of each [`Op::Close`]; an empty list means all.
     pub(crate) closes: Vec<Vec<String>>,
-    /// What [`Op::Element`] goes over.
+    /// Lists of [`Op::Element`].
     pub(crate) lists: Vec<Elements>,
-    /// Counters of a user.
+    /// Number of counters per user.
     pub(crate) loops: usize,
-    /// The iteration as a whole, and its groups.
+    /// Number of spans: the whole iteration and its groups.
     pub(crate) spans: usize,
 }
 
 impl Program {
-    /// The servers that each `close` of the flow is about, as URLs of theirs; none: all.
+    /// Returns the servers of each `close` step as URLs; an empty list means all.
     pub fn closes(&self) -> &[Vec<String>] {
         &self.closes
     }
 
-    /// The program of a flow.
+    /// Compiles a flow.
     ///
     /// # Errors
-    /// A condition that cannot be read.
+    /// A condition that cannot be parsed.
     pub fn of(flow: &Flow) -> Result<Program, String> {
         let groups = flow.groups();
         let mut program = Program { spans: 1 + groups.len(), ..Program::default() };
@@ -156,14 +158,14 @@ impl Program {
     }
 }
 
-/// Writes the operations of a flow, one behind the other.
+/// A compiler that emits the operations of a flow in order.
 struct Compiler<'a> {
     program: Program,
     flow: &'a Flow,
     groups: Vec<&'a str>,
-    /// Which condition comes next, as [`Flow::conditions`] lists them.
+    /// Index of the next condition, in the order of [`Flow::conditions`].
     next: usize,
-    /// Where flows are called, by their names.
+    /// Positions of calls by the name of the called flow.
     called: BTreeMap<&'a str, Vec<usize>>,
 }
 
@@ -173,19 +175,19 @@ impl<'a> Compiler<'a> {
         self.program.ops.len() - 1
     }
 
-    /// A counter of its own.
+    /// Allocates a counter.
     fn counter(&mut self) -> u32 {
         self.program.loops += 1;
         self.program.loops as u32 - 1
     }
 
-    /// Looks at the next condition; where to go on otherwise is not known yet.
+    /// Emits a test of the next condition; the jump target is set later.
     fn unless(&mut self) -> usize {
         self.next += 1;
         self.push(Op::Unless(self.next - 1, 0))
     }
 
-    /// What stands at a place goes on here.
+    /// Sets the target of the jump at `place` to the current position.
     fn land(&mut self, place: usize) {
         let here = self.here();
         match &mut self.program.ops[place] {
@@ -202,12 +204,12 @@ impl<'a> Compiler<'a> {
         steps.iter().for_each(|step| self.step(step));
     }
 
-    /// What is not gone through in order: flows that are called, and what users do before and after their iterations. An iteration ends
-    /// where the list does.
+    /// Emits the sections outside of the sequential steps: called flows, and the start and end sections. An iteration
+    /// ends at the end of the list.
     fn sections(&mut self) {
         let flow = self.flow;
         let mut ends = vec![self.push(Op::Goto(0))];
-        // None of them calls itself, so each has one way back at a time.
+        // No flow calls itself, so one return position at a time is enough.
         let mut places = Vec::new();
         for called in &flow.flows {
             let back = self.counter();
@@ -299,7 +301,8 @@ impl<'a> Compiler<'a> {
     }
 
     fn repeat(&mut self, times: u32, steps: &'a [Step]) {
-        // What is never done is written all the same, so that conditions keep their places, and passed by.
+        // Steps that are repeated zero times are emitted anyway, so that conditions keep their indices, and jumped
+        // over.
         let past = (times == 0).then(|| self.push(Op::Goto(0)));
         let counter = self.counter();
         self.push(Op::Repeat(counter, times));

@@ -1,4 +1,4 @@
-//! A weighted choice among the requests of a run, again and again.
+//! A repeated weighted choice among the requests of a run.
 
 use std::sync::Arc;
 
@@ -7,21 +7,21 @@ use wire::{OriginId, RequestId, Values};
 
 use crate::{Act, Acts, Mix, News, Scenario, Woken};
 
-/// What every user sends where nothing else is asked for.
+/// The default scenario: every user sends randomly chosen requests.
 #[derive(Clone, Debug)]
 pub struct Requests {
     mix: Mix,
-    /// Where each leads; empty where all lead to the first origin.
+    /// Origin of each request; empty if all go to the first origin.
     origins: Arc<[OriginId]>,
-    /// One after the other; else one a visit.
+    /// Set if a user sends one request after the other; otherwise each visit is one request.
     again: bool,
-    /// The pause between two.
+    /// Range of the pause between two requests.
     think: Option<(Nanos, Nanos)>,
     rng: Rng,
 }
 
 impl Requests {
-    /// Of requests with these weights and origins; one a visit.
+    /// Creates the scenario for requests given as weight and origin; one request per visit.
     pub fn new(requests: impl Iterator<Item = (f64, OriginId)>) -> Requests {
         let (weights, mut origins): (Vec<f64>, Vec<OriginId>) = requests.unzip();
         if origins.iter().all(|origin| *origin == OriginId(0)) {
@@ -31,13 +31,13 @@ impl Requests {
         Requests { mix, origins: origins.into(), again: false, think: None, rng: Rng::new(0) }
     }
 
-    /// The same choice with a seed of its own.
+    /// Returns the same choice with its own seed.
     pub fn seeded(&self, seed: u64) -> Requests {
         let rng = Rng::new(seed).fork(1);
         Requests { mix: self.mix.seeded(seed), origins: Arc::clone(&self.origins), rng, ..*self }
     }
 
-    /// The same again and again, with a pause of this range between two.
+    /// Repeats requests within a visit, with a pause drawn from this range between two.
     pub fn again(self, think: Option<(Nanos, Nanos)>) -> Requests {
         Requests { again: true, think, ..self }
     }
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use crate::UserIndex;
 
-    /// What a user does next.
+    /// Returns the next act of a user.
     fn next(requests: &mut Requests, news: News) -> Act {
         let mut acts = Acts::new();
         requests.wake(Woken::new(UserIndex(0), news, Nanos::ZERO), &mut Values::default(), &mut acts);

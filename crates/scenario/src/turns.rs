@@ -1,33 +1,35 @@
-//! Steps that are sent so often at most, by all users of a run together (`at-most`): each waits for its turn.
+//! Rate limits of steps, shared by all users of a run (`at-most`): each request waits for its turn.
 //!
-//! Turns have moments that are known beforehand: of T workers, worker k has the turns k, k + T, k + 2T … of the whole. So workers need not ask
-//! each other. A turn that nobody took is lost: nobody makes up for it later.
+//! The times of turns are fixed in advance: of T workers, worker k has the turns k, k + T, k + 2T … of the whole, so
+//! workers need no coordination. A turn that is not taken is lost and is not made up for later.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use measure::Nanos;
 
-/// The turns of the steps of one name that fall to one worker. A clone deals the same turns: what several scenarios of the worker share.
+/// The turns of the steps of one name that belong to one worker. A clone draws from the same sequence, so that several
+/// scenarios of the worker share it.
 #[derive(Clone, Debug)]
 pub struct Turns {
-    /// The moment of the first.
+    /// Time of the first turn.
     first: Nanos,
-    /// From one to the next, in nanoseconds.
+    /// Interval between two turns, in nanoseconds.
     every: f64,
-    /// The first that is not taken. No other core ever looks at it; flows that share it may be given to a thread as a whole.
+    /// Index of the next free turn. No other core reads it; it is atomic because flows that share it may move to
+    /// another thread as a whole.
     next: Arc<AtomicU64>,
 }
 
 impl Turns {
-    /// Of so many in a second from `start` on, those of the share `index` of `of`.
+    /// Creates the turns of share `index` of `of` at `rate` per second from `start` on.
     pub fn of(rate: f64, (index, of): (u32, u32), start: Nanos) -> Turns {
         let between = 1e9 / rate;
         let first = start.saturating_add(Nanos((between * f64::from(index)) as u64));
         Turns { first, every: between * f64::from(of.max(1)), next: Arc::default() }
     }
 
-    /// Takes the next turn at or after a moment: how long that is to wait.
+    /// Takes the next turn at or after `at` and returns how long to wait for it.
     pub fn take(&self, at: Nanos) -> Nanos {
         let since = at - self.first;
         let turn = self.next.load(Ordering::Relaxed).max((since.0 as f64 / self.every).ceil() as u64);

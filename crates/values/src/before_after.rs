@@ -1,12 +1,12 @@
-//! What is said once before the run and once after it, outside of its figures: `--before` and `--after`, which every
-//! protocol that has them reads in the same way.
+//! Requests sent once before and once after the run, outside of its measurements: `--before` and `--after`, read in the
+//! same way by every protocol that has them.
 
 use wire::{Asked, Complaint};
 
-/// Both lists, each value made into a request by `compile`, which is also told the option it is from.
+/// Compiles both lists. `compile` turns a value into a request and is also given the option that the value comes from.
 ///
 /// # Errors
-/// The first value that cannot be one.
+/// The first value that is not a valid request.
 pub fn compiled<R>(
     asked: &Asked,
     mut compile: impl FnMut(&str, &str) -> Result<R, Complaint>,

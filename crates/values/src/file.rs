@@ -1,8 +1,9 @@
-//! Files that options name. Each is read once and whole before the run, up to a bound: a device or a pipe may have no end,
-//! and a mistaken path must not fill the memory.
+//! Files named by options. Each is read once and completely before the run, up to a bound: a device or a pipe may have
+//! no end, and a mistaken path must not fill the memory.
 //!
-//! A run in other processes or on other machines prepares the same requests there: what is read here is gathered into a bundle
-//! ([`gathering`]), and read there from it ([`from_bundle`]). Everything that preparing a plan reads is read through this module.
+//! A run in other processes or on other machines prepares the same requests there. The files read here are gathered
+//! into a bundle ([`gathering`]), from which they are read there ([`from_bundle`]). Everything that is read while a
+//! plan is prepared goes through this module.
 
 use std::cell::RefCell;
 use std::fs::{File, Metadata};
@@ -16,14 +17,14 @@ use wire::Complaint;
 
 use crate::pipe;
 
-/// Where the calling thread reads from.
+/// The source that the calling thread reads from.
 #[derive(Default)]
 enum Source {
     #[default]
     Disk,
-    /// The disk, and what is read is kept.
+    /// The disk; everything read is kept.
     Gathering(Bundle),
-    /// What was gathered elsewhere, and nothing else.
+    /// A bundle gathered elsewhere, and nothing else.
     Bundle(Bundle),
 }
 
@@ -31,13 +32,13 @@ thread_local! {
     static SOURCE: RefCell<Source> = const { RefCell::new(Source::Disk) };
 }
 
-/// What `prepare` reads on the calling thread is gathered.
+/// Runs `prepare` and gathers everything that it reads on the calling thread.
 pub fn gathering<T>(prepare: impl FnOnce() -> T) -> (T, Bundle) {
     let (done, source) = reading(Source::Gathering(Bundle::default()), prepare);
     (done, if let Source::Gathering(bundle) = source { bundle } else { Bundle::default() })
 }
 
-/// What `prepare` reads on the calling thread is taken from a bundle, and nothing from here.
+/// Runs `prepare` with all reads on the calling thread served from a bundle instead of this machine.
 pub fn from_bundle<T>(bundle: Bundle, prepare: impl FnOnce() -> T) -> T {
     reading(Source::Bundle(bundle), prepare).0
 }
@@ -48,7 +49,7 @@ fn reading<T>(source: Source, prepare: impl FnOnce() -> T) -> (T, Source) {
     (done, SOURCE.replace(before))
 }
 
-/// What came along under this name; None: it is to be read here.
+/// Returns the bundled file of this name; `None` if files are read from disk.
 fn brought(path: &str) -> Option<Result<Arc<[u8]>, String>> {
     SOURCE.with_borrow(|source| match source {
         Source::Bundle(bundle) => {
@@ -59,7 +60,7 @@ fn brought(path: &str) -> Option<Result<Arc<[u8]>, String>> {
     })
 }
 
-/// Keeps what was read, where it is gathered.
+/// Keeps the content of a file if reads are gathered.
 fn keep(path: &str, content: impl FnOnce() -> Arc<[u8]>) {
     SOURCE.with_borrow_mut(|source| {
         if let Source::Gathering(bundle) = source {
@@ -68,7 +69,7 @@ fn keep(path: &str, content: impl FnOnce() -> Arc<[u8]>) {
     });
 }
 
-/// True where there is a file of this name.
+/// Returns `true` if there is a file of this name.
 pub fn is_file(path: &Path) -> bool {
     SOURCE.with_borrow(|source| match (source, path.to_str()) {
         (Source::Bundle(bundle), path) => path.is_some_and(|path| bundle.files.contains_key(path)),
@@ -76,20 +77,21 @@ pub fn is_file(path: &Path) -> bool {
     })
 }
 
-/// True where there may be files in it: where they come in a bundle, those that were found are known by their whole names.
+/// Returns `true` if the path may contain files. Files in a bundle are known by their full names only, so that any path
+/// may be a directory.
 pub fn is_directory(path: &Path) -> bool {
     came_along() || path.is_dir()
 }
 
-/// True where nothing is read from here.
+/// Returns `true` if files come from a bundle and not from disk.
 pub fn came_along() -> bool {
     SOURCE.with_borrow(|source| matches!(source, Source::Bundle(_)))
 }
 
-/// A variable of the environment.
+/// Reads an environment variable.
 ///
 /// # Errors
-/// It is not set, or no text.
+/// The variable is not set, or not UTF-8.
 pub fn variable(name: &str) -> Result<String, std::env::VarError> {
     SOURCE.with_borrow_mut(|source| {
         if let Source::Bundle(bundle) = source {
@@ -103,30 +105,30 @@ pub fn variable(name: &str) -> Result<String, std::env::VarError> {
     })
 }
 
-/// The largest file of texts (plans, columns, commands), and the most read of what is no regular file.
+/// Maximum size of a text file (plans, columns, commands), and of anything that is not a regular file.
 pub const TEXT_BOUND: u64 = 64 << 20;
 
-/// The largest body.
+/// Maximum size of a body.
 pub const BODY_BOUND: u64 = 1 << 30;
 
-/// The bytes of a body that the option `place` names.
+/// Reads a body named by the option `place`.
 ///
 /// # Errors
-/// It cannot be read, or is too large.
+/// The file cannot be read, or is too large.
 pub fn body(place: &str, path: &str) -> Result<Vec<u8>, Complaint> {
     bounded(path, BODY_BOUND).map_err(|trouble| Complaint::new(place, trouble))
 }
 
-/// As [`body`], of what is sent as it is: held once, whatever its size.
+/// Like [`body`], for content that is sent unchanged: held in memory once, whatever its size.
 ///
 /// # Errors
-/// It cannot be read, or is too large.
+/// The file cannot be read, or is too large.
 pub fn shared(place: &str, path: &str) -> Result<Arc<[u8]>, Complaint> {
     if let Some(content) = brought(path) {
         return content.map_err(|trouble| Complaint::new(place, trouble));
     }
     let size = |data: &Metadata| Some(data.len()).filter(|size| data.is_file() && *size <= BODY_BOUND);
-    // Looked at before it is opened: what is no file may be read once only.
+    // The size is checked before opening: anything but a regular file may be read only once.
     if let Some(size) = std::fs::metadata(path).ok().as_ref().and_then(size)
         && let (Ok(mut file), Ok(size)) = (File::open(path), usize::try_from(size))
     {
@@ -139,10 +141,10 @@ pub fn shared(place: &str, path: &str) -> Result<Arc<[u8]>, Complaint> {
     body(place, path).map(Arc::from)
 }
 
-/// A text that the option `place` names.
+/// Reads a text named by the option `place`.
 ///
 /// # Errors
-/// It cannot be read, is too large, or is no UTF-8.
+/// The file cannot be read, is too large, or is not UTF-8.
 pub fn text(place: &str, path: &str) -> Result<String, Complaint> {
     let text = bounded(path, TEXT_BOUND).and_then(|mut bytes| {
         if bytes.starts_with(MARK.as_bytes()) {
@@ -153,27 +155,27 @@ pub fn text(place: &str, path: &str) -> Result<String, Complaint> {
     text.map_err(|trouble| Complaint::new(place, trouble))
 }
 
-/// What some editors begin a text with: it says that what follows is UTF-8, and is no part of it.
+/// The byte-order mark that some editors write at the beginning of a UTF-8 text; not part of the text.
 const MARK: &str = "\u{feff}";
 
-/// A text without a byte-order mark.
+/// Strips a byte-order mark.
 pub fn unmarked(text: &str) -> &str {
     text.strip_prefix(MARK).unwrap_or(text)
 }
 
-/// Whether a file can be opened to be read. What is no regular file is not tried: a pipe is opened once.
+/// Checks that a file can be opened for reading. Only regular files are tried, because a pipe can be opened only once.
 ///
 /// # Errors
-/// What the operating system said.
+/// The error of the operating system.
 pub fn readable(path: &str) -> io::Result<()> {
     let data = std::fs::metadata(path)?;
     if data.is_file() { File::open(path).map(drop) } else { Ok(()) }
 }
 
-/// The bytes of a file of up to so many.
+/// Reads a file of at most `bound` bytes.
 ///
 /// # Errors
-/// It cannot be read, or is larger.
+/// The file cannot be read, or is larger.
 pub fn bounded(path: &str, bound: u64) -> Result<Vec<u8>, String> {
     if let Some(content) = brought(path) {
         return content.map(|bytes| bytes.to_vec());

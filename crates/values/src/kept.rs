@@ -1,26 +1,26 @@
-//! Bytes kept of what peers say, within a bound that all connections of a run share.
+//! Response bytes kept for captures and checks, under one memory budget shared by all connections of a run.
 //!
-//! An answer may be kept whole to be looked into. Each has a bound of its own, and thousands of them at a time would still
-//! be gigabytes: what is more than a little is therefore taken from a [`Budget`] before a buffer grows, and given back when
-//! the buffer goes. An answer that finds nothing left is not kept, and says so. The little is free, so that answers of the
-//! usual size touch nothing that other cores touch.
+//! An answer may be kept whole so that it can be searched. Each answer has its own bound, but thousands of them at once
+//! would still be gigabytes. A buffer larger than a small free size is therefore charged to a [`Budget`] before it
+//! grows, and the memory is returned when the buffer is dropped. An answer that finds the budget exhausted is not kept,
+//! and reports so. The free size keeps answers of ordinary size from touching memory shared with other cores.
 
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The most bytes that are kept at a time, of all connections together …
+/// Base size of the budget of all connections together, in bytes.
 const IN_ALL: usize = 32 << 20;
-/// … and for each core beside, as each may be busy with an answer.
+/// Size added to the budget for each core, since each may be busy with an answer, in bytes.
 const OF_A_CORE: usize = 8 << 20;
-/// So many bytes of each buffer are not counted.
+/// Number of bytes of each buffer that are not charged, so that small answers cost nothing.
 const FREE: usize = 16 << 10;
-/// Why a head that does not end could not be kept any longer.
+/// The reason for giving up on a head that does not end.
 pub const NO_ROOM_FOR_HEADS: cause::Plain = cause::http1::no_room_for_heads();
-/// Why something could not be kept.
+/// The reason for not keeping a body or header.
 pub const NO_ROOM: cause::Plain = cause::checks::no_room();
 
-/// The bound on what is kept; its copies are one and the same.
+/// A budget for kept bytes; clones share it.
 #[derive(Clone, Debug)]
 pub struct Budget(Arc<Purse>);
 
@@ -38,29 +38,29 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// The most bytes that all together may hold.
+    /// Returns the size of the budget in bytes.
     pub fn most(&self) -> usize {
         self.0.most
     }
 
-    /// So many bytes in all.
+    /// Creates a budget of `most` bytes.
     pub fn of(most: usize) -> Budget {
         Budget(Arc::new(Purse { most, taken: AtomicUsize::new(0) }))
     }
 
-    /// Takes so many bytes until what comes back is dropped. None: there are not so many left.
+    /// Reserves `bytes` until the returned value is dropped; `None` if the budget does not have that much left.
     pub fn take(&self, bytes: usize) -> Option<Taken> {
         let mut taken = Taken { budget: self.clone(), bytes: 0 };
         taken.grow(bytes).then_some(taken)
     }
 
-    /// Bytes taken now.
+    /// Returns the number of bytes reserved now.
     pub fn taken(&self) -> usize {
         self.0.taken.load(Ordering::Relaxed)
     }
 }
 
-/// A part of a [`Budget`], given back when it is dropped.
+/// A reservation from a [`Budget`], returned when it is dropped.
 #[derive(Debug)]
 pub struct Taken {
     budget: Budget,
@@ -68,12 +68,12 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// How many bytes it is.
+    /// Returns the size of the reservation in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Takes as much more as makes it `bytes`; false where there is not so much left.
+    /// Grows the reservation to `bytes`; returns `false` if the budget does not have that much left.
     fn grow(&mut self, bytes: usize) -> bool {
         let more = bytes.saturating_sub(self.bytes);
         let Purse { most, taken } = &*self.budget.0;
@@ -90,7 +90,7 @@ impl Drop for Taken {
     }
 }
 
-/// A buffer that grows within a [`Budget`].
+/// A buffer that is charged to a [`Budget`].
 #[derive(Debug, Default)]
 pub struct Kept {
     bytes: Vec<u8>,
@@ -98,17 +98,17 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// The beginning of bytes, as much of it as is free.
+    /// Creates a buffer with the beginning of `bytes`, as much of it as is free of charge.
     pub fn beginning(bytes: &[u8]) -> Kept {
         Kept { bytes: bytes[..bytes.len().min(FREE)].to_vec(), taken: None }
     }
 
-    /// Forgets what lies behind so many bytes; the room stays.
+    /// Shortens the buffer to `size` bytes; the capacity stays.
     pub fn truncate(&mut self, size: usize) {
         self.bytes.truncate(size);
     }
 
-    /// Appends bytes; false where there is no room for them, and nothing was appended.
+    /// Appends bytes; returns `false`, with nothing appended, if the budget is exhausted.
     #[inline]
     pub fn add(&mut self, more: &[u8], budget: &Budget) -> bool {
         let there = self.bytes.capacity() - self.bytes.len() >= more.len() || self.grow(more.len(), budget);
@@ -118,7 +118,7 @@ impl Kept {
         there
     }
 
-    /// Makes room for so many more: twice as much as before where there is so much left, else what is needed.
+    /// Grows the capacity by at least `more`: doubles it if the budget allows, otherwise grows to what is needed.
     #[cold]
     fn grow(&mut self, more: usize, budget: &Budget) -> bool {
         let needed = self.bytes.len() + more;
@@ -165,7 +165,7 @@ mod tests {
         let held = fill(&mut all);
         assert!(held <= most && held >= most - (2 << 20), "{held}");
         assert!(budget.taken() >= held && budget.taken() <= most);
-        // What the others had is there for the last one.
+        // The memory of the others is available to the last one.
         all.drain(1..);
         assert!(fill(&mut all) > 15 << 20);
         drop(all);

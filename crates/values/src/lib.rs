@@ -1,5 +1,5 @@
-//! What protocols share and none of them owns: texts with slots, values captured out of responses, what a response must hold, and what is
-//! kept of it within one bound.
+//! Code shared by several protocols: texts with slots, captures of response values, checks of responses, and response
+//! bytes kept under one budget.
 
 pub mod before_after;
 pub mod beside;

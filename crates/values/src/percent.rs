@@ -1,9 +1,9 @@
-//! Undoes the percent-encoding of parts of a URL (RFC 3986 2.1): hosts, names, passwords, databases.
+//! Percent-decoding of parts of a URL (RFC 3986 2.1): hosts, names, passwords, databases.
 
 use url::{Host, Url};
 
-/// The host of a URL, without brackets. A scheme that is not of the web keeps it as written. None: it has no host, or one
-/// that is no text.
+/// Returns the host of a URL, without brackets. A URL with a non-web scheme keeps its host percent-encoded as written.
+/// `None` if there is no host, or if it is not UTF-8.
 pub fn host(url: &Url) -> Option<String> {
     let host = match url.host()? {
         Host::Domain(name) => String::from_utf8(decoded(name)).ok()?,
@@ -13,7 +13,7 @@ pub fn host(url: &Url) -> Option<String> {
     Some(host).filter(|host| !host.is_empty())
 }
 
-/// The bytes a text stands for; what is no pair of hexadecimal digits stands for itself.
+/// Decodes a text; a `%` without two hexadecimal digits is kept as it is.
 pub fn decoded(text: &str) -> Vec<u8> {
     percent_encoding::percent_decode_str(text).collect()
 }

@@ -1,8 +1,8 @@
-//! Pipes that stand for files, read without waiting for ever.
+//! Pipes in place of files, read with timeouts.
 //!
-//! `<(command)`, `/dev/stdin` and named pipes stand for files, and whoever opens a named pipe waits until somebody writes to
-//! it. Nothing could end that: a run that has not begun has no clock. So each wait has an end of its own: a thread waits, which
-//! is left to itself where nothing comes.
+//! `<(command)`, `/dev/stdin` and named pipes can stand for files, and opening a named pipe blocks until something
+//! opens it for writing. Nothing could interrupt that, because a run that has not begun has no clock. So each wait has
+//! a timeout: a separate thread does the waiting, and is abandoned if nothing arrives.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -10,27 +10,27 @@ use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
-/// How long a pipe is waited for.
+/// Timeouts for reading a pipe.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// Until somebody writes to a named pipe.
+    /// Maximum time until a named pipe has a writer.
     pub writer: Duration,
-    /// Until more comes from one who does.
+    /// Maximum time until a writer sends more.
     pub more: Duration,
 }
 
-/// As long as a command may take that makes what is read.
+/// Timeouts that suit a command that generates the content.
 pub const PATIENCE: Patience = Patience { writer: Duration::from_secs(5), more: Duration::from_secs(60) };
 
-/// What comes through a pipe, up to so many bytes and one more.
+/// Reads a pipe to its end, or to one byte beyond `bound`.
 ///
 /// # Errors
-/// Nobody writes to it, or nothing comes any more; or what the operating system said.
+/// The pipe has no writer, or no more data arrives in time; or an error of the operating system.
 pub fn read(path: &Path, bound: u64, patience: Patience) -> io::Result<Vec<u8>> {
     let (tell, pieces) = sync_channel(1);
     let path = path.to_owned();
     std::thread::Builder::new().name("pipe".into()).spawn(move || hand_on(&path, bound, &tell))?;
-    // The first piece is empty: the pipe has a writer.
+    // The first piece is empty and says that the pipe has a writer.
     let mut bytes = heard(pieces.recv_timeout(patience.writer), "nothing writes to this pipe", patience.writer)?;
     loop {
         let piece = heard(pieces.recv_timeout(patience.more), "nothing came through this pipe", patience.more)?;
@@ -41,7 +41,8 @@ pub fn read(path: &Path, bound: u64, patience: Patience) -> io::Result<Vec<u8>> 
     }
 }
 
-/// Reads to the end or one byte beyond the bound; an empty piece at the beginning and one at the end. Who listens no more is told nothing.
+/// Reads to the end, or to one byte beyond the bound, and sends the pieces; an empty piece at the beginning and one at
+/// the end. Stops if the receiver is gone.
 fn hand_on(path: &Path, bound: u64, tell: &SyncSender<io::Result<Vec<u8>>>) {
     let all = || {
         let mut pipe = File::open(path)?.take(bound.saturating_add(1));
@@ -95,7 +96,7 @@ mod tests {
         let (_folder, path) = pipe();
         let said = read(&path, 100, Patience { writer: BRIEF, ..PATIENCE }).expect_err("nobody writes").to_string();
         assert_eq!(said, "nothing writes to this pipe for 0 s");
-        // One that is there and silent.
+        // A pipe with a writer that sends nothing.
         let (_folder, path) = pipe();
         let (silent, waits) = sync_channel::<()>(0);
         writes(&path, move |_| {

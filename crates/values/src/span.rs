@@ -1,13 +1,13 @@
-//! How many of something there must be: `3`, `1..5`, `1..`.
+//! Required counts: `3`, `1..5`, `1..`.
 
 use std::ops::RangeInclusive;
 
 use wire::{Asked, Complaint};
 
-/// Reads an option that says how many `what` there must be; None: it was not given.
+/// Parses an option with a required count; `what` names the things counted. `None` if the option was not given.
 ///
 /// # Errors
-/// It is no number and no span.
+/// The value is neither a number nor a range.
 pub fn wished(asked: &Asked, option: &str, what: &str) -> Result<Option<RangeInclusive<u64>>, Complaint> {
     let Some(text) = asked.value(option) else { return Ok(None) };
     let span = match text.split_once("..") {
@@ -24,7 +24,7 @@ pub fn wished(asked: &Asked, option: &str, what: &str) -> Result<Option<RangeInc
     }
 }
 
-/// A span as it is told.
+/// Formats a range for messages.
 pub fn told(span: &RangeInclusive<u64>) -> String {
     match (*span.start(), *span.end()) {
         (low, high) if low == high => low.to_string(),

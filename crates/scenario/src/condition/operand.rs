@@ -1,39 +1,39 @@
-//! What conditions compare: values, texts and numbers.
+//! Operands of comparisons: values, texts and numbers.
 
 use std::cmp::Ordering;
 
-/// The longest text that is read as a number, in bytes.
+/// Maximum length of a text that is parsed as a number, in bytes.
 const LONGEST_NUMBER: usize = 64;
 
 /// One side of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Operand {
-    /// The value of this index.
+    /// The value with this index.
     Value(u16),
-    /// A text in quotes, or a word that stands for itself.
+    /// A quoted text, or a keyword that is read as a text.
     Text(Box<str>),
-    /// A number, and how it was written.
+    /// A number and its original spelling.
     Number(Number, Box<str>),
 }
 
-/// A number: exactly, where it is whole, so that identifiers of many digits are told apart.
+/// A number. Integers are exact, so that identifiers with many digits stay distinct.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Number {
     Whole(i128),
     Other(f64),
 }
 
-/// One side of a comparison with the bytes that it has for a user.
+/// One side of a comparison, resolved to the bytes it has for one user.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Known<'a> {
-    /// None: it is not known yet.
+    /// `None` if the value is not known yet.
     Value(Option<&'a [u8]>),
     Text(&'a [u8]),
     Number(Number, &'a [u8]),
 }
 
 impl Operand {
-    /// The index of its name, where it is a value.
+    /// Returns the index of the value, if the operand is one.
     pub(super) fn value(&self) -> Option<u16> {
         match self {
             Operand::Value(value) => Some(*value),
@@ -65,7 +65,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// The bytes of both, where both are known.
+    /// Returns the bytes of both sides, if both are known.
     pub(super) fn both(self, other: Known<'a>) -> Option<(&'a [u8], &'a [u8])> {
         Some((self.bytes()?, other.bytes()?))
     }
@@ -80,7 +80,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// None: one is not known, or cannot be ordered with the other.
+    /// Returns `None` if either side is not known, or if the two cannot be ordered.
     pub(super) fn order(self, other: Known<'a>) -> Option<Ordering> {
         let (left, right) = self.both(other)?;
         match (self, other, self.number(), other.number()) {
@@ -92,7 +92,7 @@ impl<'a> Known<'a> {
 }
 
 impl Number {
-    /// A number as JSON writes it; zeros in front and blanks on both sides do no harm.
+    /// Parses a number as JSON writes it; leading zeros and surrounding blanks are accepted.
     pub(super) fn of(bytes: &[u8]) -> Option<Number> {
         let text = bytes.trim_ascii();
         let digits = text.strip_prefix(b"-").unwrap_or(text);
@@ -121,7 +121,7 @@ impl Number {
     }
 }
 
-/// Anything but nothing, `false`, `null` and zero.
+/// Returns `false` for an empty value, `false`, `null` and zero.
 pub(super) fn is_something(value: &[u8]) -> bool {
     let zero = || Number::of(value).is_some_and(|number| number.order(Number::Whole(0)).is_eq());
     !matches!(value, b"" | b"false" | b"null") && !zero()

@@ -1,18 +1,18 @@
-//! Reads conditions: words and signs, then a tree by descent, bounded in length and depth.
+//! A parser for conditions: tokens first, then recursive descent, bounded in length and depth.
 
 use super::operand::{Number, Operand};
 use super::{Comparison, Node};
 
-/// The longest condition, in bytes.
+/// Maximum length of a condition, in bytes.
 const LONGEST: usize = 4096;
-/// So deep may parentheses and `not` stand in each other.
+/// Maximum nesting depth of parentheses and `not`.
 const DEEPEST: usize = 50;
-/// Characters of a condition, and of the names there are, that a complaint shows.
+/// Maximum number of characters of a condition, or of the list of names, shown in an error message.
 const SHOWN: usize = 100;
-/// What complaints name as right.
+/// Example of a correct condition for error messages.
 const EXAMPLE: &str = "state == 'open' and items > 0";
 
-/// One word or sign, and where it begins.
+/// A token and its byte position in the text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Token<'a> {
     at: usize,
@@ -33,7 +33,7 @@ enum What<'a> {
     End,
 }
 
-/// The signs; longer ones before those they begin with.
+/// Operator signs; a longer sign precedes any sign that is a prefix of it.
 const SIGNS: [(&str, What<'static>); 11] = [
     ("==", What::Compare(Comparison::Equal)),
     ("!=", What::Compare(Comparison::Unequal)),
@@ -68,7 +68,7 @@ pub(super) fn condition(text: &str, names: &[&str]) -> Result<Node, String> {
 
 struct Parser<'a> {
     text: &'a str,
-    /// The last is [`What::End`].
+    /// Tokens of the condition; the last one is [`What::End`].
     tokens: &'a [Token<'a>],
     next: usize,
     depth: usize,
@@ -80,14 +80,14 @@ impl<'a> Parser<'a> {
         self.tokens[self.next]
     }
 
-    /// Goes past what is next, if it is this.
+    /// Consumes the next token if it is the given one.
     fn takes(&mut self, what: What<'_>) -> bool {
         let takes = self.peek().what == what;
         self.next += usize::from(takes);
         takes
     }
 
-    /// A complaint about what is next.
+    /// Creates an error message about the next token.
     fn wrong(&self, why: &str) -> String {
         wrong(self.text, self.peek().at, why)
     }
@@ -154,7 +154,7 @@ impl<'a> Parser<'a> {
         Ok(Node::Compare(left, comparison, right))
     }
 
-    /// What two operands are compared by, where anything stands there.
+    /// Parses the comparison operator between two operands, if there is one.
     fn between(&mut self) -> Result<Option<Comparison>, String> {
         let comparison = match self.peek().what {
             What::Compare(comparison) => comparison,
@@ -211,7 +211,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// One node stands for itself.
+/// Wraps several nodes; a single node is returned as it is.
 fn single(mut nodes: Vec<Node>, several: fn(Vec<Node>) -> Node) -> Node {
     match nodes.pop() {
         Some(only) if nodes.is_empty() => only,
@@ -238,7 +238,7 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, String> {
     }
 }
 
-/// What a text begins with, and how long that is in bytes.
+/// Returns the first token of a text and its length in bytes.
 fn token(rest: &str) -> Result<(What<'_>, usize), String> {
     if let Some((sign, what)) = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign)) {
         return Ok((*what, sign.len()));
@@ -275,7 +275,7 @@ fn token(rest: &str) -> Result<(What<'_>, usize), String> {
     }
 }
 
-/// The beginning of a condition from a place on, and what is wrong there.
+/// Creates an error message that shows the condition from a position on and says what is wrong there.
 fn wrong(text: &str, at: usize, why: &str) -> String {
     match text[at..].trim() {
         "" => format!("the condition `{}` ends too early: its end {why}", short(text.trim())),
@@ -283,7 +283,7 @@ fn wrong(text: &str, at: usize, why: &str) -> String {
     }
 }
 
-/// The beginning of a text, on one line and harmless.
+/// Returns the beginning of a text on one line, with control characters made harmless.
 fn short(text: &str) -> String {
     let cut = text.char_indices().nth(SHOWN).map_or(text.len(), |(at, _)| at);
     let line = measure::plain::line(&text[..cut]);

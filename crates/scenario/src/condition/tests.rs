@@ -79,7 +79,7 @@ fn texts_are_equal_byte_for_byte_and_numbers_as_numbers() {
         ("yes == true", true),
         ("no == true", false),
         ("nothing == null", true),
-        // Told apart, though a floating point number cannot.
+        // Distinct as integers; equal as floating point numbers.
         ("order-id == 9007199254740993", true),
         ("order-id == 9007199254740992", false),
         ("order-id > 9007199254740992", true),
@@ -249,7 +249,7 @@ fn the_values_it_looks_at_are_told() {
     assert_eq!(condition.values(), [1, 4, 1, 0]);
 }
 
-/// A tree and its text, with parentheses only where they are needed or not: both must mean the same.
+/// A tree and its text, once with only the necessary parentheses and once with all of them: both must mean the same.
 #[derive(Clone, Debug)]
 enum Tree {
     Leaf(usize),
@@ -268,7 +268,7 @@ impl Tree {
         }
     }
 
-    /// How closely it binds.
+    /// Binding strength of the operator.
     fn rank(&self) -> u8 {
         match self {
             Tree::Any(_) => 0,

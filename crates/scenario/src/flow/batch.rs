@@ -1,4 +1,4 @@
-//! Requests of a flow that are sent together.
+//! Batches: requests of a flow that are sent together.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use super::Flow;
 use crate::program::Op;
 use crate::{Act, UserIndex};
 
-/// A request of a batch, which was just sent.
+/// A request of a batch that was just sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InBatch {
-    /// When the batch began.
+    /// Time at which the batch began.
     pub began: Nanos,
-    /// What follows where it fails: whoever sent it keeps that, since those of a batch end in any order.
+    /// Failure policy of the request. The sender keeps it, because the requests of a batch end in any order.
     pub on_failure: OnFailure,
 }
 
 impl Flow {
-    /// Of a user in the middle of a batch: what it sent of it last.
+    /// Returns the batch request that the user sent last, if it is inside a batch.
     pub(super) fn batch(&self, user: UserIndex) -> Option<InBatch> {
         let player = self.players.get(user.at()).filter(|player| player.batch > 0)?;
         let Some(Op::Batch(batch)) = self.program.ops.get(player.at as usize) else { return None };
@@ -28,7 +28,7 @@ impl Flow {
         Some(InBatch { began: player.batch_began, on_failure })
     }
 
-    /// The next request of a batch, where one may be sent; None: all are over.
+    /// Returns the next action of a batch: a request if one may be sent, or a wait; `None` if all requests are over.
     pub(super) fn next_of_batch(&mut self, user: UserIndex, batch: usize, at: Nanos) -> Option<Act> {
         let program = Arc::clone(&self.program);
         let batch = &program.batches[batch];

@@ -1,51 +1,51 @@
-//! Where a user stands in a flow.
+//! The position of a user in a flow.
 
 use measure::Nanos;
 
-/// Not begun.
+/// Start time of a span that has not begun.
 const NEVER: Nanos = Nanos::MAX;
-/// Begun, but nothing was sent yet.
+/// Start time of a span that has begun but has not sent anything yet.
 pub const SOON: Nanos = Nanos(u64::MAX - 1);
 
-/// Where a user stands.
+/// The state of one user in the flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Player {
     pub at: u32,
-    /// It is in the middle of an iteration, or of what comes before its first or after its last.
+    /// Set during an iteration and during the start and end sections.
     pub plays: bool,
     pub phase: Phase,
-    /// Requests under way.
+    /// Number of requests in flight.
     pub flying: u32,
-    /// Of a batch: so many were sent.
+    /// Number of requests of the current batch that were sent.
     pub batch: u32,
-    /// When that batch began.
+    /// Time at which the current batch began.
     pub batch_began: Nanos,
-    /// One of it failed, so that nothing more of it is sent and what follows it is left.
+    /// Set after a failed request: the rest of the batch is not sent and the steps after it are skipped.
     pub dropped: bool,
-    /// A step of this iteration failed.
+    /// Set if a step of this iteration failed.
     pub failed: bool,
-    /// It failed, and what is left of the iteration is to wait as long as its pauses say.
+    /// Set after a failure: the rest of the iteration only waits as long as its pauses say.
     pub only_waits: bool,
-    /// A request of this iteration was answered by somebody.
+    /// Set if a peer answered a request of this iteration.
     pub sent: bool,
-    /// So many in a row were not sent, for their user had the answers.
+    /// Number of consecutive requests that were answered from the user's cache instead of being sent.
     pub recalled: u32,
-    /// It waited for its turn to send what comes next.
+    /// Set if the user has waited for its turn to send the next request.
     pub has_turn: bool,
-    /// So many times in a row it went through many operations without sending or pausing.
+    /// Number of consecutive turns in which the user used up its operation budget without sending or pausing.
     pub busy: u32,
-    /// It leaves for good after this iteration.
+    /// Set if the user leaves for good after this iteration.
     pub leaves: bool,
-    /// It finished an iteration before.
+    /// Set once the user has finished an iteration.
     pub again: bool,
-    /// Pauses of this iteration so far.
+    /// Total of the pauses of this iteration so far.
     pub slept: Nanos,
     pub last_answer: Nanos,
-    /// Of the pauses, those before that answer.
+    /// Total of the pauses before the last response.
     pub slept_by_answer: Nanos,
 }
 
-/// What a user is in.
+/// The section of the flow that a user is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Before its first iteration.
@@ -55,16 +55,16 @@ pub enum Phase {
     End,
 }
 
-/// One iteration or group of a user under way.
+/// An iteration or group of a user in progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     pub began: Nanos,
-    /// What the user had slept by then.
+    /// Total of the user's pauses when the span began.
     pub slept: Nanos,
     pub failed: bool,
 }
 
-/// Who has not come yet.
+/// State of a user that has not started.
 pub const NEW: Player = Player {
     at: 0,
     plays: false,
@@ -85,5 +85,5 @@ pub const NEW: Player = Player {
     last_answer: Nanos::ZERO,
     slept_by_answer: Nanos::ZERO,
 };
-/// Nothing of it has begun.
+/// A span that has not begun.
 pub const NOT_BEGUN: Span = Span { began: NEVER, slept: Nanos::ZERO, failed: false };

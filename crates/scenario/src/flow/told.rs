@@ -1,36 +1,36 @@
-//! What a flow tells of its iterations and groups.
+//! Events that a flow reports about its iterations and groups.
 
 use measure::Nanos;
 
 use crate::UserIndex;
 
-/// An iteration, or a group of it, began or is over.
+/// The beginning or end of an iteration or of a group within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// Whose.
+    /// User it belongs to.
     pub user: UserIndex,
-    /// Which: 0 is the iteration as a whole, the groups follow in the order of [`plan::flow::Flow::groups`].
+    /// Index of the span: 0 is the whole iteration; the groups follow in the order of [`plan::flow::Flow::groups`].
     pub span: u16,
-    /// When it began: for an iteration, when it was due; for a group, when its first request was.
+    /// Start time: when the iteration was due, or when the first request of the group was due.
     pub began: Nanos,
-    /// What became of it.
+    /// Kind of the event.
     pub what: What,
 }
 
-/// What became of an iteration or a group.
+/// The kind of a span event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// It began.
+    /// The span began.
     Began,
-    /// Its steps are done, or one of them failed so that it was left.
+    /// The steps of the span are done, or one of them failed and the rest was skipped.
     Ended {
-        /// No step of it failed.
+        /// Set if no step failed.
         passed: bool,
-        /// How long it took.
+        /// Duration including pauses.
         lasted: Nanos,
-        /// The same without pauses.
+        /// Duration without pauses.
         active: Nanos,
     },
-    /// The run ended before it did, when it had lasted so long.
+    /// The run ended first; holds the duration up to then.
     Cut(Nanos),
 }

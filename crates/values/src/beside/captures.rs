@@ -1,6 +1,6 @@
-//! What the groups of a pattern found, once it is known that it matches: a second, slower look at a message that is short.
+//! Captures of pattern groups, found in a second, slower pass over a short message that is known to match.
 //!
-//! Its working memory is one of the thread's and no connection's: a million of them may have such a pattern.
+//! The working memory is per thread, not per connection: a million connections may have such a pattern.
 
 use std::cell::RefCell;
 
@@ -14,12 +14,12 @@ thread_local! {
     static MEMORY: RefCell<Option<Cache>> = const { RefCell::new(None) };
 }
 
-/// Most bytes that a pattern may come to.
+/// Maximum size of a compiled pattern, in bytes.
 const SIZE_BOUND: usize = 1 << 20;
-/// Most groups of a pattern.
+/// Maximum number of groups of a pattern.
 const MOST_GROUPS: usize = 32;
 
-/// A pattern whose groups are asked for.
+/// A pattern whose groups are captured.
 #[derive(Debug)]
 pub struct Captures {
     machine: PikeVM,
@@ -29,7 +29,7 @@ impl Captures {
     /// Compiles a pattern.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of what is wrong with the pattern.
     pub fn new(pattern: &str) -> Result<Captures, String> {
         let machine = Builder::new()
             .configure(Config::new())
@@ -44,12 +44,13 @@ impl Captures {
         Ok(captures)
     }
 
-    /// How many groups it has.
+    /// Returns the number of groups.
     pub fn groups(&self) -> usize {
         self.machine.get_nfa().group_info().group_len(regex_automata::PatternID::ZERO).saturating_sub(1)
     }
 
-    /// Shows what its first group finds (all that it matches, where it has none), match after match, until `more` wants no more.
+    /// Passes the first group of each match (the whole match if there is no group) to `more`, until `more` returns
+    /// `false`.
     pub fn each(&self, text: &[u8], more: &mut dyn FnMut(&[u8]) -> bool) {
         let group = self.groups().min(1);
         MEMORY.with_borrow_mut(|memory| {
@@ -64,7 +65,8 @@ impl Captures {
         });
     }
 
-    /// Appends where in `message` all of the pattern and then each group was found; nothing stands where one found nothing.
+    /// Appends the spans of the whole match and of each group in `message`; an empty span stands for a group that did
+    /// not take part.
     pub fn find(&self, message: &[u8], spans: &mut Vec<(u32, u32)>) {
         let mut slots = [None; 2 * (MOST_GROUPS + 1)];
         let slots = &mut slots[..2 * (self.groups() + 1)];

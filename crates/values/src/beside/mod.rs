@@ -1,8 +1,9 @@
-//! What a connection says beside its requests: messages that open it (`--on-connect`), and replies to what the peer says of its
-//! own accord (`--reply`). For every protocol whose messages are its user's own.
+//! Side messages of a connection: messages that open it (`--on-connect`) and replies to unsolicited messages
+//! (`--reply`), for every protocol with user-defined messages.
 //!
-//! None of them is a request: they are counted apart, are never due and have no latency. How a message is put on the wire is the
-//! protocol's; here is which, when and with what. Left out: opening messages that use what an earlier answer held.
+//! Side messages are not requests: they are counted separately, are never due and have no latency. The protocol decides
+//! how a message is put on the wire; this module decides which message is sent, when, and with which values. Opening
+//! messages that use values of an earlier answer are not supported.
 
 pub mod captures;
 mod talk;
@@ -17,14 +18,14 @@ use crate::template::{Scope, Template};
 use captures::Captures;
 pub use talk::{Heard, Talk};
 
-/// The options, for protocols that have them.
+/// The option for opening messages.
 pub const ON_CONNECT: OptionSpec = many(
     "on-connect",
     "TEXT=>ANSWER",
     "Send TEXT on every connection before its requests, then wait for a message matching the regex ANSWER, if given",
     "每个连接在请求之前先发送 TEXT，并等待匹配正则 ANSWER 的消息（若给出）",
 );
-/// See [`ON_CONNECT`].
+/// The option for replies to unsolicited messages.
 pub const REPLY: OptionSpec = many(
     "reply",
     "PATTERN=>TEXT",
@@ -32,12 +33,12 @@ pub const REPLY: OptionSpec = many(
     "对匹配正则 PATTERN 的未经请求的消息回复 TEXT；{captured} 为分组捕获的内容",
 );
 
-/// What parts both halves of such an option.
+/// Separator between the two halves of such an option.
 const ARROW: &str = "=>";
 
-/// Something that can be said beside requests.
+/// A message that can be sent outside of requests.
 pub trait Said {
-    /// What it is filled from; None: it is always the same.
+    /// Returns the template of the message; `None` if it is constant.
     fn template(&self) -> Option<&Template>;
 }
 
@@ -47,36 +48,37 @@ impl Said for Template {
     }
 }
 
-/// What all connections of a run say beside their requests.
+/// The side messages of all connections of a run.
 #[derive(Debug)]
 pub struct Beside<M> {
     openings: Vec<Opening<M>>,
     replies: Vec<Reply<M>>,
-    /// Something that is said holds its number (`{sequence}`).
+    /// Set if one of the messages contains its number (`{sequence}`).
     counts: bool,
 }
 
 /// One step of the opening.
 #[derive(Debug)]
 struct Opening<M> {
-    /// None: the peer speaks first.
+    /// Message to send; `None` if the peer speaks first.
     said: Option<M>,
-    /// What the peer's next message must be like; None: nothing is awaited.
+    /// Pattern that the peer's next message must match; `None` if no message is awaited.
     awaits: Option<Box<Regex>>,
 }
 
-/// What is said when the peer says something.
+/// A reply to an unsolicited message.
 #[derive(Debug)]
 struct Reply<M> {
     pattern: Box<Regex>,
-    /// What the pattern's groups find, where the reply has it.
+    /// Captures of the pattern's groups, if the reply uses them.
     captures: Option<Captures>,
-    /// None: the message is taken for what it is, and nothing is said.
+    /// Reply to send; `None` if the message is accepted without a reply.
     said: Option<M>,
 }
 
 impl<M: Said> Beside<M> {
-    /// Reads the options. `compile` makes a message of a text, which stands in this option and may have these slots.
+    /// Parses the options. `compile` turns a text into a message, given the option it comes from and the slots it may
+    /// use.
     ///
     /// # Errors
     /// The first mistake.
@@ -97,37 +99,37 @@ impl<M: Said> Beside<M> {
         Ok(Beside { openings, replies, counts })
     }
 
-    /// The peer speaks first, and whatever it says will do.
+    /// Lets the peer speak first and accepts any message from it.
     ///
     /// # Errors
-    /// None that can be foreseen.
+    /// Only fails if the empty pattern cannot be compiled.
     pub fn greeted(mut self) -> Result<Beside<M>, String> {
         self.openings.insert(0, Opening { said: None, awaits: Some(Box::new(Regex::new("")?)) });
         Ok(self)
     }
 
-    /// Some of the requests hold their number as well.
+    /// Records that some of the requests contain their number as well.
     pub fn counting(self, counts: bool) -> Beside<M> {
         Beside { counts: self.counts || counts, ..self }
     }
 
-    /// What one connection has to remember; None: nothing is said beside requests, and none has a number.
+    /// Returns the state of one connection; `None` if there are no side messages and no request is numbered.
     pub fn talk(&self, fill: &wire::Fill) -> Option<Talk> {
         let any = self.opens() || self.listens() || self.counts;
         any.then(|| Talk::new(fill))
     }
 
-    /// True where connections are opened with something.
+    /// Returns `true` if connections have an opening.
     pub fn opens(&self) -> bool {
         !self.openings.is_empty()
     }
 
-    /// True where something is waited for before requests are said.
+    /// Returns `true` if a message is awaited before requests are sent.
     pub fn awaits(&self) -> bool {
         self.openings.iter().any(|opening| opening.awaits.is_some())
     }
 
-    /// True where what the peer says of its own accord may be replied to.
+    /// Returns `true` if there are replies to unsolicited messages.
     #[inline]
     pub fn listens(&self) -> bool {
         !self.replies.is_empty()
@@ -174,7 +176,7 @@ fn reply<M: Said>(
     Ok(Reply { pattern: compiled, captures, said })
 }
 
-/// A run ends with its requests: what is said beside them has no end.
+/// Rejects templates that can run out of rows: a run ends with its requests, while side messages have no end.
 fn ends<M: Said>(said: Option<&M>, place: &str) -> Result<(), Complaint> {
     if said.and_then(Said::template).is_some_and(|template| template.end().is_some()) {
         let trouble = "uses each row of a file once, and out of rows means the end of the run; leave out stop and \

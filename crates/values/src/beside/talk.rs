@@ -1,4 +1,4 @@
-//! What one connection says beside its requests: how far its opening is, what it owes the peer, and how often it spoke.
+//! Side messages of one connection: progress of the opening, pending replies and the number of messages sent.
 
 use std::ops::Range;
 
@@ -7,106 +7,106 @@ use wire::{Broken, Done, Event, Fill};
 use super::{Beside, Said};
 use crate::template::{Captured, MOST_CAPTURED, Template};
 
-/// What a message was that is no answer to a request.
+/// The kind of a message that is not an answer to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// Nothing that is known here.
+    /// Matches no pattern.
     Unknown,
-    /// What `--reply` names, and says nothing to.
+    /// Matches a `--reply` pattern that has no reply.
     Known,
-    /// It is replied to; the connection owed nothing before.
+    /// Will be replied to; no reply was pending before.
     FirstOwed,
-    /// The same, and others wait with it.
+    /// Will be replied to, together with replies already pending.
     Owed,
 }
 
 impl Heard {
-    /// Tells of a message of so many bytes, of which these were kept.
+    /// Reports a message of `size` bytes, of which `message` was kept.
     pub fn tell(self, size: u64, message: &[u8], done: &mut Done) {
         match self {
             Heard::FirstOwed => done.push(Event::Owed),
-            // It was told of the first, and all of them are said together.
+            // Reported with the first reply; all pending replies are written together.
             Heard::Owed => {}
             Heard::Known | Heard::Unknown => done.unasked(size, message),
         }
     }
 }
 
-/// Replies that may wait for the peer to read them.
+/// Maximum number of replies that wait for the peer to read them.
 const REPLIES_BOUND: u16 = 32_768;
 const UNREAD: Broken = Broken(cause::beside::flood());
 const REFUSED: Broken = Broken(cause::beside::wrong_opening());
-/// Memory for messages that are replied to, kept between them.
+/// Memory kept between messages that are replied to, in bytes.
 const KEPT: usize = 4096;
 
-/// Where one connection stands.
+/// The state of one connection.
 #[derive(Debug)]
 pub struct Talk {
-    /// What slots are filled with, but for what differs from one message to the next.
+    /// Slot context shared by all messages, except for the values that differ between messages.
     fill: Fill<'static>,
-    /// The step of the opening that is next, or whose answer is awaited.
+    /// Index of the opening step that is next, or whose answer is awaited.
     step: usize,
-    /// Opening messages said.
+    /// Number of opening messages sent.
     said: u32,
-    /// Numbers given.
+    /// Last sequence number given.
     numbers: u64,
-    /// Messages said beside requests.
+    /// Number of side messages sent.
     spoken: u64,
-    /// Replies said, of which it is not known that they have left, and those to be said.
+    /// Number of replies pending, or sent but not known to have left.
     unread: u16,
     owed: Owed,
 }
 
-/// What the peer said that is to be replied to.
+/// The pending replies.
 #[derive(Debug, Default)]
 struct Owed {
-    /// Which reply, and where its groups are.
+    /// Index of each reply, and the range of its groups.
     prompts: Vec<(usize, Range<usize>)>,
     groups: Vec<(u32, u32)>,
     text: Vec<u8>,
 }
 
 impl Talk {
-    /// Of a connection that is opened with these values.
+    /// Creates the state of a connection that is opened with these values.
     pub fn new(fill: &Fill) -> Talk {
         Talk { fill: fill.without_values(), step: 0, said: 0, numbers: 0, spoken: 0, unread: 0, owed: Owed::default() }
     }
 
-    /// What a request is filled with that takes the next number.
+    /// Returns the slot context of a request with the next sequence number.
     #[inline]
     pub fn numbered<'a>(&mut self, fill: &Fill<'a>) -> Fill<'a> {
         self.numbers += 1;
         Fill { sequence: self.numbers, ..*fill }
     }
 
-    /// The last number given.
+    /// Returns the last sequence number given.
     #[inline]
     pub fn last_number(&self) -> u64 {
         self.numbers
     }
 
-    /// Opening messages said so far.
+    /// Returns the number of opening messages sent so far.
     pub fn opening_messages(&self) -> u32 {
         self.said
     }
 
-    /// Replies of which it is not known that they have left.
+    /// Returns the number of replies that are not known to have left.
     #[inline]
     pub fn unread(&self) -> u32 {
         self.unread.into()
     }
 
-    /// Nearly all of them have left.
+    /// Resets the number of unread replies, once nearly all of them have left.
     pub fn were_read(&mut self) {
         self.unread = 0;
     }
 
-    /// True as long as requests must wait.
+    /// Returns `true` as long as requests must wait.
     pub fn is_opening<M>(&self, beside: &Beside<M>) -> bool {
         self.step < beside.openings.len()
     }
 
-    /// Says what is to be said now: up to the first message whose answer is awaited, or all of it.
+    /// Sends the opening up to the first message whose answer is awaited, or all of it.
     pub fn go_on<M: Said>(&mut self, beside: &Beside<M>, mut say: impl FnMut(&M, &Fill)) {
         while let Some(opening) = beside.openings.get(self.step) {
             if let Some(said) = &opening.said {
@@ -121,10 +121,10 @@ impl Talk {
         }
     }
 
-    /// A message came while the opening goes on; None: it is what was awaited.
+    /// Handles a message received during the opening; returns `None` if it is the awaited one.
     ///
     /// # Errors
-    /// It is anything else, and nothing that is replied to.
+    /// The message is neither awaited nor replied to.
     pub fn hear_opening<M>(&mut self, beside: &Beside<M>, message: &[u8]) -> Result<Option<Heard>, Broken> {
         let message = looked_at(message);
         let awaited = beside.openings.get(self.step).and_then(|opening| opening.awaits.as_ref());
@@ -138,10 +138,10 @@ impl Talk {
         }
     }
 
-    /// A message came that is no answer to a request, or might be none.
+    /// Handles a message that is not, or may not be, an answer to a request.
     ///
     /// # Errors
-    /// The peer asks and does not read.
+    /// The peer keeps sending messages and does not read the replies.
     #[inline]
     pub fn hear<M>(&mut self, beside: &Beside<M>, message: &[u8]) -> Result<Heard, Broken> {
         let message = looked_at(message);
@@ -163,7 +163,7 @@ impl Talk {
         Ok(if self.owed.prompts.len() == 1 { Heard::FirstOwed } else { Heard::Owed })
     }
 
-    /// Says what is owed, at this time; how many messages that was.
+    /// Writes the pending replies at this time; returns how many.
     pub fn pay<M: Said>(
         &mut self,
         beside: &Beside<M>,
@@ -182,7 +182,7 @@ impl Talk {
         paid
     }
 
-    /// What the next message beside requests is filled with: each has random values of its own.
+    /// Returns the slot context of the next side message; each message has its own random values.
     fn next_fill<M: Said>(&mut self, said: &M, unix_ns: u64) -> Fill<'static> {
         self.spoken += 1;
         let random = self.fill.random ^ self.spoken.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -203,7 +203,7 @@ impl Owed {
         self.text.extend_from_slice(message);
     }
 
-    /// Nothing is owed; memory for little is kept.
+    /// Clears the pending replies and keeps only a small buffer.
     fn emptied(mut self) -> Owed {
         if self.text.capacity() > KEPT || self.prompts.capacity() > KEPT / size_of::<(usize, Range<usize>)>() {
             return Owed::default();
@@ -214,7 +214,7 @@ impl Owed {
     }
 }
 
-/// As much of a message as patterns see, however it arrived.
+/// Returns the part of a message that patterns see, which does not depend on how it was fragmented.
 fn looked_at(message: &[u8]) -> &[u8] {
     &message[..message.len().min(MOST_CAPTURED)]
 }

@@ -1,4 +1,4 @@
-//! Openings and replies without a protocol: what is said when, what is found, and what is refused.
+//! Openings and replies without a protocol: order of messages, captures and errors.
 
 use wire::{Asked, Fill};
 
@@ -21,7 +21,7 @@ fn good(openings: &[&str], replies: &[&str]) -> Beside<Template> {
     beside(openings, replies).expect("good options")
 }
 
-/// What is said next, one text behind the other.
+/// Returns the messages sent next, concatenated.
 fn go_on(talk: &mut Talk, beside: &Beside<Template>) -> String {
     let mut out = Vec::new();
     talk.go_on(beside, |template, fill| template.fill(fill, &mut out));
@@ -81,7 +81,7 @@ fn replies_are_said_once_together_with_what_was_found() {
     assert_eq!((talk.hear(&beside, b"ping"), talk.unread()), (Ok(Heard::FirstOwed), 1));
 }
 
-/// What is awaited comes before what is replied to; either may come while a connection is opened.
+/// The awaited message takes precedence over messages with a reply; both may arrive during the opening.
 #[test]
 fn a_ping_while_the_connection_is_opened() {
     let beside = good(&["hi=>^ok"], &["^ping=>pong", "^ok=>no"]);
@@ -127,7 +127,7 @@ fn groups_are_found_in_bytes() {
         spans.split_off(1)
     };
     assert_eq!(find(r"(?s)^\x32.(..)", b"\x32\xff\x80\n"), [(0, 4), (2, 4)]);
-    // With the memory of another pattern before.
+    // The cached memory of another pattern was used before.
     assert_eq!(find(r"a(b)?(c)(?:d)", b"xxacd"), [(2, 5), (0, 0), (3, 4)]);
     assert_eq!(find("z", b"z"), [(0, 1)]);
 }

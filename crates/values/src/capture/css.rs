@@ -1,28 +1,28 @@
-//! `css input[name=csrf] @value`: elements of HTML by a selector of CSS; their text, or one of their attributes.
+//! `css input[name=csrf] @value`: HTML elements found by a CSS selector; their text, or one of their attributes.
 
 use cause::Cause;
 use scraper::{Html, Selector};
 
 use super::source::{short, unquoted};
 
-/// Which elements, and what of them.
+/// A selector, and the part of the elements to take.
 #[derive(Debug)]
 pub(super) struct Css {
     selector: Selector,
-    /// None: the text in it.
+    /// Attribute to take; `None` for the text.
     attribute: Option<String>,
-    /// It looks along the elements beside each.
+    /// Set if the selector looks at sibling elements.
     aside: bool,
 }
 
-/// What looking along the elements beside each may come to: some tenths of a second.
+/// Maximum cost of looking at siblings: a few tenths of a second.
 const MOST_ASIDE: usize = 40_000_000;
 
 impl Css {
-    /// Reads `SELECTOR` or `SELECTOR @ATTRIBUTE`; the selector may stand between quotes.
+    /// Parses `SELECTOR` or `SELECTOR @ATTRIBUTE`; the selector may be quoted.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of what is wrong with it.
     pub fn parse(text: &str) -> Result<Css, String> {
         let is_name = |name: &str| !name.is_empty() && !name.contains(['"', '\'', ']', ')', ' ', '@']);
         let (selector, attribute) = match text.rsplit_once(" @") {
@@ -42,10 +42,10 @@ impl Css {
         Ok(Css { selector: parsed, attribute, aside })
     }
 
-    /// Shows what is found, in order of the document, until `more` wants no more.
+    /// Passes the results to `more` in document order, until `more` returns `false`.
     ///
     /// # Errors
-    /// It would take too long.
+    /// The search would take too long.
     pub fn find(&self, html: &Html, more: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), Cause> {
         if self.aside {
             let beside = |count: usize| count * count;

@@ -1,11 +1,11 @@
-//! Captures out of HTML and XML.
+//! Captures from HTML and XML.
 
 use proptest::prelude::*;
 
 use super::oracle;
 use super::tests::taken;
 
-/// As pages are: unclosed, unquoted, with what belongs elsewhere.
+/// A page as found in the wild: unclosed and unquoted, with misplaced elements.
 const PAGE: &str = "<!DOCTYPE html><html><head><title> Shop &amp; more </title>
     <meta name=csrf-token content='a&lt;b'></head><body>
     <form action=/login><input type=hidden name=csrf value=\"t0k&amp;en\"><input name=user></form>
@@ -57,7 +57,7 @@ fn xml_and_html_are_searched_by_xpath() {
         ("xpath 7 mod 4 div 2 + count(//mod | //div)", "<a><mod/></a>", "2.5"),
         ("xpath div[ div and div]/p:div", "<div xmlns:p='urn:p'><div/><p:div>x</p:div></div>", "x"),
         ("xpath /a/b", "<a><b> x </b></a>", "x"),
-        // What is no XML and does not say that it is, is HTML.
+        // A body that is not XML and does not claim to be is read as HTML.
         ("xpath //div/br/following-sibling::i", "<div><br><i>x</i></div>", "x"),
     ] {
         assert_eq!(taken(text, body).as_deref(), Ok(value), "{text}");
@@ -83,7 +83,7 @@ fn what_documents_do_not_have_is_told_with_what_was_there() {
     }
 }
 
-/// Each of these would take minutes, or all memory, without a bound.
+/// Documents that would take minutes, or all memory, without a bound.
 #[test]
 fn hostile_documents_are_refused() {
     let half = |from: &str, then: &str| from.repeat((1 << 18) / from.len()) + &then.repeat((1 << 18) / then.len());
@@ -105,7 +105,7 @@ fn hostile_documents_are_refused() {
         let why = taken(text, &body).expect_err(text);
         assert!(why.contains(told), "{text}: {why}");
     }
-    // A long comment is no tag.
+    // A long comment is not a tag.
     let comment = format!("<!-- {} --><a>x</a>", "a ".repeat(100_000));
     assert_eq!(taken("css a", &comment).as_deref(), Ok("x"));
 }

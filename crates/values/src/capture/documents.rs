@@ -1,4 +1,4 @@
-//! A body as documents: read when the first capture asks, and once for all of them.
+//! A body parsed as documents: on the first capture that needs them, and once for all captures.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -9,10 +9,10 @@ use uppsala::Document;
 
 use super::{html, xpath};
 
-/// Documents are looked into up to so many bytes.
+/// Maximum length of a body that is parsed as a document, in bytes.
 const LONGEST: usize = 1_000_000;
 
-/// One body, as whatever it is read.
+/// One body and its parsed forms.
 pub struct Documents<'a> {
     body: &'a [u8],
     html: OnceCell<Result<Html, Cause>>,
@@ -20,24 +20,24 @@ pub struct Documents<'a> {
 }
 
 impl<'a> Documents<'a> {
-    /// Nothing is read yet.
+    /// Creates the cache for a body; nothing is parsed yet.
     pub fn of(body: &'a [u8]) -> Documents<'a> {
         Documents { body, html: OnceCell::new(), tree: OnceCell::new() }
     }
 
-    /// It as HTML, which anything can be read as.
+    /// Returns the body as HTML; any text can be read as HTML.
     ///
     /// # Errors
-    /// It is more than can be looked into.
+    /// The document is too large.
     pub(super) fn html(&self) -> Result<&Html, Cause> {
         let read = || html::read(&self.text()?);
         self.html.get_or_init(read).as_ref().map_err(Clone::clone)
     }
 
-    /// It as a tree: XML where it is some, or says so; HTML otherwise.
+    /// Returns the body as a tree: as XML if it parses or declares itself as XML, otherwise as HTML.
     ///
     /// # Errors
-    /// It is no XML although it says so, or more than can be looked into.
+    /// The body declares itself as XML and is not well-formed, or the document is too large.
     pub(super) fn tree(&self) -> Result<&Document<'a>, Cause> {
         let read = || {
             let begins = |with: &str| {

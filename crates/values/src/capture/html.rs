@@ -1,7 +1,8 @@
-//! HTML as browsers read it, broken or not, within bounds that hold against any server.
+//! HTML parsed as browsers do, well-formed or not, within bounds that hold against any server.
 //!
-//! The reader itself has none: a few bytes can ask for any number of elements (formatting that is opened again in each paragraph), and
-//! a tag costs the square of its attributes. So a page is handed to it tag by tag, and what came of it is looked at in between.
+//! The parser itself has no bounds: a few bytes can ask for any number of elements (formatting that is reopened in each
+//! paragraph), and a tag costs the square of its attributes. So a page is fed to it tag by tag, and the result is
+//! checked in between.
 
 use std::cell::Cell;
 
@@ -12,16 +13,16 @@ use html5ever::tokenizer::{BufferQueue, Token, TokenSink, TokenSinkResult, Token
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 use scraper::{Html, HtmlTreeSink};
 
-/// A document has at most so many elements and texts.
+/// Maximum number of elements and texts of a document.
 pub(super) const MOST_NODES: usize = 50_000;
-/// They stand no deeper in each other.
+/// Maximum nesting depth of a document.
 pub(super) const DEEPEST: usize = 250;
-/// What looking for attributes that stand twice may come to: some tenths of a second.
+/// Maximum cost of the search for duplicate attributes: a few tenths of a second.
 const MOST_OF_TAGS: u64 = 300_000_000;
 
 type Handle = <HtmlTreeSink as html5ever::tree_builder::TreeSink>::Handle;
 
-/// Hands tokens on, and counts them: where one ended, no tag is open.
+/// A token sink that forwards tokens and counts them: when a token has ended, no tag is open.
 struct Watched {
     builder: TreeBuilder<Handle, HtmlTreeSink>,
     tokens: Cell<u64>,
@@ -46,10 +47,10 @@ impl TokenSink for Watched {
     }
 }
 
-/// Reads a page.
+/// Parses a page.
 ///
 /// # Errors
-/// It is larger than can be looked into.
+/// The page exceeds the bounds.
 pub(super) fn read(page: &str) -> Result<Html, Cause> {
     let builder = TreeBuilder::new(HtmlTreeSink::new(Html::new_document()), TreeBuilderOpts::default());
     let tokenizer = Tokenizer::new(Watched { builder, tokens: Cell::new(0) }, TokenizerOpts::default());
@@ -68,10 +69,11 @@ pub(super) fn read(page: &str) -> Result<Html, Cause> {
     Ok(html)
 }
 
-/// Hands a page to a tokenizer tag by tag; `tokens` counts what that has told its sink, and `between` looks at what came of it.
+/// Feeds a page to a tokenizer tag by tag. `tokens` returns the number of tokens passed to the sink, and `between`
+/// checks the result in between.
 ///
 /// # Errors
-/// Tags of too many attributes, or what `between` says.
+/// A tag has too many attributes, or `between` returned an error.
 pub fn in_pieces<S: TokenSink>(
     page: &str,
     tokenizer: &Tokenizer<S>,
@@ -80,7 +82,7 @@ pub fn in_pieces<S: TokenSink>(
 ) -> Result<(), Cause> {
     let (queue, mut rest, mut tag) = (BufferQueue::default(), page, Tag::default());
     while !rest.is_empty() {
-        // A `<` is the first of a piece and a `>` the last, so that what was a tag is known at its end.
+        // A `<` begins a piece and a `>` ends it, so that a complete tag is recognized at its end.
         let end = match memchr::memchr2(b'<', b'>', &rest.as_bytes()[1..]).map(|at| at + 1) {
             _ if rest.starts_with('>') => 1,
             Some(at) if rest.as_bytes()[at] == b'>' => at + 1,
@@ -121,20 +123,20 @@ pub(super) fn too_deep() -> Cause {
     captures::too_deep(DEEPEST)
 }
 
-/// What the attributes of tags cost so far.
+/// The accumulated cost of the attributes of tags.
 #[derive(Default)]
 struct Tag {
-    /// It may go on in the next piece.
+    /// Set if the tag may continue in the next piece.
     open: bool,
-    /// No more than it has so far.
+    /// Upper bound of the number of attributes so far.
     attributes: u64,
-    /// It is no tag but a comment.
+    /// Set if it is a comment rather than a tag.
     comment: bool,
     cost: u64,
 }
 
 impl Tag {
-    /// What a piece may cost, before it is read.
+    /// Adds the cost of a piece before it is parsed.
     fn goes_on(&mut self, piece: &str) -> Result<(), Cause> {
         if !self.open {
             (self.attributes, self.comment) = (0, piece.starts_with("<!"));
@@ -142,7 +144,7 @@ impl Tag {
         if self.comment || !self.open && !piece.starts_with('<') {
             return Ok(());
         }
-        // No more attributes than what may stand between two of them.
+        // An upper bound: characters that can separate two attributes.
         let more = piece.bytes().filter(|b| b.is_ascii_whitespace() || matches!(b, b'/' | b'"' | b'\'')).count() as u64;
         self.attributes += more + 1;
         self.cost += more * self.attributes;

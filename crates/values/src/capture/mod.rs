@@ -1,6 +1,6 @@
-//! Values taken out of a response for requests to come.
+//! Values captured from a response for later requests.
 //!
-//! A capture names a source and, behind ` | `, which of several to take:
+//! A capture names a source and, after ` | `, which of several results to take:
 //!
 //! ```text
 //! json $.items[?@.price < 10].id | last
@@ -18,11 +18,11 @@
 //! rows
 //! ```
 //!
-//! Which of them a protocol's responses have, it says itself: `message` and `reply` are what WebSocket and Redis have for a body.
+//! Each protocol defines which sources its responses have: `message` and `reply` are the bodies of WebSocket and Redis.
 //!
-//! Endings: `first` (the usual), `last`, `nth N` (from 1), `random`, `all` (joined by commas), `count`, and `default TEXT`, which is
-//! taken where nothing is found. Strings of JSON come without their quotes, texts of documents without the white space around them, all
-//! else as it was written.
+//! Endings: `first` (the default), `last`, `nth N` (from 1), `random`, `all` (joined by commas), `count`, and `default
+//! TEXT`, which is used if nothing is found. JSON strings are taken without their quotes and texts of documents without
+//! surrounding white space; everything else is taken as written.
 
 mod css;
 #[cfg(test)]
@@ -45,69 +45,69 @@ use source::Source;
 pub use rows::Rows;
 pub use taken::{Taken, Value, take_all, wished};
 
-/// What is taken out of the response of one URL: `NAME SOURCE`. It is no option of a run.
+/// The name of captures from the response of one URL: `NAME SOURCE`. Not an option of a run.
 pub const CAPTURE: &str = "capture";
 
-/// A response, or the part of it that is there.
+/// A response, or the part of it that has arrived.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Answer<'a> {
-    /// Its status code.
+    /// Status code.
     pub status: u16,
-    /// The same by its name, where it is told so.
+    /// Name of the status, if the protocol has names.
     pub called: &'a str,
-    /// Its head as HTTP/1 writes it.
+    /// Head in HTTP/1 format.
     pub head: &'a [u8],
-    /// Its body before its coding; what another protocol has in its place: a message, a reply.
+    /// Decoded body, or its counterpart in another protocol: a message, a reply.
     pub body: &'a [u8],
-    /// It says that there is nothing.
+    /// Set if the response is nil.
     pub nothing: bool,
-    /// What came behind the body, as HTTP/1 writes it below a first line.
+    /// Trailers in HTTP/1 format, without a first line.
     pub trailers: &'a [u8],
-    /// What a database answered.
+    /// Rows of a database answer.
     pub rows: Option<&'a Rows>,
 }
 
-/// One value to be taken.
+/// A capture: the description of one value to take.
 #[derive(Debug)]
 pub struct Capture {
-    /// As it was written.
+    /// Capture as written by the user.
     text: String,
     source: Source,
     pick: Pick,
     default: Option<Vec<u8>>,
 }
 
-/// What of a response must be there before something can be taken out of it.
+/// The part of a response that must be present before a capture can be evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Its head.
+    /// The head.
     Head,
     /// The whole body.
     Body,
-    /// What comes behind that.
+    /// The trailers after the body.
     Trailers,
 }
 
-/// Which of several.
+/// The choice among several results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pick {
     First,
     Last,
-    /// From 1 on.
+    /// Position, counted from 1.
     Nth(usize),
     Random,
     All,
     Count,
 }
 
-/// So many values of one response are looked at.
+/// Maximum number of results of one response that are examined.
 const MOST: usize = 100_000;
 
 impl Capture {
-    /// Reads what stands behind a name.
+    /// Parses the text after the name of a capture.
     ///
     /// # Errors
-    /// What is wrong with it, and what would be right.
+    /// A description of what is wrong with it and what would be right.
     pub fn parse(text: &str) -> Result<Capture, String> {
         let (mut rest, mut pick, mut default) = (text.trim(), None, None);
         while let Some((before, ending)) = last_ending(rest) {
@@ -123,38 +123,39 @@ impl Capture {
         Ok(Capture { text: text.trim().to_owned(), source, pick: pick.unwrap_or(Pick::First), default })
     }
 
-    /// The same over a list of what this is about: a path of JSON that names no item of it leads into each.
+    /// Returns the same capture applied to a list of responses: a JSON path that names no item is evaluated in each
+    /// item.
     ///
     /// # Errors
-    /// As [`Capture::parse`], which has read it before.
+    /// See [`Capture::parse`], which has accepted the text before.
     pub fn in_list(&self) -> Result<Capture, String> {
         let again = Capture::parse(&self.text)?;
         Ok(Capture { source: again.source.in_list(), ..again })
     }
 
-    /// What it looks into, in one word: `json`, `header`.
+    /// Returns the kind of the source in one word: `json`, `header`.
     pub fn kind(&self) -> &'static str {
         self.source.kind()
     }
 
-    /// The part of a response that it looks into.
+    /// Returns the part of a response that the capture reads.
     pub fn part(&self) -> Part {
         self.source.part()
     }
 
-    /// Takes the value; random bits choose where any is asked for.
+    /// Takes the value; `random` decides if any result may be chosen.
     ///
     /// # Errors
-    /// Nothing was found, and what was there instead; or it is too long.
+    /// Nothing was found, with a description of what was there instead; or the value is too long.
     pub fn take(&self, answer: &Answer<'_>, random: u64) -> Result<Vec<u8>, Cause> {
         self.take_of((answer, &Documents::of(answer.body)), random).map(|(value, _)| value)
     }
 
-    /// The same, with the body of the answer as documents, which are then read once for all captures of it; and where the elements of a
-    /// list end in the value (`all`), a comma behind each.
+    /// Like [`Capture::take`], with a shared [`Documents`] that is parsed once for all captures of the answer. Also
+    /// returns the end offsets of the list elements in the value (`all`), before the comma that follows each.
     ///
     /// # Errors
-    /// As [`Capture::take`].
+    /// See [`Capture::take`].
     pub fn take_of(
         &self,
         (answer, documents): (&Answer<'_>, &Documents<'_>),
@@ -172,7 +173,8 @@ impl Capture {
         }
     }
 
-    /// The value, and how many were seen for it; none is held but what is taken. `ends`: where the elements of a list end in it.
+    /// Returns the value and the number of results seen for it; only the result to take is kept. `ends` receives the
+    /// end offsets of list elements.
     fn found(
         &self,
         from: (&Answer<'_>, &Documents<'_>),
@@ -227,7 +229,7 @@ enum Ending {
     Default(String),
 }
 
-/// What stands in front of the last ` | ` and behind it; a quoted text may hold one.
+/// Splits a text at its last ` | `; a quoted default may contain one.
 fn last_ending(text: &str) -> Option<(&str, &str)> {
     let quoted = ["'", "\""].into_iter().find_map(|quote| {
         let at = text.find(&format!(" | default {quote}")).filter(|_| text.ends_with(quote))?;
@@ -236,7 +238,7 @@ fn last_ending(text: &str) -> Option<(&str, &str)> {
     quoted.or_else(|| text.rsplit_once(" | "))
 }
 
-/// None: it is none, and belongs to what stands before it.
+/// Parses an ending; `None` if the text is not an ending and is part of the source.
 fn ending_of(text: &str) -> Result<Option<Ending>, String> {
     let (word, rest) = text.split_once(' ').map_or((text, ""), |(word, rest)| (word, rest.trim()));
     Ok(Some(match (word, rest) {
@@ -254,16 +256,16 @@ fn ending_of(text: &str) -> Result<Option<Ending>, String> {
     }))
 }
 
-/// True of letters, digits, `_` and `-`, of which the first is no digit.
+/// Returns `true` for a name of letters, digits, `_` and `-` that does not begin with a digit or `-`.
 pub fn is_word(name: &str) -> bool {
     let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     begins && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
-/// Whether steps may call a value so.
+/// Checks that a step may use this name for a value.
 ///
 /// # Errors
-/// What is wrong with the name.
+/// A description of what is wrong with the name.
 pub fn valid_name(name: &str) -> Result<(), String> {
     if !is_word(name) {
         return Err(format!(
@@ -277,7 +279,8 @@ pub fn valid_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Any text may be read as a capture, and any bytes as a response: no panic, and no value that is too long.
+/// Checks that any text can be parsed as a capture and any bytes as a response without a panic, and that no value is
+/// too long.
 #[cfg(any(test, feature = "oracle"))]
 pub fn oracle(text: &str, head: &[u8], body: &[u8]) {
     crate::verify::json::oracle(text.trim_start_matches("json "), body);

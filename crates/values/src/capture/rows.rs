@@ -1,16 +1,16 @@
-//! The rows of a database's answer, as captures look into them.
+//! The rows of a database answer, as captures see them.
 
 use cause::{Cause, captures};
 use wire::Row;
 
 use super::source::short;
 
-/// A column, as a capture names it.
+/// A column named by a capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Column {
-    /// By its name.
+    /// Column name.
     Named(String),
-    /// By its place, from 1 on.
+    /// Column number, counted from 1.
     At(usize),
 }
 
@@ -23,7 +23,7 @@ impl Column {
     }
 }
 
-/// Rows and the names of their columns. NULL is nothing.
+/// Rows and their column names. NULL is `None`.
 #[derive(Debug, Default)]
 pub struct Rows {
     names: Vec<String>,
@@ -32,38 +32,38 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Another answer begins, with these columns.
+    /// Begins another answer with these columns.
     pub fn begin(&mut self, names: Vec<String>) {
         *self = Rows { names, ..Rows::default() };
     }
 
-    /// A row begins.
+    /// Begins a row.
     pub fn row(&mut self) {
         self.count += 1;
     }
 
-    /// Its next value.
+    /// Appends the next value of the row.
     pub fn value(&mut self, value: Option<&[u8]>) {
         self.values.push(value.map(<[u8]>::to_vec));
     }
 
-    /// How many columns there are.
+    /// Returns the number of columns.
     pub fn columns(&self) -> usize {
         self.names.len()
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// All of them, once.
+    /// Takes all rows out.
     pub fn take(&mut self) -> Vec<Row> {
         let (mut values, width) = (std::mem::take(&mut self.values).into_iter(), self.names.len());
         (0..self.count).map(|_| values.by_ref().take(width).collect()).collect()
     }
 
-    /// Shows the values of a column, row by row, until `more` wants no more.
+    /// Passes the values of a column to `more`, row by row, until `more` returns `false`.
     ///
     /// # Errors
     /// There is no such column.
@@ -84,7 +84,7 @@ impl Rows {
         Ok(())
     }
 
-    /// What there is.
+    /// Describes the rows for an error message.
     pub(super) fn told(&self) -> Cause {
         let names = short(self.names.join(", ").as_bytes());
         match (self.count, names.is_empty()) {

@@ -1,4 +1,4 @@
-//! Where a value is looked for.
+//! The source of a captured value.
 
 use std::io::Write as _;
 
@@ -15,39 +15,39 @@ use crate::verify::header::{self, values};
 use crate::verify::json::Place;
 use crate::verify::places;
 
-/// So much of what was there instead is told.
+/// Maximum number of bytes shown of the content that was found instead.
 const SHOWN: usize = 120;
-/// A pattern looks into the beginning of a body only.
+/// Maximum number of body bytes that a pattern searches.
 const LOOKED_INTO: usize = 1 << 20;
 
-/// Where.
+/// The source of a value.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// A place in a JSON body.
+    /// A JSON path into the body.
     Json(Place),
-    /// The first group of a pattern, or all that it matches.
+    /// The first group of a pattern, or the whole match.
     Regex(Captures),
     /// Elements of HTML.
     Css(Css),
-    /// What an expression finds in XML or HTML.
+    /// An XPath expression over XML or HTML.
     XPath(XPath),
-    /// Between two texts.
+    /// The text between two texts.
     Between(Vec<u8>, Vec<u8>),
     /// The values of a header field.
     Header(String),
-    /// The values of cookies that are set.
+    /// The values of cookies set by the response.
     Cookie(String),
     /// The status code.
     Status,
     /// The whole body.
     Body,
-    /// The values of a field behind the body.
+    /// The values of a trailer field.
     Trailer(String),
-    /// One item of a list, from 1 on.
+    /// One element of a list, counted from 1.
     Element(usize),
-    /// A column of all rows, by its name or its number.
+    /// A column of all rows, by name or number.
     Column(Column),
-    /// How many rows there are.
+    /// The number of rows.
     Rows,
 }
 
@@ -55,7 +55,7 @@ const KINDS: &str = "json $.PATH, css SELECTOR, xpath EXPRESSION, regex PATTERN,
     status or body; other protocols have message, reply, element N, column NAME and rows";
 
 impl Source {
-    /// As [`super::Capture::in_list`].
+    /// See [`super::Capture::in_list`].
     pub fn in_list(self) -> Source {
         match self {
             Source::Json(place) => Source::Json(place.in_list()),
@@ -63,10 +63,10 @@ impl Source {
         }
     }
 
-    /// Reads a source.
+    /// Parses a source.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of what is wrong with it.
     pub fn parse(text: &str) -> Result<Source, String> {
         let (word, rest) = text.split_once(' ').map_or((text, ""), |(word, rest)| (word, rest.trim()));
         let missing = || Err(format!("`{text}` is incomplete; write {KINDS}"));
@@ -96,7 +96,7 @@ impl Source {
         }
     }
 
-    /// The part of a response that it looks into.
+    /// Returns the part of a response that the source reads.
     pub fn part(&self) -> Part {
         match self {
             Source::Header(_) | Source::Cookie(_) | Source::Status => Part::Head,
@@ -105,7 +105,7 @@ impl Source {
         }
     }
 
-    /// What it looks into, in one word.
+    /// Returns the kind of the source in one word.
     pub fn kind(&self) -> &'static str {
         match self {
             Source::Json(_) => "json",
@@ -124,10 +124,10 @@ impl Source {
         }
     }
 
-    /// Shows all that is found, in order, until `more` wants no more.
+    /// Passes all results to `more` in order, until `more` returns `false`.
     ///
     /// # Errors
-    /// The body is not what is looked into.
+    /// The body does not have the format that the source reads.
     pub fn find(
         &self,
         (answer, documents): (&Answer<'_>, &Documents<'_>),
@@ -137,7 +137,7 @@ impl Source {
             Source::Status if !answer.called.is_empty() => _ = more(answer.called.as_bytes()),
             Source::Status => {
                 let (mut digits, room) = ([0; 5], answer.status.checked_ilog10().unwrap_or(0) as usize + 1);
-                // Five digits have room for any status.
+                // Five digits hold any `u16`.
                 let _ = write!(&mut digits[..], "{}", answer.status);
                 more(&digits[..room]);
             }
@@ -189,7 +189,7 @@ impl Source {
         Ok(())
     }
 
-    /// What was there instead of what was looked for.
+    /// Describes what was found instead.
     pub fn instead(&self, answer: &Answer<'_>) -> Cause {
         match self {
             Source::Header(_) => header::told(captures::has_headers, captures::has_no_header(), answer.head),
@@ -209,7 +209,7 @@ impl Source {
     }
 }
 
-/// `'A' 'B'`
+/// Parses `'A' 'B'`.
 fn between(texts: &str) -> Result<Source, String> {
     let wrong = || format!("`{}` is not two texts; write between 'A' 'B'", short(texts.as_bytes()));
     let quote = texts.chars().next().filter(|c| matches!(c, '\'' | '"')).ok_or_else(wrong)?;
@@ -223,7 +223,7 @@ fn between(texts: &str) -> Result<Source, String> {
     Ok(Source::Between(left.into(), right.into()))
 }
 
-/// Names and values of the cookies that a head sets.
+/// Returns the names and values of the cookies set by a head.
 fn cookies(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     values(head, "set-cookie").filter_map(|line| {
         let pair = line.split(|&b| b == b';').next()?;
@@ -232,13 +232,13 @@ fn cookies(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// The text between quotes, where it stands between any.
+/// Strips quotes around a text, if there are any.
 pub(super) fn unquoted(text: &str) -> &str {
     let quoted = ['\'', '"'].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote));
     quoted.unwrap_or(text)
 }
 
-/// The beginning of something, on one line and harmless.
+/// Returns the beginning of a text on one line, with control characters made harmless.
 pub fn short(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(SHOWN)];
     let text = String::from_utf8_lossy(cut);
@@ -246,7 +246,7 @@ pub fn short(bytes: &[u8]) -> String {
     if cut.len() < bytes.len() { line + "…" } else { line }
 }
 
-/// Shows `more` what stands between these texts, from the left to the right.
+/// Passes the texts between `left` and `right` to `more`, in order.
 fn standing_between((left, right): (&[u8], &[u8]), text: &[u8], more: &mut dyn FnMut(&[u8]) -> bool) {
     let mut rest = text;
     while let Some(at) = memmem::find(rest, left) {

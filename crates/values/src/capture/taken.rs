@@ -1,4 +1,4 @@
-//! What is taken out of a response, and what becomes of it.
+//! Values captured from a response and their storage in the user's state.
 
 use cause::Cause;
 use wire::{Asked, Complaint, Memory};
@@ -6,31 +6,31 @@ use wire::{Asked, Complaint, Memory};
 use super::CAPTURE;
 use super::{Answer, Capture, Documents};
 
-/// A value that was taken.
+/// A captured value.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Value {
-    /// The index of its variable.
+    /// Index of the variable.
     pub variable: u16,
     /// The value.
     pub bytes: Vec<u8>,
-    /// Of a list: where its elements end in it.
+    /// End offsets of the elements, if the value is a list.
     pub ends: Vec<u32>,
 }
 
-/// Values that a response taught its user: a lesson of protocols that teach nothing else.
+/// The captured values of a response: the state update of protocols that have no other.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Taken(pub Vec<Value>);
 
 impl Taken {
-    /// The user knows them from now on.
+    /// Stores the values in the user's state.
     pub fn learn(&self, memory: &mut Memory) {
         self.0.iter().for_each(|value| memory.values.set_list(value.variable, &value.bytes, &value.ends));
     }
 
-    /// What these take out of a response, too.
+    /// Adds the values of more captures.
     ///
     /// # Errors
-    /// What could not be found.
+    /// A value that could not be found.
     pub fn add<'a>(
         &mut self,
         captures: impl IntoIterator<Item = &'a (u16, Capture)>,
@@ -41,10 +41,10 @@ impl Taken {
         captures.into_iter().try_for_each(|one| self.add_one(one, (answer, &documents), random))
     }
 
-    /// What one takes out of a response, with the body of that as documents.
+    /// Adds the value of one capture, given the body parsed as documents.
     ///
     /// # Errors
-    /// As [`Taken::add`].
+    /// See [`Taken::add`].
     pub fn add_one(
         &mut self,
         (variable, capture): &(u16, Capture),
@@ -57,10 +57,10 @@ impl Taken {
     }
 }
 
-/// What is taken out of a response, each with the index of the variable it becomes.
+/// Parses the captures of a request, each with the index of its variable.
 ///
 /// # Errors
-/// A source that is none, one that responses of this protocol do not have, or a name that no flow has.
+/// An unknown source, a source that responses of this protocol do not have, or a name outside of a flow.
 pub fn wished(asked: &Asked, (whose, known): (&str, &[&str])) -> Result<Vec<(u16, Capture)>, Complaint> {
     let mut all = Vec::new();
     for text in asked.values(CAPTURE) {
@@ -78,10 +78,10 @@ pub fn wished(asked: &Asked, (whose, known): (&str, &[&str])) -> Result<Vec<(u16
     Ok(all)
 }
 
-/// Takes all of it out of a response.
+/// Evaluates all captures on a response.
 ///
 /// # Errors
-/// What could not be found.
+/// A value that could not be found.
 pub fn take_all(captures: &[(u16, Capture)], answer: &Answer<'_>, random: u64) -> Result<Taken, Cause> {
     let mut taken = Taken::default();
     taken.add(captures, answer, random)?;

@@ -1,7 +1,7 @@
-//! `xpath //a/@href`: what an expression of XPath 1.0 finds in XML, or in HTML as browsers read it.
+//! `xpath //a/@href`: results of an XPath 1.0 expression over XML, or over HTML parsed as browsers do.
 //!
-//! Prefixes are those of the document, and a name without one is meant as the document writes it, whatever its default namespace:
-//! who writes `//item` for a feed wants its items.
+//! Prefixes are those of the document, and a name without a prefix is matched as written in the document, whatever its
+//! default namespace: `//item` on a feed finds its items.
 
 use cause::{Cause, captures};
 use scraper::{Html, Node};
@@ -10,23 +10,23 @@ use uppsala::{Attribute, Document, NodeId, NodeKind, Parser, QName, XPathEvaluat
 use super::html::{DEEPEST, MOST_NODES, too_deep, too_many};
 use super::source::short;
 
-/// An expression.
+/// An XPath expression.
 #[derive(Debug)]
 pub(super) struct XPath {
-    /// As it was written, for sentences.
+    /// Expression as written, for error messages.
     written: String,
-    /// As it is worked out.
+    /// Expression as evaluated.
     meant: String,
 }
 
-/// Looking for something visits at most so many nodes.
+/// Maximum number of nodes visited by one evaluation.
 const MOST_VISITS: usize = 2_000_000;
 
 impl XPath {
-    /// Reads an expression.
+    /// Parses an expression.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of what is wrong with it.
     pub fn parse(text: &str) -> Result<XPath, String> {
         let nothing = Document::new();
         let expression = XPath { written: text.to_owned(), meant: spelled_out(text) };
@@ -41,10 +41,10 @@ impl XPath {
         Ok(expression)
     }
 
-    /// Shows what is found, in order of the document, until `more` wants no more.
+    /// Passes the results to `more` in document order, until `more` returns `false`.
     ///
     /// # Errors
-    /// It cannot be worked out.
+    /// The expression cannot be evaluated.
     pub fn find(&self, tree: &Document<'_>, more: &mut dyn FnMut(&[u8]) -> bool) -> Result<(), Cause> {
         let mut evaluator = XPathEvaluator::new().with_max_node_visits(MOST_VISITS);
         for id in tree.descendants(tree.root()) {
@@ -69,8 +69,9 @@ impl XPath {
     }
 }
 
-/// Elements may be called `div`, `mod`, `and` and `or` (XPath 1.0, 3.7), which the evaluator takes for operators wherever they stand:
-/// where a name stands they are written in another way.
+/// Rewrites element names that look like operators. Elements may be called `div`, `mod`, `and` and `or` (XPath 1.0,
+/// 3.7), but the evaluator takes these for operators everywhere, so they are spelled differently where a name is
+/// expected.
 fn spelled_out(text: &str) -> String {
     let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
     let (mut out, mut rest, mut operand) = (String::with_capacity(text.len()), text, false);
@@ -89,7 +90,7 @@ fn spelled_out(text: &str) -> String {
         } else {
             out.push_str(word);
         }
-        // Behind what can be computed with stands an operator.
+        // An operand is followed by an operator.
         operand = match first {
             c if c.is_whitespace() => operand,
             c if is_name(c) => !is_operator || !operand,
@@ -100,16 +101,16 @@ fn spelled_out(text: &str) -> String {
     out
 }
 
-/// What the reader says, in one harmless line.
+/// Returns the evaluator's error message on one harmless line.
 fn said(error: &uppsala::XmlError) -> String {
     let text = error.to_string();
     short(text.strip_prefix("XPath error: ").unwrap_or(&text).as_bytes())
 }
 
-/// Reads XML.
+/// Parses XML.
 ///
 /// # Errors
-/// It is none, or more than can be looked into.
+/// The text is not XML, or exceeds the bounds.
 pub(super) fn read(text: &str) -> Result<Document<'_>, Cause> {
     if memchr::memchr_iter(b'<', text.as_bytes()).count() > MOST_NODES {
         return Err(too_many());
@@ -120,7 +121,7 @@ pub(super) fn read(text: &str) -> Result<Document<'_>, Cause> {
     let parser = Parser::new().with_forbid_entities(true);
     let mut tree = parser.parse(text).map_err(|error| captures::no_xml(said(&error)))?;
     for id in tree.descendants(tree.root()) {
-        // As it is written.
+        // Matched by the written name.
         if let Some(element) = tree.element_mut(id).filter(|element| element.name.prefix.is_none()) {
             element.name.namespace_uri = None;
         }
@@ -129,19 +130,19 @@ pub(super) fn read(text: &str) -> Result<Document<'_>, Cause> {
     Ok(tree)
 }
 
-/// No more than stand in it.
+/// Returns an upper bound of the number of attributes.
 fn attributes(text: &str) -> usize {
     memchr::memchr_iter(b'=', text.as_bytes()).count()
 }
 
-/// HTML as a tree for expressions.
+/// Converts HTML to a tree for expressions.
 ///
 /// # Errors
-/// It is deeper than can be looked into.
+/// The document is too deep.
 pub(super) fn of_html(html: &Html) -> Result<Document<'static>, Cause> {
     let mut tree = Document::new();
     let root = tree.root();
-    // What stands in what is to be put, from the last to the first.
+    // Nodes still to be copied, from the last to the first.
     let mut open: Vec<(NodeId, usize, _)> = html.tree.root().children().rev().map(|node| (root, 0, node)).collect();
     while let Some((parent, depth, node)) = open.pop() {
         if depth > DEEPEST {

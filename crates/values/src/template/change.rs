@@ -1,36 +1,37 @@
-//! What may be made of a value before it is sent, beside encodings: `{page | add 1}`, `{name | upper}`, `{auth | slice 7..}`. In place
-//! and without an allocation; what cannot be done leaves the value as it is, because filling never fails.
+//! Changes to a value before it is sent, other than encodings: `{page | add 1}`, `{name | upper}`, `{auth | slice
+//! 7..}`. They work in place and without allocation. A change that is not possible leaves the value as it is, because
+//! filling never fails.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// Which bytes are meant.
+/// A predicate on bytes.
 pub type Among<'a> = &'a dyn Fn(u8) -> bool;
 
-/// A change.
+/// A change to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// `upper`, of ASCII.
     Upper,
     /// `lower`, of ASCII.
     Lower,
-    /// `trim`: without white space at its ends.
+    /// `trim`: removes white space at both ends.
     Trim,
-    /// `add 1`, `add -1`: of a whole number.
+    /// `add 1`, `add -1`: adds to an integer.
     Add(i64),
-    /// `slice 7..`, `slice 0..8`, `slice -4..`: these bytes; negative ones count from its end.
+    /// `slice 7..`, `slice 0..8`, `slice -4..`: takes these bytes; negative positions count from the end.
     Slice(i64, Option<i64>),
-    /// `base64url`: RFC 4648 5, without padding, as tokens have it.
+    /// `base64url`: RFC 4648 5, without padding, as in tokens.
     Base64Url,
-    /// `unurl`: what percent-encoding and `+` stand for.
+    /// `unurl`: decodes percent-encoding and `+`.
     Unurl,
 }
 
-/// As they are written, for complaints.
+/// Names of encodings and changes for error messages.
 pub const WORDS: &str = "url, json, base64, base64url, hex, unurl, upper, lower, trim, add N or slice A..B";
 
 impl Change {
-    /// The change of these words.
+    /// Parses a change.
     pub fn parse(words: &str) -> Option<Change> {
         let (name, rest) = words.split_once(' ').map_or((words, ""), |(name, rest)| (name, rest.trim()));
         Some(match (name, rest) {
@@ -49,7 +50,7 @@ impl Change {
         })
     }
 
-    /// Changes what stands from `from` on.
+    /// Changes the bytes from `from` on.
     pub fn make(self, from: usize, out: &mut Vec<u8>) {
         match self {
             Change::Upper => out[from..].make_ascii_uppercase(),
@@ -79,7 +80,7 @@ impl Change {
                 let end = out.len();
                 out.resize(end + (end - from).div_ceil(3) * 4, 0);
                 let (plain, coded) = out.split_at_mut(end);
-                // There is room for it, which is all that can go wrong.
+                // The buffer is large enough, which is the only thing that can fail.
                 let size = URL_SAFE_NO_PAD.encode_slice(&plain[from..], coded).unwrap_or(0);
                 out.copy_within(end..end + size, from);
                 out.truncate(from + size);
@@ -88,7 +89,7 @@ impl Change {
         }
     }
 
-    /// The most bytes that come of so many.
+    /// Returns the maximum length of the result for a value of `content` bytes.
     pub fn most(self, content: u64) -> u64 {
         match self {
             Change::Add(_) => content.max("-9223372036854775808".len() as u64),
@@ -97,7 +98,8 @@ impl Change {
         }
     }
 
-    /// Whether a byte of which `bad` is true may come of it; `content` tells whether its content may hold one.
+    /// Returns `true` if the result may contain a byte for which `bad` is true; `content` answers the same for the
+    /// unchanged value.
     pub fn may_hold(self, bad: Among<'_>, content: &dyn Fn(Among<'_>) -> bool) -> bool {
         match self {
             Change::Upper => content(&|b| bad(b.to_ascii_uppercase())),
@@ -110,7 +112,7 @@ impl Change {
     }
 }
 
-/// Of what stands from `from` on, so many bytes behind the first so many.
+/// Keeps `kept` bytes after the first `skipped` of those from `from` on.
 fn keep(from: usize, skipped: usize, kept: usize, out: &mut Vec<u8>) {
     out.copy_within(from + skipped..from + skipped + kept, from);
     out.truncate(from + kept);

@@ -1,5 +1,5 @@
-//! What the bytes of a slot can be, found out before anything is sent: a value that ended a header line would make the rest of it
-//! another request.
+//! Checks of the possible bytes of slots, made before anything is sent: a value that ended a header line would turn the
+//! rest of it into another request.
 
 use super::emit::ends_line;
 use super::format::Format;
@@ -7,10 +7,10 @@ use super::piece::{Function, Part, Piece, Program};
 use super::rows::Order;
 use super::value::Value;
 
-/// Parts that hold each other deeper than this may hold anything; what goes round in circles is refused elsewhere.
+/// Nesting depth of parts beyond which anything is assumed possible; cycles are rejected elsewhere.
 const DEEPEST: usize = 64;
 
-/// True where filling these pieces, whose names are not looked up yet, may append a byte of which `bad` is true.
+/// Returns `true` if filling these pieces, whose names are not resolved yet, may append a byte for which `bad` is true.
 pub fn may_hold(pieces: &[Piece], parts: &[Part], bad: &dyn Fn(u8) -> bool) -> bool {
     within(pieces, parts, bad, 0)
 }
@@ -36,41 +36,42 @@ fn within(pieces: &[Piece], parts: &[Part], bad: &dyn Fn(u8) -> bool, depth: usi
                 Function::Pad { with, .. } => bad(*with) || within(&made.content, parts, bad, depth + 1),
                 Function::Digest { .. } | Function::Xor { .. } => true,
             },
-            // It is of a part around it, and as long as that is not known may be anything.
+            // The place depends on an enclosing part that is not known yet, so it may be anything.
             Piece::Place { .. } | Piece::Captured(_) => true,
             Piece::Mark(_) => false,
         })
 }
 
-/// True where what stands in these pieces depends on what was said on the connection before.
+/// Returns `true` if the pieces depend on the number of messages sent on the connection before.
 pub fn is_numbered(program: &Program) -> bool {
     holds(program, &|piece| matches!(piece, Piece::Value(Value::Sequence { .. })))
 }
 
-/// Of the first header of a trace: which traces are sampled ([`Value::Trace`]).
+/// Returns the sampling threshold of the first trace header ([`Value::Trace`]).
 pub fn traced(program: &Program) -> Option<u64> {
     let pieces = program.pieces.iter().chain(program.parts.iter().flat_map(|part| &part.pieces));
     let trace = |piece: &Piece| if let Piece::Value(Value::Trace { sampled }) = piece { Some(*sampled) } else { None };
     pieces.into_iter().find_map(trace)
 }
 
-/// True where what a pattern found stands among these pieces.
+/// Returns `true` if the program contains captured text of a pattern.
 pub fn has_captured(program: &Program) -> bool {
     holds(program, &|piece| matches!(piece, Piece::Captured(_)))
 }
 
-/// True where what a user of a flow knows stands among these pieces.
+/// Returns `true` if the pieces contain a variable of a flow.
 pub fn holds_variable(pieces: &[Piece]) -> bool {
     among(pieces, &|piece| matches!(piece, Piece::Value(Value::Variable(_))))
 }
 
-/// True where one of all the pieces is so.
+/// Returns `true` if any piece of the program satisfies the predicate.
 fn holds(program: &Program, is_so: &dyn Fn(&Piece) -> bool) -> bool {
     let patched = |part: &Part| part.patches.iter().any(|patch| among(patch.function.beside(), is_so));
     among(&program.pieces, is_so) || program.parts.iter().any(|part| among(&part.pieces, is_so) || patched(part))
 }
 
-/// The same of these, and what is made of some; parts are looked at once, elsewhere.
+/// Returns `true` if any of these pieces or of their function arguments satisfies the predicate; parts are checked
+/// separately, once each.
 fn among(pieces: &[Piece], is_so: &dyn Fn(&Piece) -> bool) -> bool {
     pieces.iter().any(|piece| match piece {
         Piece::Made(made) => among(&made.content, is_so) || among(made.function.beside(), is_so),
@@ -78,7 +79,8 @@ fn among(pieces: &[Piece], is_so: &dyn Fn(&Piece) -> bool) -> bool {
     })
 }
 
-/// Lets the rows of data files be taken as they stand, whatever their slots say, and answers with how many requests take all of them.
+/// Switches all data files to sequential rows, whatever their slots say, and returns how many requests it takes to use
+/// every row.
 pub fn take_rows_in_turn(program: &mut Program) -> u64 {
     let of_parts = program.parts.iter_mut().flat_map(|part| &mut part.pieces);
     program.pieces.iter_mut().chain(of_parts).map(rows_in_turn).max().unwrap_or(0)

@@ -1,21 +1,21 @@
-//! Checksums by their names.
+//! Checksums by name.
 
 use crc::Crc;
 
 use super::format::Format;
 
-/// A sum over bytes.
+/// A checksum.
 #[derive(Clone, Copy, Debug)]
 pub enum Sum {
     /// A cyclic redundancy check.
     Crc(fn(&[u8]) -> u32),
     /// RFC 1071: the ones' complement of the ones' complement sum of 16-bit words.
     Internet,
-    /// The bytes added up, modulo 2⁶⁴ (the format takes its low bytes).
+    /// The sum of the bytes modulo 2⁶⁴ (the format takes its low bytes).
     Bytes,
-    /// The bytes added up modulo 256: the CheckSum of FIX, which is written in three digits.
+    /// The sum of the bytes modulo 256: the CheckSum of FIX, written with three digits.
     Fix,
-    /// The bytes exclusive-or each other.
+    /// The exclusive-or of the bytes.
     Xor,
     /// Adler-32 (RFC 1950 8.2).
     Adler32,
@@ -29,13 +29,13 @@ static CRC16_XMODEM: Crc<u16> = Crc::<u16>::new(&crc::CRC_16_XMODEM);
 static CRC16_CCITT: Crc<u16> = Crc::<u16>::new(&crc::CRC_16_IBM_3740);
 static CRC8: Crc<u8> = Crc::<u8>::new(&crc::CRC_8_SMBUS);
 
-/// So many bytes, the highest first.
+/// Returns the format of a big-endian integer of `count` bytes.
 const fn bytes(count: u8) -> Format {
     Format::Bytes { count, little: false }
 }
 
 impl Sum {
-    /// The names there are, with how each is written where no format is said.
+    /// Names of the checksums, with the default format of each.
     pub const NAMES: [(&'static str, Sum, Format); 12] = [
         ("crc32", Sum::Crc(|bytes| CRC32.checksum(bytes)), bytes(4)),
         ("crc32c", Sum::Crc(|bytes| CRC32C.checksum(bytes)), bytes(4)),
@@ -51,7 +51,7 @@ impl Sum {
         ("xor-sum", Sum::Xor, bytes(1)),
     ];
 
-    /// The sum of these bytes.
+    /// Returns the checksum of these bytes.
     pub fn of(self, bytes: &[u8]) -> u64 {
         match self {
             Sum::Crc(checksum) => checksum(bytes).into(),

@@ -1,4 +1,5 @@
-//! Digests and authentication codes by their names: for signatures that protocols ask for, not for secrets of ours.
+//! Digests and message authentication codes by name, for signatures that protocols ask for; not used for this program's
+//! own secrets.
 
 use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 use md5::Digest as _;
@@ -14,15 +15,15 @@ pub enum Digest {
     Sha256,
 }
 
-/// All of these work on blocks of so many bytes.
+/// Block size of all these digests, in bytes.
 const BLOCK: usize = 64;
 
 impl Digest {
-    /// The names there are; with `hmac-` in front they are keyed.
+    /// Names of the digests; with the prefix `hmac-` they are keyed.
     pub const NAMES: [(&'static str, Digest); 3] =
         [("md5", Digest::Md5), ("sha1", Digest::Sha1), ("sha256", Digest::Sha256)];
 
-    /// Its size in bytes.
+    /// Returns the size of the digest in bytes.
     pub fn size(self) -> usize {
         match self {
             Digest::Md5 => 16,
@@ -31,7 +32,7 @@ impl Digest {
         }
     }
 
-    /// The digest of bytes in two pieces; the first [`Digest::size`] bytes count.
+    /// Returns the digest of bytes given in two pieces; only the first [`Digest::size`] bytes are used.
     pub fn of(self, first: &[u8], second: &[u8]) -> [u8; 32] {
         let algorithm = match self {
             Digest::Md5 => {
@@ -47,7 +48,7 @@ impl Digest {
         padded(context.finish().as_ref())
     }
 
-    /// RFC 2104; the first [`Digest::size`] bytes count.
+    /// Returns the HMAC (RFC 2104); only the first [`Digest::size`] bytes are used.
     pub fn keyed(self, key: &[u8], bytes: &[u8]) -> [u8; 32] {
         let mut block = [0; BLOCK];
         if key.len() > BLOCK {

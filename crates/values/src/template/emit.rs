@@ -1,5 +1,5 @@
-//! Filling: pieces are appended in order; what is made from other pieces lets them be appended at the end for a moment,
-//! so that no buffer of its own is needed.
+//! Filling of templates: pieces are appended in order. Content that a function is applied to is appended temporarily
+//! and then replaced by the result, so that no separate buffer is needed.
 
 use base64::Engine as _;
 use wire::Fill;
@@ -7,40 +7,40 @@ use wire::Fill;
 use super::encoding::{json, percent};
 use super::piece::{Function, MOST_PATCHES, Part, Piece, Program};
 
-/// What is known while one request is filled.
+/// The state of filling one request.
 struct Filling<'a> {
     parts: &'a [Part],
     fill: &'a Fill<'a>,
-    /// Where the bytes of patches begin.
+    /// Offsets of the places for patches.
     places: [usize; MOST_PATCHES],
-    /// Where each mark came to stand.
+    /// Offset of each mark.
     marks: &'a mut [usize],
     captured: Captured<'a>,
 }
 
-/// What the groups of a pattern found in a message.
+/// The captured groups of a pattern in a message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Captured<'a> {
     /// Bytes of the message.
     pub text: &'a [u8],
-    /// From where to where in it, for each group; the first is all that the pattern matched.
+    /// Start and end offset of each group; the first is the whole match.
     pub groups: &'a [(u32, u32)],
 }
 
 impl<'a> Captured<'a> {
-    /// What this group found; nothing where it found nothing.
+    /// Returns the text of a group, empty if the group did not take part in the match.
     fn group(self, number: usize) -> &'a [u8] {
         let span = self.groups.get(number);
         span.and_then(|(from, to)| self.text.get(*from as usize..*to as usize)).unwrap_or_default()
     }
 }
 
-/// Appends a whole template.
+/// Appends a filled template.
 pub fn program(program: &Program, fill: &Fill, out: &mut Vec<u8>) {
     marked(program, (fill, Captured::default()), out, &mut []);
 }
 
-/// The same, and where each mark came to stand.
+/// Like [`program`], and records the offset of each mark.
 #[inline]
 pub fn marked(program: &Program, (fill, captured): (&Fill, Captured<'_>), out: &mut Vec<u8>, marks: &mut [usize]) {
     Filling { parts: &program.parts, fill, places: [0; MOST_PATCHES], marks, captured }.put(&program.pieces, out);
@@ -68,7 +68,7 @@ impl Filling<'_> {
                     }
                 }
                 Piece::Captured(group) => out.extend_from_slice(self.captured.group(*group)),
-                // Compiled templates have none.
+                // Compiled templates contain no names.
                 Piece::Name { .. } => {}
             }
         }
@@ -84,14 +84,14 @@ impl Filling<'_> {
             let end = out.len();
             out.extend_from_within(from..end);
             self.make(&patch.function, end, out);
-            // Of a number with more digits than it has room for, the low ones.
+            // Only the low digits are kept if the number does not fit.
             let low = out.len() - patch.size;
             out.copy_within(low.., at);
             out.truncate(end);
         }
     }
 
-    /// Replaces what stands from `from` on by what is made from it.
+    /// Replaces the bytes from `from` on by the result of a function of them.
     fn make(&mut self, function: &Function, from: usize, out: &mut Vec<u8>) {
         match function {
             Function::Length { format, add } => {
@@ -142,17 +142,17 @@ impl Filling<'_> {
     }
 }
 
-/// True for bytes that end a header line, or stand in none.
+/// Returns `true` for bytes that end a header line or are not allowed in one.
 pub fn ends_line(byte: u8) -> bool {
     byte < b' ' && byte != b'\t' || byte == 0x7f
 }
 
-/// True for bytes that stand in no URL.
+/// Returns `true` for bytes that are not allowed in a URL.
 pub fn no_url(byte: u8) -> bool {
     !(b'!'..=b'~').contains(&byte) || b"\"<>#".contains(&byte)
 }
 
-/// From the last byte to the first, so that it needs no room of its own.
+/// Encodes in place, from the last byte to the first.
 fn hex(from: usize, out: &mut Vec<u8>) {
     let count = out.len() - from;
     out.resize(from + 2 * count, 0);
@@ -167,7 +167,7 @@ fn base64(from: usize, out: &mut Vec<u8>) {
     let end = out.len();
     out.resize(end + (end - from).div_ceil(3) * 4, 0);
     let (plain, coded) = out.split_at_mut(end);
-    // There is room for it, which is all that can go wrong.
+    // The buffer is large enough, which is the only thing that can fail.
     let size = base64::engine::general_purpose::STANDARD.encode_slice(&plain[from..], coded).unwrap_or(0);
     out.copy_within(end..end + size, from);
     out.truncate(from + size);

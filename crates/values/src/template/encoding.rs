@@ -1,7 +1,7 @@
-//! Encodings of a slot's value (`{csv users.csv.name | url}`): written in place, from the last byte to the first, so that
-//! they need no room of their own.
+//! Encodings of a slot's value (`{csv users.csv.name | url}`), applied in place from the last byte to the first, so
+//! that no extra buffer is needed.
 
-/// Percent-encodes what stands from `from` on, each byte that `coded` names.
+/// Percent-encodes the bytes from `from` on for which `coded` is true.
 pub fn percent(from: usize, out: &mut Vec<u8>, coded: fn(u8) -> bool) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     widened(
@@ -14,7 +14,7 @@ pub fn percent(from: usize, out: &mut Vec<u8>, coded: fn(u8) -> bool) {
     );
 }
 
-/// Writes what stands from `from` on as it stands between the quotes of a JSON text (RFC 8259 7).
+/// Escapes the bytes from `from` on for use inside a JSON string (RFC 8259 7).
 pub fn json(from: usize, out: &mut Vec<u8>) {
     let width = |b: u8| match b {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' => 2,
@@ -35,14 +35,14 @@ pub fn json(from: usize, out: &mut Vec<u8>) {
     });
 }
 
-/// Writes bytes anew, those that take more than one by `put`.
+/// Expands bytes in place: `width` is the new width of each byte, and `put` writes those wider than one.
 #[inline]
 pub fn widened(from: usize, out: &mut Vec<u8>, width: impl Fn(u8) -> usize, put: impl Fn(u8, &mut [u8])) {
     let mut read = out.len();
     let more: usize = out[from..].iter().map(|b| width(*b) - 1).sum();
     let mut write = read + more;
     out.resize(write, 0);
-    // In front of the first that is wider all stays.
+    // Bytes in front of the first expanded one stay where they are.
     while write > read {
         read -= 1;
         let byte = out[read];

@@ -1,4 +1,4 @@
-//! Which columns of data files the texts of a plan name, and which stand in the files for nobody.
+//! Columns of data files that the texts of a plan use, and columns that no text uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,16 +6,16 @@ use super::csv;
 use super::format::Format;
 use super::rows::Choice;
 
-/// A data file, and those of its columns that no text names.
+/// A data file and its unused columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unused {
-    /// The file, as it is named.
+    /// File name as written in the plan.
     pub file: String,
-    /// Its columns, in their order.
+    /// Unused columns in file order.
     pub columns: Vec<String>,
 }
 
-/// The data files that these texts name, as far as they can be read, with the columns that none of them uses.
+/// Returns the data files that these texts use, as far as they can be read, with the columns that none of them uses.
 pub fn unused<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Unused> {
     let mut used: BTreeMap<&str, (bool, BTreeSet<&str>)> = BTreeMap::new();
     for (file, column, lines) in texts.into_iter().flat_map(columns) {
@@ -31,7 +31,7 @@ pub fn unused<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Unused> {
     left.filter(|unused| !unused.columns.is_empty()).collect()
 }
 
-/// The columns that slots of a text name: file, column, and whether the slot says that it is one of JSON lines.
+/// Returns the columns used by slots of a text: file, column, and whether the slot declares JSON lines.
 fn columns(text: &str) -> impl Iterator<Item = (&str, &str, bool)> {
     let slots = |name: &'static str| text.match_indices(name).map(move |(at, _)| (&text[at + name.len()..], name));
     slots("{csv ").chain(slots("{jsonl ")).filter_map(|(rest, name)| {

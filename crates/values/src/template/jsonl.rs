@@ -1,14 +1,14 @@
-//! Columns of JSON lines: one object a line, whose keys are the columns. A text is taken without its quotes, anything else as it is
-//! written in JSON, and null as nothing.
+//! Columns of JSON lines: one object per line, with keys as column names. Strings are taken without their quotes, other
+//! values as written in JSON, and null as empty.
 
 use serde_json::{Map, Value};
 
 use super::csv::Column;
 
-/// The column of a file.
+/// Reads a column of a file.
 ///
 /// # Errors
-/// A line that is no object, or has no such key.
+/// A line that is not an object, or has no such key.
 pub fn column(file: &str, name: &str, text: &[u8]) -> Result<Column, String> {
     let mut column = Column::default();
     for (number, line) in text.split(|b| *b == b'\n').enumerate() {
@@ -35,7 +35,7 @@ pub fn column(file: &str, name: &str, text: &[u8]) -> Result<Column, String> {
     if column.count() == 0 { Err(format!("{file} is empty; write one JSON object per line")) } else { Ok(column) }
 }
 
-/// The keys of the first line.
+/// Returns the keys of the first line.
 pub fn keys(text: &[u8]) -> Option<Vec<String>> {
     let first = text.split(|b| *b == b'\n').find(|line| !line.trim_ascii().is_empty())?;
     let object: Map<String, Value> = serde_json::from_slice(first).ok()?;

@@ -1,24 +1,24 @@
-//! Slots in a text that has braces of its own: JSON, GraphQL, CSS, URI templates.
+//! Slots in a text with literal braces: JSON, GraphQL, CSS, URI templates.
 //!
-//! A brace begins a slot only where a slot's name stands directly behind it and what follows reads as one (`{counter}`,
-//! `{random 1..9}`, `{base64 {user}:x}`, `{id={uuid}}` and then `{id}`); every other brace is itself. `{{counter}}` is
-//! `{counter}` itself. A word that is one slip away from a slot's name is a complaint where the slot it was meant for could stand
-//! there, since nobody sends `{countr}` on purpose; any other word is left alone.
+//! A brace begins a slot only if the name of a slot follows directly and the rest parses as one (`{counter}`, `{random
+//! 1..9}`, `{base64 {user}:x}`, `{id={uuid}}` and then `{id}`); every other brace is literal. `{{counter}}` is the
+//! literal text `{counter}`. A word one typo away from the name of a slot is an error if that slot could be there,
+//! since `{countr}` is never sent on purpose; any other word is left alone.
 
 use super::parse::{is_function, is_name, program};
 use super::slots::{Scope, VALUES};
 use super::{Files, Notation};
 
-/// A piece of such a text.
+/// A piece of a text with literal braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found<'a> {
-    /// It stands for itself.
+    /// Literal text.
     Text(&'a str),
-    /// A slot, braces included.
+    /// A slot including its braces.
     Slot(&'a str),
 }
 
-/// The names that texts give to parts of theirs: `{id={uuid}}` names one, `{id=7}` does not.
+/// Collects the names that a text gives to its parts: `{id={uuid}}` names a part, `{id=7}` does not.
 pub fn names(text: &str, scope: Scope<'_>, names: &mut Vec<String>) {
     for (at, _) in text.match_indices('{') {
         let rest = &text[at..];
@@ -34,21 +34,21 @@ pub fn names(text: &str, scope: Scope<'_>, names: &mut Vec<String>) {
     }
 }
 
-/// How long the slot is that begins at the beginning of a text; None: none begins there.
+/// Returns the length of the slot at the beginning of a text; `None` if the text does not begin with a slot.
 pub fn slot_at(text: &str) -> Option<usize> {
     slot(text, &[], Scope::default()).map(str::len)
 }
 
-/// The pieces of a text in which parts have these names.
+/// Splits a text into pieces; `names` are the names of its parts.
 ///
 /// # Errors
-/// A word that was meant to be a slot and is none.
+/// A word that is probably a misspelled slot.
 pub fn pieces<'a>(text: &'a str, names: &[String], scope: Scope<'_>) -> Result<Vec<Found<'a>>, String> {
     let (mut all, mut from, mut at) = (Vec::new(), 0, 0);
     while let Some(brace) = memchr::memchr(b'{', &text.as_bytes()[at..]).map(|found| at + found) {
         let rest = &text[brace..];
         at = brace + 1;
-        // `{{counter}}` is `{counter}`, without a value.
+        // `{{counter}}` is the literal text `{counter}`.
         if let Some(slot) = rest.strip_prefix('{').and_then(|inner| slot(inner, names, scope))
             && rest[1 + slot.len()..].starts_with('}')
         {
@@ -74,7 +74,7 @@ pub fn pieces<'a>(text: &'a str, names: &[String], scope: Scope<'_>) -> Result<V
     Ok(all)
 }
 
-/// Pieces as a template has them: braces of the text's own doubled.
+/// Joins pieces to a template, with literal braces doubled.
 pub fn strict(pieces: &[Found<'_>]) -> String {
     let mut whole = String::new();
     for piece in pieces {
@@ -86,7 +86,7 @@ pub fn strict(pieces: &[Found<'_>]) -> String {
     whole
 }
 
-/// The word behind a brace, where it begins with a letter.
+/// Returns the word after a brace if it begins with a letter, otherwise an empty text.
 fn name_of(rest: &str) -> &str {
     let word = &rest[1..];
     let word = &word[..word.find(|c: char| !is_name(c)).unwrap_or(word.len())];
@@ -97,7 +97,7 @@ fn is_taken(name: &str, scope: Scope<'_>) -> bool {
     scope.is_value(name) || is_function(name) || name == "text"
 }
 
-/// The slot that begins with the brace at the beginning of `rest`.
+/// Returns the slot at the beginning of `rest`, if there is one.
 fn slot<'a>(rest: &'a str, names: &[String], scope: Scope<'_>) -> Option<&'a str> {
     if !rest.starts_with('{') {
         return None;
@@ -106,7 +106,7 @@ fn slot<'a>(rest: &'a str, names: &[String], scope: Scope<'_>) -> Option<&'a str
     let behind = &rest[1 + name.len()..];
     if scope.is_value(name) || names.iter().any(|known| known == name) && !behind.starts_with('=') {
         let words = words(behind)?;
-        // A name of the text's own takes encodings and nothing else.
+        // A named part takes encodings only.
         let fits = scope.is_value(name) || words.is_empty() || words.trim_start().starts_with('|');
         return fits.then(|| &rest[..2 + name.len() + words.len()]);
     }
@@ -120,14 +120,14 @@ fn slot<'a>(rest: &'a str, names: &[String], scope: Scope<'_>) -> Option<&'a str
     (holds_slot(content, names, scope) || name == "text" && content.starts_with("{{")).then_some(slot)
 }
 
-/// The words of a value's slot, up to its closing brace.
+/// Returns the words in a value slot up to its closing brace.
 fn words(behind: &str) -> Option<&str> {
     let words = &behind[..behind.find(['}', '{', '\n', '\r', '"'])?];
     let begins = words.is_empty() || words.starts_with([' ', '|']);
     (begins && behind[words.len()..].starts_with('}')).then_some(words)
 }
 
-/// Up to the brace that closes the first one.
+/// Returns the text up to the brace that closes the first one.
 fn whole(rest: &str) -> Option<&str> {
     let mut depth = 0;
     rest.char_indices().take(4096).find_map(|(at, c)| {
@@ -136,7 +136,7 @@ fn whole(rest: &str) -> Option<&str> {
     })
 }
 
-/// True where a slot stands in a content.
+/// Returns `true` if a content contains a slot.
 fn holds_slot(content: &str, names: &[String], scope: Scope<'_>) -> bool {
     let mut left = content.match_indices('{').take(64);
     left.any(|(at, _)| {
@@ -147,8 +147,10 @@ fn holds_slot(content: &str, names: &[String], scope: Scope<'_>) -> bool {
     })
 }
 
+/// Rejects a misspelled slot.
+///
 /// # Errors
-/// The word behind this brace is no slot, and one slip away from one that could stand here.
+/// The word after this brace is not a slot, but is one typo away from a slot that could be there.
 fn meant(rest: &str, names: &[String], scope: Scope<'_>) -> Result<(), String> {
     let name = name_of(rest);
     let behind = &rest[1 + name.len().min(rest.len() - 1)..];
@@ -161,9 +163,9 @@ fn meant(rest: &str, names: &[String], scope: Scope<'_>) -> Result<(), String> {
     let Some(words) = words(behind) else { return Ok(()) };
     let corrected = format!("{{{right}{words}}}");
     let fits = match right {
-        // Without words it says too little, and was meant all the same.
+        // Without words it is incomplete, but was meant as a slot anyway.
         "random" if words.is_empty() => true,
-        // Whether there is such a file or variable is another matter.
+        // The existence of the file or variable is not checked here.
         "csv" | "jsonl" => words.trim().contains('.'),
         "env" => !words.trim().is_empty() && !words.trim().contains(' '),
         _ if !scope.is_value(right) => words.is_empty(),
@@ -178,7 +180,8 @@ fn meant(rest: &str, names: &[String], scope: Scope<'_>) -> Result<(), String> {
     Err(format!("{wrong} is not a slot; write {right}, or {{text {{{wrong}}}}} to send it as is"))
 }
 
-/// Equal but for one letter: missing, too many, another, or changed places with its neighbour; or but for capitals.
+/// Returns `true` if the words differ by one letter (missing, added, replaced or swapped with its neighbour) or only in
+/// case.
 pub fn is_one_slip(wrong: &str, right: &str) -> bool {
     let lower = wrong.to_ascii_lowercase();
     let (a, b) = (lower.as_bytes(), right.as_bytes());

@@ -1,4 +1,4 @@
-//! What is a slot in a text with braces of its own, and what is none.
+//! Slots and literal braces in texts with braces.
 
 use proptest::prelude::*;
 use wire::Fill;

@@ -1,9 +1,10 @@
-//! Text with slots, compiled once and filled for every request without an allocation.
+//! Templates: texts with slots, compiled once and filled for every request without allocation.
 //!
 //! `{counter}`, `{random 16}`, `{random 1..100}`, `{user}`, `{time}`, `{uuid}` and `{csv FILE.COLUMN}` are filled from
-//! [`wire::Fill`]; `{name=…}` gives a part a name, and `{length …}`, `{crc32 …}`, `{md5 …}`, `{hmac-md5 KEY …}`, `{xor A B}`
-//! and their like are made from a part, so that binary protocols need no code. `{{` and `}}` are braces themselves.
-//! `docs/guide/data.md` lists all of it. Any protocol may use it: none is named here. Left out: arithmetic and conditions.
+//! [`wire::Fill`]. `{name=…}` names a part, and `{length …}`, `{crc32 …}`, `{md5 …}`, `{hmac-md5 KEY …}`, `{xor A B}`
+//! and the like are computed from a part, so that binary protocols need no code. `{{` and `}}` are literal braces.
+//! `docs/guide/data.md` lists all slots. The module is independent of any protocol. Arithmetic and conditions are not
+//! supported.
 
 mod change;
 mod check;
@@ -48,22 +49,22 @@ pub use slots::Scope;
 
 use piece::{Function, Made, Part, Piece, Program};
 
-/// True for the names of slots, which nothing else can be called.
+/// Returns `true` for names of slots, which cannot be used for anything else.
 pub fn is_reserved(name: &str) -> bool {
     let everywhere = Scope { sequence: true, captured: Some(0), variables: &[] };
     everywhere.is_value(name) || parse::is_function(name) || name == "text"
 }
 
-/// A text whose slots are compiled.
+/// A text with compiled slots.
 #[derive(Debug)]
 pub struct Template {
     program: Program,
     end: Option<u64>,
-    /// It has a `{sequence}`.
+    /// Set if the text contains `{sequence}`.
     numbered: bool,
-    /// It has a `{captured}`.
+    /// Set if the text contains `{captured}`.
     captured: bool,
-    /// Of a `{traceparent}`: which traces are sampled.
+    /// Sampling threshold of `{traceparent}`, if the text contains it.
     traced: Option<u64>,
 }
 
@@ -74,36 +75,36 @@ impl Template {
         Template { program, end: files.end(), numbered, captured, traced }
     }
 
-    /// Compiles a text that stands for itself between its slots. `place` is what a complaint names: an option or a line.
+    /// Compiles a text that is literal between its slots. `place` is the option or line named in errors.
     ///
     /// # Errors
-    /// What is wrong with a slot, and what would be right.
+    /// A description of what is wrong with a slot and what would be right.
     pub fn parse(text: &str, place: &str) -> Result<Template, Complaint> {
         Template::parse_as(text, place, Notation::Plain)
     }
 
-    /// As [`Template::parse`], with the bytes between the slots written in another notation.
+    /// Like [`Template::parse`], with the bytes between the slots in another notation.
     ///
     /// # Errors
-    /// What is wrong with a slot or with the notation, and what would be right.
+    /// A description of what is wrong with a slot or with the notation, and what would be right.
     pub fn parse_as(text: &str, place: &str, notation: Notation) -> Result<Template, Complaint> {
         Template::parse_in(text, place, notation, Scope::default())
     }
 
-    /// The same of a text that has slots of its own kind.
+    /// Like [`Template::parse_as`], for a text with additional slots.
     ///
     /// # Errors
-    /// What is wrong with a slot or with the notation, and what would be right.
+    /// A description of what is wrong with a slot or with the notation, and what would be right.
     pub fn parse_in(text: &str, place: &str, notation: Notation, scope: Scope<'_>) -> Result<Template, Complaint> {
         let mut files = Files::default();
         let program = parse::program(text, (notation, scope), &mut files);
         Ok(Template::of(program.map_err(|trouble| Complaint::new(place, trouble))?, &files))
     }
 
-    /// As [`Template::parse`], of a text that has braces of its own: what begins no slot stays as it is.
+    /// Like [`Template::parse`], for a text with literal braces: a brace that begins no slot stays as it is.
     ///
     /// # Errors
-    /// What is wrong with a slot, or a word that was meant to be one.
+    /// A description of what is wrong with a slot, or a word that is probably a misspelled slot.
     pub fn of_text(text: &str, place: &str, notation: Notation, scope: Scope<'_>) -> Result<Template, Complaint> {
         let mut known = Vec::new();
         names(text, scope, &mut known);
@@ -111,11 +112,11 @@ impl Template {
         Template::parse_in(&strict(&found), place, notation, scope)
     }
 
-    /// Two texts in one template, as [`Template::of_text`] reads each, with a mark between them: both have the same values, and the
-    /// second may name parts of the first.
+    /// Compiles two texts into one template, each read as by [`Template::of_text`], with a mark between them. Both
+    /// share the same values, and the second may refer to named parts of the first.
     ///
     /// # Errors
-    /// As [`Template::of_text`].
+    /// See [`Template::of_text`].
     pub fn of_two(texts: [Source<'_>; 2], notation: Notation, scope: Scope<'_>) -> Result<Template, Complaint> {
         let mut known = Vec::new();
         texts.iter().filter_map(Source::text).for_each(|text| names(text, scope, &mut known));
@@ -128,7 +129,7 @@ impl Template {
         builder.finish().map_err(|trouble| Complaint::new(second.place, trouble))
     }
 
-    /// Bytes without slots.
+    /// Creates a template from bytes without slots.
     pub fn fixed(bytes: impl Into<Vec<u8>>) -> Template {
         Template { program: Program::of_bytes(bytes.into()), end: None, numbered: false, captured: false, traced: None }
     }
@@ -142,110 +143,112 @@ impl Template {
         }
     }
 
-    /// As [`Template::fill`], and tells where the marks of a text that was put together came to stand.
+    /// Like [`Template::fill`], and records the offsets of the marks of a text built by a [`Builder`].
     #[inline]
     pub fn fill_marked(&self, fill: &Fill, out: &mut Vec<u8>, marks: &mut [usize]) {
         emit::marked(&self.program, (fill, Captured::default()), out, marks);
     }
 
-    /// As [`Template::fill`], of a reply to a message in which a pattern found something.
+    /// Like [`Template::fill`], for a reply to a message with captured groups.
     pub fn fill_captured(&self, fill: &Fill, captured: Captured<'_>, out: &mut Vec<u8>) {
         emit::marked(&self.program, (fill, captured), out, &mut []);
     }
 
-    /// True where it holds the number of what is said on its connection (`{sequence}`).
+    /// Returns `true` if the text contains the number of the message on its connection (`{sequence}`).
     #[inline]
     pub fn is_numbered(&self) -> bool {
         self.numbered
     }
 
-    /// The trace that stands in it (`{traceparent}`), filled so.
+    /// Returns the trace that the text contains (`{traceparent}`) for this fill.
     #[inline]
     pub fn trace(&self, fill: &Fill) -> Option<Trace> {
         self.traced.map(|sampled| Trace::of(fill, sampled))
     }
 
-    /// The same for trials before the run: each row of its data is taken by one of so many requests.
+    /// Returns the same template for a rehearsal before the run, in which data rows are taken in order, and the number
+    /// of requests it takes to use every row.
     pub fn rehearsed(mut self) -> (Template, u64) {
         let requests = check::take_rows_in_turn(&mut self.program);
         (self, requests)
     }
 
-    /// After how many requests of a run its data is at an end (`{csv users.csv.name stop}`); None: never.
+    /// Returns the number of requests of a run after which the data is used up (`{csv users.csv.name stop}`); `None` if
+    /// it never is.
     pub fn end(&self) -> Option<u64> {
         self.end
     }
 
-    /// True where every request has the same: slots were filled before the run, or there are none.
+    /// Returns `true` if the text is the same for all requests: there are no slots, or all were filled before the run.
     pub fn is_constant(&self) -> bool {
         self.program.pieces.iter().all(|piece| matches!(piece, Piece::Bytes(_) | Piece::Mark(_)))
     }
 
-    /// True where it holds what a pattern found (`{captured}`).
+    /// Returns `true` if the text contains captured groups (`{captured}`).
     pub fn has_captured(&self) -> bool {
         self.captured
     }
 
-    /// All of the text where it has no slots, so that it may be encoded once.
+    /// Returns the whole text if it has no slots, so that it can be encoded once.
     #[inline]
     pub fn is_fixed(&self) -> Option<&[u8]> {
         self.program.fixed()
     }
 }
 
-/// What the value of a slot must not hold where it stands.
+/// A restriction on the bytes of a slot's value, given by where the slot is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
-    /// Anything may stand there.
+    /// No restriction.
     None,
-    /// A URL: what can stand in none is percent-encoded.
+    /// A URL: bytes not allowed in URLs are percent-encoded.
     Url,
-    /// A line of a head: no control character may stand there.
+    /// A header line: control characters are not allowed.
     Line,
 }
 
-/// Puts a template together of bytes and slots.
+/// A builder that assembles a template from bytes and slots.
 #[derive(Debug)]
 pub struct Builder<'f> {
     pieces: Vec<Piece>,
     parts: Vec<Part>,
     files: &'f mut Files,
     marks: usize,
-    /// Slots that stand in lines.
+    /// Slots in header lines.
     lines: Vec<(Range<usize>, String)>,
-    /// How the bytes within slots are written.
+    /// Notation of the bytes within slots.
     notation: Notation,
     scope: Scope<'f>,
 }
 
-/// A text that is put into a template.
+/// A text to be put into a template.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// Its bytes; as they are sent, where it has no slots.
+    /// Bytes of the text; sent unchanged if it may not have slots.
     pub bytes: &'a [u8],
-    /// It may have slots.
+    /// Set if the text may have slots.
     pub slots: bool,
-    /// What a complaint names.
+    /// Option or line named in errors.
     pub place: &'a str,
 }
 
 impl<'a> Source<'a> {
-    /// It as a text, where it may have slots.
+    /// Returns the text, if it may have slots.
     fn text(&self) -> Option<&'a str> {
         std::str::from_utf8(self.bytes).ok().filter(|_| self.slots)
     }
 }
 
-/// Random values of one slot that is put in and of the next differ by this.
+/// Distance between the salts of consecutive slots, so that their random values differ.
 const SALTS: u64 = 1 << 10;
 
 impl<'f> Builder<'f> {
-    /// The same for texts that have slots of their own kind.
+    /// Sets the additional slots that texts may use.
     pub fn in_scope(self, scope: Scope<'f>) -> Builder<'f> {
         Builder { scope, ..self }
     }
 
-    /// Nothing yet; files that slots name are kept in `files`.
+    /// Creates an empty builder; data files named by slots are cached in `files`.
     pub fn new(files: &'f mut Files) -> Builder<'f> {
         Builder {
             pieces: Vec::new(),
@@ -258,12 +261,12 @@ impl<'f> Builder<'f> {
         }
     }
 
-    /// Appends what is always the same.
+    /// Appends constant bytes.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.pieces.push(Piece::Bytes(bytes.into()));
     }
 
-    /// Appends a text with braces of its own, in which parts have these names.
+    /// Appends a text with literal braces; `known` are the names of parts.
     fn put(&mut self, source: &Source<'_>, known: &[String]) -> Result<(), Complaint> {
         let Some(text) = source.text() else {
             self.bytes(source.bytes);
@@ -279,23 +282,23 @@ impl<'f> Builder<'f> {
         Ok(())
     }
 
-    /// Appends a mark: filling tells where it came to stand.
+    /// Appends a mark; filling records its offset.
     pub fn mark(&mut self) {
         self.pieces.push(Piece::Mark(self.marks));
         self.marks += 1;
     }
 
-    /// Appends a slot. Random values differ where `salt` does.
+    /// Appends a slot. Slots with different `salt` have different random values.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of what is wrong with the slot.
     pub fn slot(&mut self, text: &str, salt: u64, guard: Guard) -> Result<(), String> {
         let written = (self.notation, self.scope);
         let mut pieces = parse::slot(text, salt, written, &mut self.parts, self.files)?;
         if guard == Guard::Url && check::may_hold(&pieces, &self.parts, &emit::no_url) {
             pieces = vec![Piece::Made(Box::new(Made { function: Function::UrlSafe, content: pieces }))];
         }
-        // What a flow will know is not known yet.
+        // The values of a flow's variables are not known yet.
         if guard == Guard::Line && check::holds_variable(&pieces) {
             pieces = vec![Piece::Made(Box::new(Made { function: Function::LineSafe, content: pieces }))];
         }
@@ -307,10 +310,10 @@ impl<'f> Builder<'f> {
         Ok(())
     }
 
-    /// The template.
+    /// Finishes the template.
     ///
     /// # Errors
-    /// What cannot be worked out.
+    /// A description of what cannot be resolved.
     pub fn finish(self) -> Result<Template, String> {
         for (range, text) in &self.lines {
             if check::may_hold(&self.pieces[range.clone()], &self.parts, &emit::ends_line) {
@@ -327,10 +330,10 @@ impl<'f> Builder<'f> {
     }
 }
 
-/// What is always true, whatever the text: for the fuzz target. Texts that read files are left out.
+/// Checks invariants of any text, for the fuzz target. Texts that read files are skipped.
 ///
 /// # Panics
-/// Where it is not.
+/// Panics if an invariant is violated.
 #[cfg(any(test, feature = "oracle"))]
 pub fn oracle(text: &str) {
     if text.contains("csv") || text.len() > 4096 {

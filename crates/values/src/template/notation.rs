@@ -1,22 +1,22 @@
-//! How the bytes between slots are written: as they are, with backslashes, or in hexadecimal.
+//! Notations for the bytes between slots: plain, with backslash escapes, or hexadecimal.
 
-/// A way to write bytes.
+/// A notation for bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Notation {
-    /// Every character stands for itself.
+    /// Every character is literal.
     #[default]
     Plain,
     /// `\r \n \t \0 \\ \' \"` and `\xNN`.
     Escaped,
-    /// Pairs of hexadecimal digits; white space, commas and colons between them are passed over.
+    /// Pairs of hexadecimal digits; white space, commas and colons between them are ignored.
     Hex,
 }
 
 impl Notation {
-    /// Reads one piece of a text from `at` on and appends the bytes it stands for; answers where the next begins.
+    /// Decodes one unit of a text at `at`, appends its bytes, and returns the position of the next unit.
     ///
     /// # Errors
-    /// What is wrong there.
+    /// A description of what is wrong there.
     pub(super) fn step(self, text: &str, at: usize, out: &mut Vec<u8>) -> Result<usize, String> {
         let rest = &text[at..];
         let Some(first) = rest.chars().next() else { return Ok(at) };
@@ -28,10 +28,10 @@ impl Notation {
         Ok(at + first.len_utf8())
     }
 
-    /// A whole text without slots.
+    /// Decodes a whole text without slots.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of what is wrong with the text.
     pub fn bytes(self, text: &str) -> Result<Vec<u8>, String> {
         let (mut out, mut at) = (Vec::with_capacity(text.len()), 0);
         while at < text.len() {
@@ -41,7 +41,7 @@ impl Notation {
     }
 }
 
-/// One escape; answers how many bytes of the text it took.
+/// Decodes one escape; returns its length in the text.
 fn escape(rest: &str, out: &mut Vec<u8>) -> Result<usize, String> {
     let byte = match rest.as_bytes().get(1) {
         Some(b'r') => b'\r',
@@ -66,7 +66,7 @@ fn escape(rest: &str, out: &mut Vec<u8>) -> Result<usize, String> {
     Ok(2)
 }
 
-/// A pair of digits, or what is passed over.
+/// Decodes a pair of digits, or skips a separator.
 fn pair(rest: &str, first: char, out: &mut Vec<u8>) -> Result<usize, String> {
     if first.is_whitespace() || matches!(first, ',' | ':') {
         return Ok(first.len_utf8());

@@ -1,7 +1,7 @@
-//! From text to pieces, by recursive descent: bytes, slots, parts with names, and functions of a content.
+//! The parser of templates, by recursive descent: bytes, slots, named parts, and functions of a content.
 //!
-//! In a slot's content literal braces come in pairs (`{body={{"id":{counter}}}}`), so that a brace that closes a slot is
-//! never in doubt.
+//! Within a slot, literal braces come in pairs (`{body={{"id":{counter}}}}`), so that the brace that closes a slot is
+//! never ambiguous.
 
 use super::change::{self, Change};
 use super::checksum::Sum;
@@ -14,27 +14,27 @@ use super::slots::Scope;
 use super::value::Value;
 use super::{resolve, slots};
 
-/// Deepest nesting of slots.
+/// Maximum nesting depth of slots.
 const DEEPEST: usize = 32;
 
-/// Largest part made by `pad`, in bytes.
+/// Maximum size of a part made by `pad`, in bytes.
 const LARGEST_PAD: usize = 1 << 20;
 
 /// Compiles a text.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A description of what is wrong with the text.
 pub fn program(text: &str, (notation, scope): (Notation, Scope<'_>), files: &mut Files) -> Result<Program, String> {
     let mut parser = Parser { text, at: 0, notation, scope, parts: Vec::new(), files, salt: 0, depth: 0 };
     let pieces = parser.content(false)?;
     resolve::program(Program { pieces, parts: parser.parts })
 }
 
-/// Compiles one slot of a text that is put together, braces included. `parts` are those of the whole text so far; random values
-/// differ where `salt` does.
+/// Compiles one slot, braces included, of a text built by a builder. `parts` are those of the whole text so far; slots
+/// with different `salt` have different random values.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A description of what is wrong with the slot.
 pub fn slot(
     text: &str,
     salt: u64,
@@ -56,7 +56,7 @@ struct Parser<'a> {
     scope: Scope<'a>,
     parts: Vec<Part>,
     files: &'a mut Files,
-    /// Slots so far: what makes random ones differ.
+    /// Number of slots so far, which makes random slots differ.
     salt: u64,
     depth: usize,
 }
@@ -66,7 +66,7 @@ impl<'a> Parser<'a> {
         &self.text[self.at..]
     }
 
-    /// Pieces up to the end of the text, or up to the brace that closes the slot around them.
+    /// Parses pieces up to the end of the text, or up to the brace that closes the enclosing slot.
     fn content(&mut self, inside: bool) -> Result<Vec<Piece>, String> {
         let (mut pieces, mut bytes, mut open) = (Vec::new(), Vec::new(), 0);
         loop {
@@ -102,7 +102,7 @@ impl<'a> Parser<'a> {
         Ok(pieces)
     }
 
-    /// One slot, braces included.
+    /// Parses one slot, braces included.
     fn slot(&mut self) -> Result<Vec<Piece>, String> {
         let from = self.at;
         self.depth += 1;
@@ -140,7 +140,7 @@ impl<'a> Parser<'a> {
         Ok(pieces)
     }
 
-    /// `{name=CONTENT}`
+    /// Parses `{name=CONTENT}`.
     fn definition(&mut self, name: &str) -> Result<Piece, String> {
         if self.scope.is_value(name) || is_function(name) || name == "text" {
             return Err(format!("{name} is the name of a slot and cannot name a part; use another name"));
@@ -158,7 +158,7 @@ impl<'a> Parser<'a> {
         Ok(Piece::Part(number))
     }
 
-    /// What stands up to the next brace.
+    /// Returns the text up to the next brace.
     fn words(&mut self) -> &'a str {
         let rest = self.rest();
         let words = &rest[..rest.find(['}', '{']).unwrap_or(rest.len())];
@@ -184,13 +184,13 @@ impl<'a> Parser<'a> {
         encoded(vec![piece], words)
     }
 
-    /// True where nothing or only encodings stand in front of the closing brace.
+    /// Returns `true` if only encodings, or nothing, precede the closing brace.
     fn encodings_follow(&self) -> bool {
         let words = self.rest().split(['}', '{']).next().unwrap_or_default();
         words.is_empty() || words.trim_start().starts_with('|')
     }
 
-    /// What is made of a content, and the encodings at its end.
+    /// Applies a function to a content, and then the encodings at its end.
     fn made(&self, function: Function, mut content: Vec<Piece>) -> Vec<Piece> {
         let names = self.encodings_of(&mut content);
         let made = vec![Piece::Made(Box::new(Made { function, content }))];
@@ -202,7 +202,7 @@ impl<'a> Parser<'a> {
         names.into_iter().fold(content, |content, function| vec![Piece::Made(Box::new(Made { function, content }))])
     }
 
-    /// Takes ` | url | json` off the end of a content, where all of it names encodings.
+    /// Removes trailing encodings such as ` | url | json` from a content, and returns them.
     fn encodings_of(&self, content: &mut Vec<Piece>) -> Vec<Function> {
         let mut names = Vec::new();
         let (false, Some(Piece::Bytes(bytes))) = (self.notation == Notation::Hex, content.last_mut()) else {
@@ -232,7 +232,7 @@ impl<'a> Parser<'a> {
         self.content(true)
     }
 
-    /// A word before the content; taken only where `take` wants it.
+    /// Parses a word before the content; consumes it only if `take` accepts it.
     fn word<T>(&mut self, take: impl FnOnce(&str) -> Option<T>) -> Option<T> {
         let rest = self.rest().strip_prefix(' ')?;
         let word = &rest[..rest.find([' ', '}', '{'])?];
@@ -283,7 +283,7 @@ impl<'a> Parser<'a> {
         Ok(Function::Pad { size, with })
     }
 
-    /// `{md5 PART}` and `{hmac-md5 KEY PART}`, where a key of several words is a slot.
+    /// Parses `{md5 PART}` and `{hmac-md5 KEY PART}`, where a key of several words is a slot.
     fn digest(&mut self, name: &str) -> Result<Function, String> {
         let digest = digest(name).ok_or_else(|| unknown(name))?;
         if !name.starts_with("hmac-") {
@@ -300,7 +300,7 @@ impl<'a> Parser<'a> {
         if self.rest().starts_with(' ') { Ok(Function::Digest { digest, key: Some(key) }) } else { Err(missing()) }
     }
 
-    /// `{xor {A} {B}}`
+    /// Parses `{xor {A} {B}}`.
     fn xor(&mut self) -> Result<(Function, Vec<Piece>), String> {
         let mut two = Vec::new();
         for _ in 0..2 {
@@ -317,7 +317,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Pieces with encodings behind them.
+/// Applies encodings to pieces.
 fn encoded<'a>(pieces: Vec<Piece>, names: impl Iterator<Item = &'a str>) -> Result<Vec<Piece>, String> {
     let mut pieces = pieces;
     for name in names {
@@ -328,7 +328,7 @@ fn encoded<'a>(pieces: Vec<Piece>, names: impl Iterator<Item = &'a str>) -> Resu
     Ok(pieces)
 }
 
-/// The encoding of this name.
+/// Returns the encoding of this name.
 fn encoding(name: &str) -> Option<Function> {
     match name {
         "url" => Some(Function::Url),
@@ -339,12 +339,12 @@ fn encoding(name: &str) -> Option<Function> {
     }
 }
 
-/// True for the characters of a slot's name.
+/// Returns `true` for characters of slot names.
 pub fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '-' || c == '_'
 }
 
-/// True for what is made from a content, `text` apart.
+/// Returns `true` for names of functions of a content, except `text`.
 pub fn is_function(name: &str) -> bool {
     matches!(name, "length" | "hex" | "base64" | "pad" | "xor")
         || digest(name).is_some()
@@ -356,7 +356,7 @@ fn digest(name: &str) -> Option<Digest> {
     Digest::NAMES.iter().find(|(other, _)| *other == name).map(|(_, digest)| *digest)
 }
 
-/// The complaint about something in braces that is no slot.
+/// Returns the error message for braces that are not a slot.
 pub fn unknown(text: &str) -> String {
     let shown: String = text.chars().take(24).collect();
     let shown = shown.split_inclusive('}').next().unwrap_or_default();

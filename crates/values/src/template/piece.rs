@@ -1,4 +1,4 @@
-//! What a template is compiled to: pieces in order, parts with names, and values made from them.
+//! The compiled form of a template: pieces in order, named parts, and values computed from them.
 
 use super::change::Change;
 use super::checksum::Sum;
@@ -6,44 +6,44 @@ use super::digest::Digest;
 use super::format::Format;
 use super::value::Value;
 
-/// Most parts whose length or checksum stands inside the part itself.
+/// Maximum number of lengths and checksums that are located inside the part they cover.
 pub const MOST_PATCHES: usize = 16;
 
-/// Most marks of a text that is put together.
+/// Maximum number of marks of a text built by a builder.
 pub const MOST_MARKS: usize = 64;
 
-/// Most bytes of a message in which a pattern looks for what is then said (`{captured}`).
+/// Maximum number of bytes of a message that a pattern searches for captures (`{captured}`).
 pub const MOST_CAPTURED: usize = 4096;
 
-/// Most bytes of what a user of a flow knows by one name.
+/// Maximum size of one value of a user, in bytes.
 pub const MOST_OF_A_VALUE: usize = 64 << 10;
 
-/// Most names of parts.
+/// Maximum number of named parts.
 pub const MOST_PARTS: usize = 64;
 
-/// A whole template.
+/// A compiled template.
 #[derive(Debug, Default)]
 pub struct Program {
-    /// In order of the text.
+    /// Pieces in the order of the text.
     pub pieces: Vec<Piece>,
-    /// The parts with names.
+    /// Named parts.
     pub parts: Vec<Part>,
 }
 
 impl Program {
-    /// Bytes without slots.
+    /// Creates a program from bytes without slots.
     pub fn of_bytes(bytes: Vec<u8>) -> Program {
         Program { pieces: vec![Piece::Bytes(bytes.into())], parts: Vec::new() }
     }
 
-    /// All of it where it has no slots.
+    /// Returns the whole text if it has no slots.
     #[inline]
     pub fn fixed(&self) -> Option<&[u8]> {
         fixed(&self.pieces)
     }
 }
 
-/// The bytes of pieces without slots.
+/// Returns the bytes of pieces without slots.
 #[inline]
 pub fn fixed(pieces: &[Piece]) -> Option<&[u8]> {
     match pieces {
@@ -53,89 +53,89 @@ pub fn fixed(pieces: &[Piece]) -> Option<&[u8]> {
     }
 }
 
-/// A part with a name.
+/// A named part.
 #[derive(Debug, Default)]
 pub struct Part {
-    /// As written.
+    /// Name as written.
     pub name: String,
-    /// Its content.
+    /// Content of the part.
     pub pieces: Vec<Piece>,
-    /// What stands inside the part and is made from the whole of it: lengths first, then checksums, each in order.
+    /// Values inside the part that are computed from the whole of it: lengths first, then checksums, each in order.
     pub patches: Vec<Patch>,
 }
 
-/// Bytes that are filled in once the part around them is complete.
+/// Bytes that are filled in once the enclosing part is complete.
 #[derive(Debug)]
 pub struct Patch {
-    /// Which of the places kept while filling.
+    /// Index of the place.
     pub place: usize,
-    /// How many bytes.
+    /// Size in bytes.
     pub size: usize,
-    /// What is made.
+    /// Function to compute.
     pub function: Function,
 }
 
-/// One piece.
+/// One piece of a template.
 #[derive(Debug)]
 pub enum Piece {
-    /// The same in every request.
+    /// Constant bytes.
     Bytes(Box<[u8]>),
-    /// From the fill.
+    /// A value computed from the fill.
     Value(Value),
-    /// A part with a name: where it is defined, and wherever it is named again.
+    /// A named part, at its definition and at every reference.
     Part(usize),
-    /// Made from its content.
+    /// The result of a function.
     Made(Box<Made>),
-    /// Zeros that a [`Patch`] of a part around it overwrites.
+    /// Zeros that a [`Patch`] of an enclosing part overwrites.
     Place { place: usize, size: usize },
-    /// What this group of a pattern found in the message that is replied to.
+    /// A captured group of the message that is replied to.
     Captured(usize),
-    /// Where filling tells how far it is; no bytes.
+    /// A mark whose offset is recorded by filling; no bytes.
     Mark(usize),
-    /// A name that is not looked up yet; none are left once a template is compiled.
+    /// A name that is not resolved yet; a compiled template contains none.
     Name { name: String, at: usize },
 }
 
-/// A function and what it is of.
+/// A function and its argument.
 #[derive(Debug)]
 pub struct Made {
-    /// What is made.
+    /// The function.
     pub function: Function,
-    /// From what.
+    /// Argument of the function.
     pub content: Vec<Piece>,
 }
 
-/// What can be made from bytes.
+/// A function of bytes.
 #[derive(Debug)]
 pub enum Function {
-    /// Their number, plus something.
+    /// The number of bytes, plus a constant.
     Length { format: Format, add: i64 },
     /// A checksum.
     Sum { sum: Sum, format: Format },
-    /// A digest, keyed (HMAC) where there is a key.
+    /// A digest, or a message authentication code (HMAC) if there is a key.
     Digest { digest: Digest, key: Option<Vec<Piece>> },
-    /// Two lower-case digits for each byte.
+    /// Two lowercase digits for each byte.
     Hex,
     /// RFC 4648 4, with padding.
     Base64,
-    /// Percent-encoded (RFC 3986 2.1): all but the unreserved characters.
+    /// Percent-encoding (RFC 3986 2.1) of all but the unreserved characters.
     Url,
-    /// Percent-encoded where a byte can stand in no URL at all; the rest as it is.
+    /// Percent-encoding of bytes that are not allowed in any URL; the rest is unchanged.
     UrlSafe,
-    /// As it may stand in a header line: what would end it is a space.
+    /// The text made safe for a header line: characters that would end it become spaces.
     LineSafe,
-    /// As it stands between the quotes of a JSON text.
+    /// The text escaped for use inside a JSON string.
     Json,
-    /// Something else in its place.
+    /// A change to the value.
     Change(Change),
-    /// Filled up to a size with a byte; what is longer stays.
+    /// Padding with a byte up to a size; longer content is unchanged.
     Pad { size: usize, with: u8 },
-    /// Each byte exclusive-or the one at the same place of this; as long as the longer of the two.
+    /// The exclusive-or with another text; as long as the longer of the two.
     Xor { other: Vec<Piece> },
 }
 
 impl Function {
-    /// How many bytes it always makes.
+    /// Returns the size of the result in bytes if it does not depend on the content.
     pub fn fixed_size(&self) -> Option<usize> {
         match self {
             Function::Length { format, .. } | Function::Sum { format, .. } => format.fixed_size(),
@@ -144,7 +144,7 @@ impl Function {
         }
     }
 
-    /// What it needs beside its content.
+    /// Returns the argument that the function takes besides its content.
     pub fn beside(&self) -> &[Piece] {
         match self {
             Function::Xor { other } | Function::Digest { key: Some(other), .. } => other,

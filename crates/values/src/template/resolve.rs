@@ -1,20 +1,20 @@
-//! Names become parts; lengths and checksums that stand inside the part they are of become patches of it.
+//! Name resolution: names become parts; lengths and checksums inside the part they cover become patches of it.
 //!
-//! A part is complete before it is measured. What is of a part around itself is left zero, and written once that part is
-//! complete: lengths first, then checksums, each in order of the text; a checksum so counts itself as zeros, which is
-//! what protocols mean by it (RFC 1071, RFC 3579 3.2). What cannot be worked out so is refused here, so that filling
-//! never fails.
+//! A part is completed before it is measured. A value computed from an enclosing part is left zero and written once
+//! that part is complete: lengths first, then checksums, each in order of the text. A checksum thus counts itself as
+//! zeros, which is what protocols specify (RFC 1071, RFC 3579 3.2). Anything that cannot be computed this way is
+//! rejected here, so that filling never fails.
 
 use super::piece::{Function, MOST_PATCHES, Made, Part, Patch, Piece, Program, fixed};
 use super::{emit, sizes};
 
-/// Most pieces that a template may come to with every name replaced by its part.
+/// Maximum number of pieces of a template with every name replaced by its part.
 const MOST_PIECES: u64 = 100_000;
 
-/// Looks up all names.
+/// Resolves all names.
 ///
 /// # Errors
-/// What names nothing, or cannot be worked out.
+/// A name that refers to nothing, or a value that cannot be computed.
 pub fn program(program: Program) -> Result<Program, String> {
     let names = program.parts.iter().map(|part| part.name.clone()).collect();
     let mut resolver = Resolver { names, parts: program.parts, around: Vec::new(), owners: Vec::new() };
@@ -30,11 +30,11 @@ pub fn program(program: Program) -> Result<Program, String> {
     Ok(Program { pieces, parts })
 }
 
-/// What is around a piece, from the outside in.
+/// A container of a piece; containers are listed from the outside in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Around {
     Part(usize),
-    /// A function of it: it is appended for a moment only.
+    /// A function: its content is appended only temporarily.
     Function,
 }
 
@@ -42,7 +42,7 @@ struct Resolver {
     names: Vec<String>,
     parts: Vec<Part>,
     around: Vec<Around>,
-    /// The part that each place belongs to.
+    /// Index of the part that each place belongs to.
     owners: Vec<usize>,
 }
 
@@ -142,7 +142,7 @@ impl Resolver {
     }
 }
 
-/// What is made of bytes that never change never changes.
+/// Evaluates a function of constant bytes at compile time.
 fn folded(made: Made) -> Piece {
     if fixed(made.function.beside()).is_none() || fixed(&made.content).is_none() {
         return Piece::Made(Box::new(made));
@@ -153,15 +153,17 @@ fn folded(made: Made) -> Piece {
     Piece::Bytes(bytes.into())
 }
 
-/// A second look at a template whose names are known.
+/// A check of a template whose names are resolved.
 struct Looks<'a> {
     parts: &'a [Part],
     owners: &'a [usize],
 }
 
 impl Looks<'_> {
+    /// Checks the template.
+    ///
     /// # Errors
-    /// Parts that hold each other, and parts named again whose bytes depend on where they stand.
+    /// Parts that contain each other, and repeated parts whose bytes depend on their position.
     fn check(&self, pieces: &[Piece]) -> Result<(), String> {
         let mut sizes = vec![None; self.parts.len()];
         let whole = self.size(pieces, &mut sizes, 0)?;
@@ -172,7 +174,7 @@ impl Looks<'_> {
         self.again(pieces, &mut seen)
     }
 
-    /// Pieces with every part written out.
+    /// Returns the number of pieces with every part expanded.
     fn size(&self, pieces: &[Piece], sizes: &mut [Option<u64>], depth: usize) -> Result<u64, String> {
         let mut sum = 0u64;
         for piece in pieces {
@@ -204,7 +206,7 @@ impl Looks<'_> {
         Ok(sum)
     }
 
-    /// Whatever stands a second time must not hold places of a part around it.
+    /// Rejects repeated parts that contain places of an enclosing part.
     fn again(&self, pieces: &[Piece], seen: &mut [bool]) -> Result<(), String> {
         for piece in pieces {
             match piece {
@@ -233,7 +235,7 @@ impl Looks<'_> {
         Ok(())
     }
 
-    /// Whether a part holds places of a part that it does not hold.
+    /// Returns `true` if a part contains places of a part outside of it.
     fn depends(&self, number: usize) -> bool {
         let (mut parts, mut places) = (vec![number], Vec::new());
         self.within(&self.parts[number].pieces, &mut parts, &mut places);

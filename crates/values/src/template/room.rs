@@ -1,8 +1,8 @@
-//! Room for a number that is known once what follows it is written: a length in front of what it is of.
+//! Space reserved for a number that is known only after the bytes that follow it: a length in front of its content.
 
 use wire::{Fill, Values};
 
-/// What slots are tried with before the run, to see how long what they are in is likely to be.
+/// The fill with which slots are tried before the run, to estimate the length of their text.
 pub const TRIAL: Fill<'static> = Fill {
     number: 1_000_000,
     user: 10,
@@ -13,7 +13,7 @@ pub const TRIAL: Fill<'static> = Fill {
     values: Values::NONE,
 };
 
-/// Digits of a number.
+/// Returns the number of decimal digits of a number.
 #[inline]
 pub fn digits_of(number: usize) -> usize {
     match number {
@@ -24,7 +24,8 @@ pub fn digits_of(number: usize) -> usize {
     }
 }
 
-/// Writes a number at `at`, where room for so many digits was left; what follows moves in the rare case that it has others.
+/// Writes a number at `at`, where `room` digits were reserved; the bytes after it move in the rare case of a different
+/// number of digits.
 #[inline]
 pub fn settle(number: usize, at: usize, room: usize, out: &mut Vec<u8>) {
     let digits = digits_of(number);
@@ -38,7 +39,7 @@ pub fn settle(number: usize, at: usize, room: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Makes room for `digits` where `had` were foreseen.
+/// Resizes the reserved space from `had` to `digits`.
 #[cold]
 fn move_by(digits: usize, had: usize, from: usize, out: &mut Vec<u8>) {
     let end = out.len();

@@ -1,37 +1,37 @@
-//! Which row of a data file a request takes, from its number alone: no two requests of a run have the same number, so no two take the
-//! same row where each is taken once, whatever the number of workers and processes.
+//! Selection of data file rows by the number of a request. No two requests of a run have the same number, so no two
+//! take the same row if each row is used once, whatever the number of workers and processes.
 
 use wire::Fill;
 
-/// In which order rows are taken.
+/// The order in which rows are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// As they stand in the file, and then again from the first.
+    /// File order, starting over after the last row.
     #[default]
     Sequential,
-    /// Each once in an order of the run, and then each once in another one.
+    /// Each row once in random order, then each once in another random order.
     Shuffle,
-    /// Any, each time.
+    /// A random row each time.
     Random,
 }
 
-/// How rows are chosen, as the words of a slot say.
+/// The row selection of a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
-    /// The order.
+    /// Order of the rows.
     pub order: Order,
-    /// After the last row the run ends.
+    /// Set if the run ends after the last row.
     pub stops: bool,
 }
 
 impl Choice {
-    /// The words.
+    /// Keywords of row selection.
     pub const WORDS: [&str; 6] = ["sequential", "shuffle", "random", "recycle", "stop", "unique"];
 
-    /// Reads the words at the end of a slot, and answers with the rest.
+    /// Parses the keywords at the end of a slot, and returns the selection and the remaining text.
     ///
     /// # Errors
-    /// Words that contradict each other.
+    /// Keywords that contradict each other.
     pub fn read(words: &str) -> Result<(Choice, &str), String> {
         let (mut order, mut end, mut unique, mut rest) = (None, None, false, words.trim_end());
         while let Some((before, word)) = rest.rsplit_once(' ') {
@@ -66,10 +66,10 @@ impl Choice {
         Ok((Choice { order, stops }, rest))
     }
 
-    /// The row of a request, of so many. Files of which the `salt` differs are taken in orders of their own.
+    /// Returns the row for a request, out of `rows`. Files with different `salt` have independent orders.
     #[inline]
     pub fn row(self, fill: &Fill, rows: u64, salt: u64) -> u64 {
-        // 0 is the number of the first answer, before the run.
+        // Number 0 is the trial request before the run.
         let number = fill.number.saturating_sub(1);
         match self.order {
             Order::Sequential => number % rows,
@@ -85,8 +85,8 @@ impl Choice {
     }
 }
 
-/// A number below `count` in the place of another: each of them once. A Feistel network of four rounds over the next power of
-/// four, walked until it comes back below `count` (Black and Rogaway, 2002), so that no order is kept in memory.
+/// Permutes the numbers below `count`. A Feistel network of four rounds over the next power of four, repeated until the
+/// result is below `count` (Black and Rogaway, 2002), so that no order is kept in memory.
 fn permuted(number: u64, count: u64, key: u64) -> u64 {
     let bits = (u64::BITS - (count - 1).leading_zeros()).div_ceil(2).max(1);
     let mask = (1 << bits) - 1;
@@ -104,7 +104,7 @@ fn permuted(number: u64, count: u64, key: u64) -> u64 {
     }
 }
 
-/// Bits that look random and follow from `bits`.
+/// Returns pseudorandom bits derived from `bits`.
 #[inline]
 pub fn mixed(mut bits: u64) -> u64 {
     measure::random::splitmix64(&mut bits)

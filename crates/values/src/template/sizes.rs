@@ -1,12 +1,14 @@
-//! Whether every length fits where it is written, found out before anything is sent: a length that was cut would be a lie
-//! about every request, and filling never fails.
+//! Checks that every length fits its format, made before anything is sent: a truncated length would make every request
+//! invalid, and filling never fails.
 //!
-//! What counts is the most bytes that the slots can come to. A counter without `below` counts with all its digits.
+//! Sizes are the maximum that slots can reach. A counter without `below` counts with all its digits.
 
 use super::format::Format;
 use super::piece::{Function, MOST_CAPTURED, MOST_OF_A_VALUE, Made, Part, Piece};
 use super::value::Value;
 
+/// Checks all lengths.
+///
 /// # Errors
 /// The first length that may be larger than its format holds.
 pub fn check(pieces: &[Piece], parts: &[Part]) -> Result<(), String> {
@@ -16,7 +18,7 @@ pub fn check(pieces: &[Piece], parts: &[Part]) -> Result<(), String> {
         sizes.lengths(&part.pieces)?;
         for patch in &part.patches {
             sizes.lengths(patch.function.beside())?;
-            // A place has no room for more digits, where a number elsewhere takes what it needs.
+            // A place has a fixed size, while a number elsewhere takes as many digits as it needs.
             let room = match &patch.function {
                 Function::Length { format, .. } => format.largest_in(patch.size),
                 _ => continue,
@@ -42,12 +44,12 @@ fn fits(function: &Function, size: u64, room: u64) -> Result<(), String> {
 
 struct Sizes<'a> {
     parts: &'a [Part],
-    /// Of parts that were looked at.
+    /// Sizes of the parts computed so far.
     known: Vec<Option<u64>>,
 }
 
 impl Sizes<'_> {
-    /// Looks at the lengths that stand among these pieces, at any depth but within parts.
+    /// Checks the lengths among these pieces, at any depth except within parts.
     fn lengths(&mut self, pieces: &[Piece]) -> Result<(), String> {
         for piece in pieces {
             let Piece::Made(made) = piece else { continue };
@@ -61,7 +63,7 @@ impl Sizes<'_> {
         Ok(())
     }
 
-    /// The most bytes that pieces come to. Parts do not hold each other: that was looked at before.
+    /// Returns the maximum size of pieces in bytes. Parts do not contain each other; this was checked before.
     fn of(&mut self, pieces: &[Piece]) -> u64 {
         pieces.iter().fold(0, |sum: u64, piece| sum.saturating_add(self.one(piece)))
     }

@@ -1,4 +1,4 @@
-//! The words within a slot that is filled from the fill alone: `{counter from 100 step 2 width 8}`.
+//! The words within a value slot: `{counter from 100 step 2 width 8}`.
 
 use super::csv::{self, Files};
 use super::format::Format;
@@ -6,47 +6,47 @@ use super::loose::is_one_slip;
 use super::rows::Choice;
 use super::value::{ALPHANUMERIC, Value};
 
-/// Most random characters or bytes of a slot.
+/// Maximum number of random characters or bytes of a slot.
 const MOST_RANDOM: usize = 16 << 20;
 
-/// The slots that are values.
+/// Names of the value slots.
 pub const VALUES: [&str; 9] = ["counter", "random", "user", "time", "uuid", "traceparent", "csv", "jsonl", "env"];
 
-/// The slots that some texts have and others have not.
+/// The additional slots that a text may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scope<'a> {
-    /// What is said on a connection is counted (`{sequence}`).
+    /// Set if messages on a connection are numbered (`{sequence}`).
     pub sequence: bool,
-    /// A pattern with so many groups found something (`{captured}`).
+    /// Number of groups of a pattern whose captures may be used (`{captured}`).
     pub captured: Option<usize>,
-    /// What users of a flow know by name.
+    /// Names of a flow's variables.
     pub variables: &'a [String],
 }
 
 impl<'a> Scope<'a> {
-    /// True where a slot of this name is a value.
+    /// Returns `true` if a slot of this name is a value.
     pub fn is_value(self, name: &str) -> bool {
         VALUES.contains(&name) || self.own().any(|own| own == name)
     }
 
-    /// Values that not every text has.
+    /// Returns the names of the additional values.
     pub fn own(self) -> impl Iterator<Item = &'a str> {
         let captured = self.captured.map(|_| "captured");
         let variables = self.variables.iter().map(String::as_str);
         self.sequence.then_some("sequence").into_iter().chain(captured).chain(variables)
     }
 
-    /// What a user knows by this name.
+    /// Returns the index of a variable.
     pub fn variable(self, name: &str) -> Option<u16> {
         self.variables.iter().position(|known| known == name).map(|at| at as u16)
     }
 }
 
-/// The group of a pattern that `{captured}` stands for: the first, where no other is named; all that the pattern matched where it
-/// has none.
+/// Returns the group that `{captured}` refers to: by default the first, or the whole match if the pattern has no
+/// groups.
 ///
 /// # Errors
-/// There is no such group.
+/// The pattern has no such group.
 pub fn group(words: &str, groups: usize) -> Result<usize, String> {
     let named = if words.is_empty() { Some(groups.min(1)) } else { words.parse().ok() };
     named.filter(|group| *group <= groups).ok_or_else(|| {
@@ -57,10 +57,10 @@ pub fn group(words: &str, groups: usize) -> Result<usize, String> {
     })
 }
 
-/// The value of a slot from its name and the words behind it.
+/// Parses the value of a slot from its name and the words after it.
 ///
 /// # Errors
-/// What is wrong with the words.
+/// A description of what is wrong with the words.
 pub fn value(name: &str, words: &str, salt: u64, files: &mut Files) -> Result<Value, String> {
     if matches!(name, "csv" | "jsonl") {
         return row(words, name == "jsonl", files);
@@ -87,10 +87,10 @@ pub fn value(name: &str, words: &str, salt: u64, files: &mut Files) -> Result<Va
     Ok(value)
 }
 
-/// The value of `{env NAME}`, read once.
+/// Reads the environment variable of `{env NAME}`.
 ///
 /// # Errors
-/// There is none of that name.
+/// The variable is not set.
 pub fn env(name: &str) -> Result<String, String> {
     if name.is_empty() || name.contains(char::is_whitespace) {
         return Err("{env} needs the name of an environment variable; write for instance {env TOKEN}".into());
@@ -136,7 +136,7 @@ fn sequence(words: &mut Words<'_>) -> Result<Value, String> {
     Ok(Value::Sequence { from, below, format: words.format()? })
 }
 
-/// A word behind a column that is one slip away from one that may stand there, and that one.
+/// Returns a word after a column that is one typo away from a keyword, and the keyword.
 fn slip(named: &str) -> Option<(&str, &'static str)> {
     let words = named.split_whitespace().skip(1);
     words.filter_map(|word| Some((word, Choice::WORDS.into_iter().find(|right| is_one_slip(word, right))?))).next()
@@ -163,7 +163,7 @@ fn random(words: &mut Words<'_>, salt: u64) -> Result<Value, String> {
     })
 }
 
-/// `{time iso in 7d}`, `{time in -90s}`: another time than it is.
+/// Parses `{time iso in 7d}`, `{time in -90s}`: a time relative to now.
 fn later(words: &mut Words<'_>) -> Result<Value, String> {
     let Some(at) = words.list.iter().position(|word| *word == "in") else { return time(words) };
     let text = words.list.get(at + 1).copied().unwrap_or_default();
@@ -208,7 +208,7 @@ fn time(words: &mut Words<'_>) -> Result<Value, String> {
     Ok(Value::Time { unit, format: words.format()? })
 }
 
-/// `{traceparent 1%}`: the share of traces that are sampled; all of them, where none is named.
+/// Parses `{traceparent 1%}`: the share of traces to sample; all by default.
 fn traceparent(words: &mut Words<'_>) -> Result<Value, String> {
     let Some(text) = words.first() else { return Ok(Value::Trace { sampled: u64::MAX }) };
     let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
@@ -219,7 +219,7 @@ fn traceparent(words: &mut Words<'_>) -> Result<Value, String> {
     Ok(Value::Trace { sampled: wire::Trace::sampled_below(share) })
 }
 
-/// Words that are taken one after the other.
+/// The words of a slot, consumed one by one.
 struct Words<'a> {
     name: &'a str,
     list: Vec<&'a str>,
@@ -230,7 +230,7 @@ impl<'a> Words<'a> {
         (!self.list.is_empty()).then(|| self.list.remove(0))
     }
 
-    /// The number behind a key word, wherever it stands.
+    /// Takes the number after a keyword, at any position.
     fn number(&mut self, key: &str) -> Result<Option<u64>, String> {
         let Some(at) = self.list.iter().position(|word| *word == key) else { return Ok(None) };
         let number = self.list.get(at + 1).and_then(|text| text.parse().ok());

@@ -1,4 +1,4 @@
-//! Templates as tables: text, fill, bytes; and text, complaint.
+//! Template tests as tables: text, fill, bytes; and text, error.
 
 use proptest::prelude::*;
 use wire::Fill;
@@ -134,7 +134,7 @@ fn checksums_of_the_catalogue() {
     }
 }
 
-/// An execution report as exchanges publish it, with the length and the checksum they give it (FIX 4.2).
+/// An execution report as published by exchanges, with its length and checksum (FIX 4.2).
 #[test]
 fn the_checksum_of_fix() {
     let body = "35=8|49=PHLX|56=PERS|52=20071123-05:30:00.000|11=ATOMNOCCC9990900|20=3|150=E|39=E|55=MSFT|167=CS|54=1|38=15|\
@@ -143,11 +143,11 @@ fn the_checksum_of_fix() {
     let message = escaped(&text);
     assert!(message.starts_with(b"8=FIX.4.2\x019=178\x0135=8"), "{}", message.escape_ascii());
     assert!(message.ends_with(b"\x016=0\x0110=128\x01"), "{}", message.escape_ascii());
-    // Three digits, also where the sum is small: 0x01 0xff 0x02 is 2.
+    // Three digits even for a small sum: 0x01 0xff 0x02 is 2.
     assert_eq!(escaped(r"{fix-sum \x01\xff\x02}"), b"002");
 }
 
-/// A header whose checksum counts itself as zeros is right when the sum over all of it is zero (RFC 1071 1).
+/// A header whose checksum counts itself as zeros is correct if the sum over all of it is zero (RFC 1071 1).
 #[test]
 fn a_checksum_inside_its_own_part() {
     let header =
@@ -156,7 +156,7 @@ fn a_checksum_inside_its_own_part() {
     assert_ne!(&header[10..12], b"\0\0");
 }
 
-/// The Access-Request of RFC 2865 7.1: the password is hidden with the authenticator in front of it, which stands twice.
+/// The Access-Request of RFC 2865 7.1: the password is hidden with the preceding authenticator, which occurs twice.
 #[test]
 fn the_request_of_the_radius_specification() {
     let text = r"{packet=\x01\x00{length u16 {packet}}{auth={hexbytes}}\x01{u=\x06nemo}\x02\x12{xor {pad 16 arctangent} {md5 xyzzy5461{auth}}}\x04\x06\xc0\xa8\x01\x10\x05\x06\x00\x00\x00\x03}";
@@ -167,7 +167,7 @@ fn the_request_of_the_radius_specification() {
     assert_eq!(packet, Notation::Hex.bytes(wanted).unwrap());
 }
 
-/// Message-Authenticator (RFC 3579 3.2): HMAC-MD5 over the whole packet, its own sixteen bytes taken as zeros.
+/// Message-Authenticator (RFC 3579 3.2): HMAC-MD5 over the whole packet, with its own sixteen bytes as zeros.
 #[test]
 fn an_authentication_code_inside_its_own_part() {
     let packet =
@@ -187,7 +187,7 @@ fn digests() {
     assert_eq!(plain("{hex {hmac-sha256 {user} {counter}}}").len(), 64);
 }
 
-/// The examples of MQTT 5.0 (1.5.5), and of zigzag those of protobuf.
+/// The examples of MQTT 5.0 (1.5.5), and of protobuf for zigzag.
 #[test]
 fn numbers_in_as_many_bytes_as_they_take() {
     let table: [(u64, &str, &[u8]); 17] = [
@@ -267,7 +267,7 @@ fn the_requests_of_an_iteration_are_spans_of_one_trace_and_the_share_is_sampled(
     assert_eq!(traces.len(), 10_000);
 }
 
-/// Every value of a small span comes, about equally often: 4000 draws of 8 values leave 500 ± 6 standard deviations.
+/// Coverage of a small range: 4000 draws of 8 values leave 500 ± 6 standard deviations each.
 #[test]
 fn random_numbers_cover_their_span() {
     let template = Template::parse("{random 3..10}", "").unwrap();
@@ -366,7 +366,7 @@ fn fixed_texts_are_known() {
     }
 }
 
-/// What is cut to its low bytes would be another length than that of what follows.
+/// A truncated length would not match the content that follows.
 #[test]
 fn a_length_that_does_not_fit_is_refused() {
     let refused = [
@@ -455,7 +455,7 @@ fn complaints() {
     assert_eq!(said, "--send-hex: \"0\" is not a pair of hexadecimal digits; write bytes as 0d0a or 0d 0a");
 }
 
-/// A text of doubled parts would come to 2^60 pieces.
+/// A text of doubled parts that would expand to 2^60 pieces.
 #[test]
 fn a_text_that_explodes_is_refused() {
     let mut text = String::from("{p0=x{user}}");
