@@ -1,4 +1,4 @@
-//! Databases as conversations without I/O: Redis, MySQL and PostgreSQL.
+//! Database protocols without I/O: Redis, MySQL and PostgreSQL.
 
 pub mod mysql;
 pub mod postgres;

@@ -1,7 +1,7 @@
-//! Looking for something in bytes that come in pieces, with a state of a few bytes instead of the bytes seen so far.
+//! Searches in bytes that arrive in pieces, with a state of a few bytes instead of all bytes seen so far.
 //!
-//! A regular expression becomes a table (a dense DFA, bounded in size), so that a server cannot make its answers dear by
-//! cutting them small. It is about bytes: `.` is one byte, `\d` and `\w` are ASCII.
+//! A regular expression becomes a table (a dense DFA of bounded size), so that a server cannot make its answers
+//! expensive by cutting them small. Patterns match bytes: `.` is one byte, `\d` and `\w` are ASCII.
 
 use memchr::memmem::Finder;
 use regex_automata::dfa::{Automaton, StartKind, dense};
@@ -10,11 +10,12 @@ use regex_automata::util::primitives::StateID;
 use regex_automata::util::{start, syntax};
 use regex_automata::{Anchored, MatchKind};
 
-/// Largest table of a regular expression, in bytes.
+/// Maximum size of the table of a regular expression, in bytes.
 const TABLE_BOUND: usize = 4 << 20;
-/// What an expression may come to on the way to its table: `((a{1000}){1000}){1000}` is short, and a thousand million states.
+/// Maximum size of the NFA built on the way to the table: `((a{1000}){1000}){1000}` is short, but has a thousand
+/// million states.
 const STATES_BOUND: usize = 4 << 20;
-/// Longest delimiter or expected text, in bytes.
+/// Maximum length of a delimiter or expected text, in bytes.
 pub const TEXT_BOUND: usize = 1024;
 
 /// A compiled regular expression.
@@ -28,7 +29,7 @@ impl Regex {
     /// Compiles an expression.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of what is wrong with the expression.
     pub fn new(text: &str) -> Result<Regex, String> {
         let table = dense::Builder::new()
             .configure(
@@ -51,7 +52,7 @@ impl Regex {
                     "\"{text}\" compiles to too many states; write a shorter one, or one that repeats less ({{N}})"
                 );
             }
-            // The innermost cause is the one that says what is wrong.
+            // The innermost cause holds the useful message.
             let mut cause: &dyn std::error::Error = &error;
             while let Some(inner) = cause.source() {
                 cause = inner;
@@ -63,17 +64,17 @@ impl Regex {
         Ok(Regex { table, start })
     }
 
-    /// The state before the first byte.
+    /// Returns the state before the first byte.
     pub fn begin(&self) -> StateID {
         self.start
     }
 
-    /// Goes on through `bytes`: how many of them there are up to the end of the first match, once there is one. A match
-    /// that ends with the last of them is found too.
+    /// Continues the search through `bytes`. Returns the number of bytes up to the end of the first match, if there is
+    /// one. A match that ends with the last byte is found too.
     pub fn find(&self, state: &mut StateID, bytes: &[u8]) -> Option<usize> {
         for (index, &byte) in bytes.iter().enumerate() {
             *state = self.table.next_state(*state, byte);
-            // The table tells of a match one byte late.
+            // The table reports a match one byte late.
             if self.table.is_special_state(*state) && self.table.is_match_state(*state) {
                 return Some(index);
             }
@@ -81,12 +82,13 @@ impl Regex {
         self.ends(*state).then_some(bytes.len())
     }
 
-    /// Whether there is a match where the bytes end here.
+    /// Returns `true` if there is a match when the input ends in this state.
     pub fn ends(&self, state: StateID) -> bool {
         self.table.is_match_state(self.table.next_eoi_state(state))
     }
 
-    /// Whether what follows a match is part of it (`$`, `\b`), so that bytes in pieces could match at the end of any.
+    /// Returns `true` if a match depends on what follows it (`$`, `\b`), in which case bytes in pieces could match at
+    /// the end of any piece.
     pub fn looks_ahead(text: &str) -> bool {
         use regex_syntax::hir::{Look, LookSet};
         let parsed = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build().parse(text);
@@ -94,31 +96,32 @@ impl Regex {
         parsed.is_ok_and(|hir| !hir.properties().look_set().subtract(harmless).is_empty())
     }
 
-    /// Whether nothing at all matches.
+    /// Returns `true` if the expression matches empty input.
     pub fn matches_nothing(&self) -> bool {
         self.ends(self.start)
     }
 }
 
-/// Whether an expression was refused for what it comes to, and not for what it says.
+/// Returns `true` if an expression was refused for its compiled size and not for its syntax.
 fn too_large(error: &dense::BuildError) -> bool {
     let states = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<thompson::BuildError>());
     error.is_size_limit_exceeded() || states.is_some_and(|states| states.size_limit().is_some())
 }
 
-/// What was seen of a text that may lie across pieces: at most its length less one byte.
+/// The end of the previous pieces that may be the beginning of a text lying across pieces: at most the length of the
+/// text less one byte.
 #[derive(Debug, Default)]
 pub struct Overlap(Vec<u8>);
 
 impl Overlap {
-    /// How many of `bytes` there are up to the end of the first occurrence, once there is one.
+    /// Returns the number of `bytes` up to the end of the first occurrence, if there is one.
     pub fn find(&mut self, text: &Finder<'_>, bytes: &[u8]) -> Option<usize> {
         let length = text.needle().len();
         let before = self.0.len();
         if before > 0 {
             self.0.extend_from_slice(&bytes[..bytes.len().min(length - 1)]);
             if let Some(at) = text.find(&self.0) {
-                // Nothing before the piece was whole, so it ends within it.
+                // The text was not complete before this piece, so it ends within it.
                 return Some((at + length).saturating_sub(before));
             }
             self.0.truncate(before);
@@ -145,7 +148,7 @@ mod tests {
             "((a?){1,1000}){1,1000}{1,1000}",
             "(((){1000}b){1000}){1000}",
             "((\\b{1000}c){1000}){1000}",
-            // Few states on the way, and too many in the table.
+            // Few NFA states, but too many in the table.
             "a.{200}",
         ] {
             let said = Regex::new(text).map(|_| ()).expect_err(text);

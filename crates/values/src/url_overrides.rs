@@ -1,13 +1,13 @@
-//! What is wished of one URL of a run alone, for protocols whose URLs may have options of their own
+//! Options that apply to a single URL of a run, for protocols whose URLs may have options of their own
 //! ([`wire::About::options_of_one_url`]).
 
 use wire::{Asked, Complaint};
 
-/// Reads what is asked of the URL of this index by its own options, which must be among `known`; a complaint names the
-/// URL. None: it has no options of its own.
+/// Reads the options of the URL with this index, which must be among `known`; an error names the URL. `None` if the URL
+/// has no options of its own.
 ///
 /// # Errors
-/// An option that holds for the whole run, or what `read` complains of.
+/// An option that applies to the whole run, or an error from `read`.
 pub fn wished<W>(
     asked: &Asked,
     index: usize,

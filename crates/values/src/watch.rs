@@ -1,19 +1,19 @@
-//! Looks for a text in a body that arrives in pieces.
+//! A search for a text in a body that arrives in pieces.
 //!
-//! Only the last few bytes are remembered between pieces, one fewer than the text has: a body of any size can be
-//! searched, and none is kept.
+//! Only the last few bytes are kept between pieces, one fewer than the length of the text, so that a body of any size
+//! can be searched without keeping it.
 
 use memchr::memmem::Finder;
 
-/// So many bytes of a body are shown where it lacks what was expected.
+/// Number of body bytes shown if the expected text is missing.
 pub const SHOWN: usize = 40;
 
-/// A search under way.
+/// A search in progress.
 #[derive(Debug)]
 pub struct Watch {
     tail: Vec<u8>,
     found: bool,
-    /// The first bytes, to say what was there instead.
+    /// First bytes of the body, for error messages.
     beginning: [u8; SHOWN],
     begun: u8,
 }
@@ -25,7 +25,7 @@ impl Default for Watch {
 }
 
 impl Watch {
-    /// Takes the next piece of the body.
+    /// Searches the next piece of the body.
     pub fn feed(&mut self, piece: &[u8], text: &Finder<'static>) {
         if self.found {
             return;
@@ -56,17 +56,17 @@ impl Watch {
         self.begun += n as u8;
     }
 
-    /// The first bytes of a body in which the text was not found.
+    /// Returns the first bytes of a body in which the text was not found.
     pub fn beginning(&self) -> &[u8] {
         &self.beginning[..usize::from(self.begun)]
     }
 
-    /// What comes next does not follow what came: the text does not lie across.
+    /// Marks a gap: the next piece does not continue the previous one, so the text cannot span both.
     pub fn pause(&mut self) {
         self.tail.clear();
     }
 
-    /// True once the text was seen.
+    /// Returns `true` once the text was found.
     pub fn found(&self) -> bool {
         self.found
     }

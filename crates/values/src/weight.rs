@@ -1,14 +1,15 @@
-//! How often one of several commands or statements is chosen: `3x GET key`.
+//! Weights of commands or statements: `3x GET key`.
 //!
-//! The weight stands in front of what it weighs, so that one value holds both, on the command line and in a plan file. No
-//! command of a protocol that brunt speaks begins with a number and an `x`.
+//! The weight precedes the command, so that one value holds both, on the command line and in a plan file. No command of
+//! a supported protocol begins with a number and an `x`.
 
 use wire::Complaint;
 
-/// Splits `3x GET key` into its weight, above zero, and the rest; without a weight it is 1. `place` is the option.
+/// Splits `3x GET key` into its weight, which is above zero, and the rest; the default weight is 1. `place` is the
+/// option named in errors.
 ///
 /// # Errors
-/// The weight is no number above zero, or nothing stands behind it.
+/// The weight is not a number above zero, or nothing follows it.
 pub fn split<'a>(text: &'a str, place: &str) -> Result<(f64, &'a str), Complaint> {
     let text = text.trim();
     let wrong = |trouble: &str| Err(Complaint::new(place, format!("\"{text}\" {trouble}")));

@@ -1,7 +1,7 @@
-//! What the packets of an answer mean: results, their end, errors, and what follows from them.
+//! The meaning of answer packets: results, their end, errors, and the reaction to them.
 //!
-//! An exchange ends with its last statement's last result, or with the first error. What a transaction left open is rolled
-//! back before the exchange ends, so that the next user of the connection finds it clean and the failure is one.
+//! An exchange ends with the last result of its last statement, or with the first error. An open transaction is rolled
+//! back before the exchange ends, so that the next user of the connection finds it clean and the failure counts once.
 
 use cause::Cause;
 use wire::{Broken, Done, Ended, Event, FaultKind, Out};
@@ -17,7 +17,7 @@ use super::statement::Ready;
 use crate::sql::other_rows;
 
 impl MysqlSession {
-    /// A whole packet.
+    /// Handles a whole packet.
     #[inline]
     pub(super) fn packet(&mut self, packet: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         let first = packet.first().copied();
@@ -56,7 +56,7 @@ impl MysqlSession {
         }
     }
 
-    /// The first packet of an answer ("COM_QUERY Response").
+    /// Handles the first packet of an answer ("COM_QUERY Response").
     #[inline]
     fn answered(&mut self, first: u8, packet: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         match first {
@@ -70,7 +70,7 @@ impl MysqlSession {
             _ => {
                 let mut fields = Fields(packet);
                 self.left = fields.integer()?;
-                // MariaDB's cached metadata: 0 says that the columns are those described before.
+                // MariaDB's cached metadata: 0 means that the columns are not described again.
                 let described = !self.agreed.cached_columns || fields.byte()? != 0;
                 if self.left == 0 || self.left > u64::from(u16::MAX) {
                     return Err(Broken(cause::mysql::too_many_columns()));
@@ -81,14 +81,14 @@ impl MysqlSession {
         }
     }
 
-    /// A statement was prepared late: it is executed once the descriptions have come.
+    /// Handles the answer to a late prepare: the statement is executed once the descriptions have arrived.
     #[cold]
     fn prepared(&mut self, packet: &[u8], out: &mut Out) -> Result<(), Broken> {
         let (id, described) = opening::prepared(packet, self.agreed)?;
         let statement = self.plan.scripts.get(self.script as usize);
         let statement = statement.and_then(|script| script.statements.get(self.statement as usize));
         if let Some(number) = statement.and_then(|statement| statement.unprepared(&self.ready)) {
-            // A server that named it 0 would be asked for ever.
+            // An id of 0 would mean unprepared, and the statement would be prepared forever.
             self.ready[number] = Ready { id: id.max(1), bound: false };
         }
         (self.left, self.stage) = (described, Stage::Described);
@@ -98,7 +98,7 @@ impl MysqlSession {
         Ok(())
     }
 
-    /// A result is complete: another one, another statement, or the end.
+    /// Handles a complete result: another result or statement follows, or the exchange ends.
     #[inline]
     fn result_over(&mut self, status: u16, out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         self.status = status;
@@ -120,7 +120,7 @@ impl MysqlSession {
         Ok(())
     }
 
-    /// A statement failed; what it left open is rolled back before the exchange ends.
+    /// Handles a failed statement; an open transaction is rolled back before the exchange ends.
     #[cold]
     fn refused(&mut self, packet: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         let refusal = refusal(packet)?;
@@ -144,7 +144,7 @@ impl MysqlSession {
         Ok(())
     }
 
-    /// The exchange is over.
+    /// Ends the exchange.
     #[inline]
     fn end(&mut self, fault: Option<FaultKind>, done: &mut Done) {
         self.stage = if self.last { Stage::Over } else { Stage::Idle };
@@ -171,7 +171,7 @@ impl MysqlSession {
         done.push(Event::Ended(Ended { id: self.id, fault, code, payload, excerpt, follow: None, why }));
     }
 
-    /// What is taken out of the answer is told.
+    /// Reports the values captured from the answer.
     #[cold]
     fn taken(&mut self, done: &mut Done) -> Result<(), Cause> {
         let Some(own) = &mut self.own else { return Ok(()) };
@@ -222,7 +222,7 @@ impl MysqlSession {
             self.told = std::mem::take(&mut opening.told);
             (self.code, self.refused) = (opening.code, opening.code != 0);
         }
-        // Each packet of ours is numbered behind the server's.
+        // Each of the client's packets continues the server's numbering.
         if out.len() > before && came == Ok(Came::More) {
             self.number = self.number.wrapping_add(1);
         }
@@ -244,7 +244,7 @@ impl MysqlSession {
         }
     }
 
-    /// Something nobody asked for: a server that closes says why.
+    /// Handles an unsolicited packet: a server that closes the connection says why.
     #[cold]
     fn unasked(&mut self, first: u8, packet: &[u8]) -> Broken {
         if first == ERR

@@ -1,21 +1,21 @@
-//! Proofs of a password: `mysql_native_password` and `caching_sha2_password`.
+//! Password proofs: `mysql_native_password` and `caching_sha2_password`.
 //!
 //! The formulas are those of the documentation's pages "Native Authentication" and "Caching_sha2_password information".
-//! Left out: `client_ed25519`, PAM dialogs and Kerberos, which are refused by name.
+//! Not supported: `client_ed25519`, PAM dialogs and Kerberos, which are refused by name.
 
 use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 use aws_lc_rs::rsa::{OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, PublicEncryptingKey};
 use base64::Engine as _;
 use wire::Broken;
 
-/// SHA-1 of the password, mixed with the server's random bytes (MySQL 4.1 on; MariaDB's default).
+/// SHA-1 of the password, mixed with the server's random bytes (since MySQL 4.1; MariaDB's default).
 pub const NATIVE: &[u8] = b"mysql_native_password";
-/// SHA-256 likewise; once per account the password itself must be told (MySQL 8's default).
+/// The same with SHA-256; once per account the password itself must be sent (MySQL 8's default).
 pub const SHA2: &[u8] = b"caching_sha2_password";
-/// The password as it is.
+/// The password in clear text.
 pub const CLEAR: &[u8] = b"mysql_clear_password";
 
-/// SHA1(password) XOR SHA1(scramble, SHA1(SHA1(password))).
+/// Returns SHA1(password) XOR SHA1(scramble, SHA1(SHA1(password))).
 pub fn native(password: &[u8], scramble: &[u8]) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
@@ -26,7 +26,7 @@ pub fn native(password: &[u8], scramble: &[u8]) -> Vec<u8> {
     xor(&once, &hash(&[scramble, &twice]))
 }
 
-/// SHA256(password) XOR SHA256(SHA256(SHA256(password)), scramble).
+/// Returns SHA256(password) XOR SHA256(SHA256(SHA256(password)), scramble).
 pub fn sha2(password: &[u8], scramble: &[u8]) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
@@ -37,11 +37,11 @@ pub fn sha2(password: &[u8], scramble: &[u8]) -> Vec<u8> {
     xor(&once, &hash(&[&twice, scramble]))
 }
 
-/// The password and a zero byte, XOR the server's random bytes repeated, under the server's public key: RSA with OAEP
-/// (SHA-1, MGF1 with SHA-1; RFC 8017 7.1).
+/// Encrypts the password with the server's public key: the password and a zero byte, XOR the server's random bytes
+/// repeated, by RSA with OAEP (SHA-1, MGF1 with SHA-1; RFC 8017 7.1).
 ///
 /// # Errors
-/// The key is none, or too short for this password.
+/// The key is invalid, or too short for this password.
 pub fn sealed(password: &[u8], scramble: &[u8], pem: &[u8]) -> Result<Vec<u8>, Broken> {
     let no_key = Broken(cause::mysql::no_rsa_key());
     let key = PublicEncryptingKey::from_der(&from_pem(pem).ok_or(no_key.clone())?)
@@ -58,7 +58,7 @@ pub fn sealed(password: &[u8], scramble: &[u8], pem: &[u8]) -> Result<Vec<u8>, B
     Ok(sealed)
 }
 
-/// The bytes inside `-----BEGIN PUBLIC KEY-----` (RFC 7468).
+/// Returns the bytes inside `-----BEGIN PUBLIC KEY-----` (RFC 7468).
 fn from_pem(pem: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(pem).ok()?;
     let inside = text.split_once("-----BEGIN PUBLIC KEY-----")?.1.split_once("-----END")?.0;

@@ -1,29 +1,29 @@
-//! Bytes and packets: headers, length-encoded integers, and the three packets that end things (OK, EOF, ERR).
+//! Bytes and packets: headers, length-encoded integers, and the three generic response packets (OK, EOF, ERR).
 //!
-//! Stateless. Everything is read from whole packets without a copy; a packet that is too short for what it says it holds is
-//! refused with a sentence. Names follow the protocol's documentation ("MySQL Source Code Documentation, Client/Server
-//! Protocol", and "MariaDB Knowledge Base, Client/Server Protocol").
+//! Stateless. Everything is read from whole packets without a copy; a packet that is shorter than its content requires
+//! is rejected. Names follow the protocol's documentation ("MySQL Source Code Documentation, Client/Server Protocol",
+//! and "MariaDB Knowledge Base, Client/Server Protocol").
 
 use wire::Broken;
 
-/// A packet's length and its number ("Protocol Basics, Packets").
+/// Size of a packet header: length and sequence number ("Protocol Basics, Packets").
 pub const HEADER: usize = 4;
 
-/// The most bytes of one packet; a payload of so many goes on in the next packet.
+/// Maximum payload of one packet; a payload of this size continues in the next packet.
 pub const WHOLE: usize = 0xff_ffff;
 
 /// First byte of an OK packet.
 pub const OK: u8 = 0x00;
-/// First byte of a packet that asks for a file of the client's.
+/// First byte of a packet that requests a file from the client.
 pub const LOCAL_INFILE: u8 = 0xfb;
 /// First byte of an EOF packet, and of the OK packet that ends rows.
 pub const EOF: u8 = 0xfe;
 /// First byte of an ERR packet.
 pub const ERR: u8 = 0xff;
 
-/// Status: a transaction is open.
+/// Status flag: a transaction is open.
 pub const IN_TRANSACTION: u16 = 0x0001;
-/// Status: another result follows.
+/// Status flag: another result follows.
 pub const MORE_RESULTS: u16 = 0x0008;
 
 /// `COM_QUIT`.
@@ -39,18 +39,18 @@ pub const COM_STMT_EXECUTE: u8 = 0x17;
 
 const SHORT: Broken = Broken(cause::mysql::short_packet());
 
-/// The length a packet's header says.
+/// Returns the payload length from a packet header.
 #[inline]
 pub fn length(header: &[u8]) -> usize {
     usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16
 }
 
-/// Reads fields from the front of a packet.
+/// A reader of fields from the front of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Fields<'a> {
-    /// The next `count` bytes.
+    /// Reads the next `count` bytes.
     ///
     /// # Errors
     /// The packet is shorter.
@@ -61,7 +61,7 @@ impl<'a> Fields<'a> {
         Ok(taken)
     }
 
-    /// One byte.
+    /// Reads one byte.
     ///
     /// # Errors
     /// The packet is at its end.
@@ -70,7 +70,7 @@ impl<'a> Fields<'a> {
         Ok(self.bytes(1)?[0])
     }
 
-    /// An integer of two bytes, the low one first.
+    /// Reads a two-byte little-endian integer.
     ///
     /// # Errors
     /// The packet is shorter.
@@ -80,7 +80,7 @@ impl<'a> Fields<'a> {
         Ok(u16::from_le_bytes([bytes[0], bytes[1]]))
     }
 
-    /// An integer of four bytes, the low one first.
+    /// Reads a four-byte little-endian integer.
     ///
     /// # Errors
     /// The packet is shorter.
@@ -90,10 +90,10 @@ impl<'a> Fields<'a> {
         Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    /// A length-encoded integer ("Integer Types").
+    /// Reads a length-encoded integer ("Integer Types").
     ///
     /// # Errors
-    /// The packet is shorter, or it is no integer.
+    /// The packet is shorter, or the first byte is not valid.
     #[inline]
     pub fn integer(&mut self) -> Result<u64, Broken> {
         let size = match self.byte()? {
@@ -106,7 +106,7 @@ impl<'a> Fields<'a> {
         Ok(self.bytes(size)?.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
-    /// Up to a zero byte, which is passed over, or to the end.
+    /// Reads up to a zero byte, which is skipped, or to the end.
     pub fn text(&mut self) -> &'a [u8] {
         let end = memchr::memchr(0, self.0);
         let text = &self.0[..end.unwrap_or(self.0.len())];
@@ -143,8 +143,8 @@ pub fn put_packet(number: u8, payload: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(payload);
 }
 
-/// Makes packets of what stands from `from` on, where [`HEADER`] bytes were left free: the first is numbered 0. A payload
-/// of [`WHOLE`] bytes or more is cut ("Sending More Than 16Mb"). Answers the number of the packet that must come back.
+/// Turns the bytes from `from` on, the first [`HEADER`] of which are reserved, into packets numbered from 0. A payload
+/// of [`WHOLE`] bytes or more is split ("Sending More Than 16Mb"). Returns the sequence number expected of the answer.
 #[inline]
 pub fn close_packet(from: usize, out: &mut Vec<u8>) -> u8 {
     let mut left = out.len() - from - HEADER;
@@ -163,19 +163,19 @@ pub fn close_packet(from: usize, out: &mut Vec<u8>) -> u8 {
     }
 }
 
-/// What an OK packet tells ("OK_Packet", with CLIENT_PROTOCOL_41).
+/// The content of an OK packet ("OK_Packet", with CLIENT_PROTOCOL_41).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fine {
-    /// Rows changed.
+    /// Number of rows changed.
     pub affected: u64,
     /// Status flags.
     pub status: u16,
 }
 
-/// Reads an OK packet, or the packet that ends rows in its form.
+/// Parses an OK packet, or the packet of the same form that ends rows.
 ///
 /// # Errors
-/// It is too short.
+/// The packet is too short.
 #[inline]
 pub fn fine(packet: &[u8]) -> Result<Fine, Broken> {
     let mut fields = Fields(&packet[1..]);
@@ -184,31 +184,31 @@ pub fn fine(packet: &[u8]) -> Result<Fine, Broken> {
     Ok(Fine { affected, status: fields.short()? })
 }
 
-/// The status flags of an EOF packet ("EOF_Packet", with CLIENT_PROTOCOL_41).
+/// Returns the status flags of an EOF packet ("EOF_Packet", with CLIENT_PROTOCOL_41).
 ///
 /// # Errors
-/// It is too short.
+/// The packet is too short.
 pub fn end_of_file(packet: &[u8]) -> Result<u16, Broken> {
     let mut fields = Fields(&packet[1..]);
     fields.short()?;
     fields.short()
 }
 
-/// What an ERR packet tells ("ERR_Packet").
+/// The content of an ERR packet ("ERR_Packet").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal<'a> {
-    /// The server's error number.
+    /// Error number of the server.
     pub code: u16,
-    /// SQLSTATE; empty where the server gave none (before it knows the client).
+    /// SQLSTATE; empty if the server sent none (before it knows the client).
     pub state: &'a [u8],
-    /// The message.
+    /// Error message.
     pub message: &'a [u8],
 }
 
-/// Reads an ERR packet.
+/// Parses an ERR packet.
 ///
 /// # Errors
-/// It is too short.
+/// The packet is too short.
 pub fn refusal(packet: &[u8]) -> Result<Refusal<'_>, Broken> {
     let mut fields = Fields(&packet[1..]);
     let code = fields.short()?;
@@ -219,7 +219,7 @@ pub fn refusal(packet: &[u8]) -> Result<Refusal<'_>, Broken> {
     Ok(Refusal { code, state, message: fields.0 })
 }
 
-/// The server's error number and its message, out of what sessions keep of a refusal (`Refusal::shown`); None where it is none.
+/// Extracts the error number and the message from an excerpt made by `Refusal::shown`; `None` if it is not one.
 pub fn refusal_shown(shown: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = shown.strip_prefix(b"ERROR ")?;
     let (head, message) = rest.split_at(memchr::memmem::find(rest, b": ")?);
@@ -227,7 +227,7 @@ pub fn refusal_shown(shown: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 impl Refusal<'_> {
-    /// As `mysql` shows it: `ERROR 1062 (23000): Duplicate entry …`, at most `bound` bytes.
+    /// Formats the error like `mysql`: `ERROR 1062 (23000): Duplicate entry …`, at most `bound` bytes.
     pub fn shown(&self, bound: usize) -> Box<[u8]> {
         let mut text = format!("ERROR {}", self.code).into_bytes();
         if !self.state.is_empty() {

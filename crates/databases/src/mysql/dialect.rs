@@ -1,13 +1,13 @@
-//! SQL as MySQL and MariaDB write it: where statements end, what is quoted, and what is passed over.
+//! SQL dialect of MySQL and MariaDB: statement ends, quotes and comments.
 //!
-//! Left out: DELIMITER (a statement that creates a routine is never cut) and NO_BACKSLASH_ESCAPES.
+//! Not supported: DELIMITER (a statement that creates a routine is never split) and NO_BACKSLASH_ESCAPES.
 
 use crate::sql::{Piece, Scan};
 
-/// Cuts a text into statements and each into pieces; empty statements are left out.
+/// Splits a text into statements and each into pieces; empty statements are dropped.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// A description of what is wrong with the text.
 pub fn statements(text: &str) -> Result<Vec<Vec<Piece>>, String> {
     let mut scan = Scan::new(text);
     let whole = creates_routine(text);
@@ -19,7 +19,7 @@ pub fn statements(text: &str) -> Result<Vec<Vec<Piece>>, String> {
             '?' => {
                 return Err("? is never filled in; write a slot instead, such as {counter} or {random 1..1000}".into());
             }
-            // `@{user}` is the name of a variable.
+            // `@{user}` is the name of a user variable.
             '{' => scan.bare_brace(&['@'])?,
             _ => match comment(scan.rest()) {
                 Some(size) => scan.skip(size),
@@ -30,26 +30,26 @@ pub fn statements(text: &str) -> Result<Vec<Vec<Piece>>, String> {
     Ok(scan.statements())
 }
 
-/// Bodies of routines hold semicolons of their own.
+/// Returns `true` if a text creates a routine, whose body contains semicolons.
 fn creates_routine(text: &str) -> bool {
     let mut words = text.split_ascii_whitespace().map(str::to_ascii_lowercase);
     matches!(words.next().as_deref(), Some("create"))
         && words.take(6).any(|w| matches!(w.as_str(), "procedure" | "function" | "trigger" | "event"))
 }
 
-/// The size of a comment that begins here.
+/// Returns the length of the comment at the beginning of `rest`.
 fn comment(rest: &str) -> Option<usize> {
     let line = rest.starts_with('#')
         || rest.strip_prefix("--").is_some_and(|r| r.is_empty() || r.starts_with([' ', '\t', '\n']));
     if line {
         return Some(rest.find('\n').unwrap_or(rest.len()));
     }
-    // `/*!` and `/*+` are no comments but code and hints: they stay.
+    // `/*!` and `/*+` are code and hints rather than comments, and are kept.
     let block = rest.strip_prefix("/*").filter(|inner| !inner.starts_with(['!', '+']))?;
     Some(block.find("*/").map_or(rest.len(), |end| end + 4))
 }
 
-/// What a backslash and a character mean ("String Literals", special character escape sequences).
+/// Returns the meaning of a backslash and a character ("String Literals", special character escape sequences).
 fn escaped(c: char) -> String {
     match c {
         '0' => "\0".into(),
@@ -58,7 +58,7 @@ fn escaped(c: char) -> String {
         'r' => "\r".into(),
         't' => "\t".into(),
         'Z' => "\u{1a}".into(),
-        // For patterns: the backslash stays.
+        // The backslash is kept for patterns.
         '%' | '_' => format!("\\{c}"),
         c => c.to_string(),
     }

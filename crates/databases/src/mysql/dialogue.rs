@@ -1,4 +1,4 @@
-//! MySQL as a plug-in: its schemes, its options, and everything a run will say in it, compiled before it starts.
+//! The MySQL plug-in: URL schemes, options, and the workload of a run compiled before it starts.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use values::kept::Budget;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mysql;
 
-/// The options, in the order the help shows them.
+/// Options in the order of the help.
 const OPTIONS: &[OptionSpec] = &sql::options(
     Text {
         en: "Put START TRANSACTION and COMMIT around each --sql; a failure rolls back and counts once",
@@ -58,7 +58,7 @@ impl Protocol for Mysql {
     }
 }
 
-/// The statements of a text; with `around`, a transaction stands around them.
+/// Compiles the statements of a text; with `around`, enclosed in a transaction.
 fn script(
     compiler: &mut Compiler,
     text: &str,
@@ -82,40 +82,40 @@ fn script(
     compiled.collect()
 }
 
-/// True for statements that begin or end a transaction, which MySQL does not prepare.
+/// Returns `true` for statements that begin or end a transaction, which MySQL does not prepare.
 fn controls(pieces: &[Piece]) -> bool {
     let [Piece::Sql(sql)] = pieces else { return false };
     let word = sql.split_ascii_whitespace().next().unwrap_or_default().to_ascii_lowercase();
     matches!(word.as_str(), "begin" | "start" | "commit" | "rollback" | "savepoint" | "release" | "use")
 }
 
-/// One thing a user does: an exchange of one statement or several.
+/// One exchange of a user: one statement or several.
 #[derive(Debug)]
 pub struct Script {
-    /// Sent one after the other, each when the answer to the one before has come.
+    /// Statements, each sent when the answer to the previous one has arrived.
     pub statements: Box<[Statement]>,
-    /// What decides about the answer.
+    /// Checks of the answer.
     pub checks: Arc<Checks>,
 }
 
-/// Everything a session must know of a run.
+/// The part of a run that all its sessions share.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// Who logs in to what; at least one.
+    /// Accounts to log in to; at least one.
     pub logins: Vec<Account>,
-    /// Begin TLS before the password is proved.
+    /// Set if TLS begins before the password is proved.
     pub ssl: bool,
-    /// Nobody can listen on the way: a Unix socket.
+    /// Set if the connection cannot be eavesdropped on: a Unix socket.
     pub private: bool,
-    /// `COM_STMT_PREPARE` of each statement that connections prepare.
+    /// `COM_STMT_PREPARE` packets of the statements that connections prepare.
     pub prepares: Vec<Box<[u8]>>,
-    /// What is done.
+    /// Exchanges of the run.
     pub scripts: Vec<Script>,
-    /// What rows are kept within that are looked at.
+    /// Memory budget for rows that values are captured from.
     pub kept: Budget,
 }
 
-/// Everything a run will say in MySQL's protocol.
+/// The workload of a run over MySQL's protocol.
 #[derive(Debug)]
 pub struct MysqlDialogue {
     prepared: Prepared,
@@ -126,7 +126,7 @@ impl Dialogue for MysqlDialogue {
     fn prepared(&self) -> &Prepared {
         &self.prepared
     }
-    /// A transaction is one connection's.
+    /// A transaction belongs to one connection.
     fn belongs(&self, _origin: &Origin) -> Belongs {
         Belongs::ForIteration
     }

@@ -1,14 +1,14 @@
-//! The server's error numbers by name: what an operator calls them, not the constants of the source.
+//! Names of server error numbers: the terms of operators, not the constants of the source.
 //!
-//! Numbers and meanings from "MySQL Error Message Reference, Server Error Message Reference" and "MariaDB Error Codes"; the
-//! ones a load meets. Others are counted under their bare number.
+//! Numbers and meanings are from "MySQL Error Message Reference, Server Error Message Reference" and "MariaDB Error
+//! Codes"; only those that a load test meets. Others are counted under their bare number.
 
 use cause::Plain;
 
-/// Names an error, and with it the sentence for a connection that it ends before the first request.
+/// Defines the names of errors, and the causes for connections that an error ends before the first request.
 macro_rules! errors {
     ($($code:literal $name:literal,)*) => {
-        /// `1062 duplicate entry`; the bare number where it has no name here.
+        /// Returns a name such as `1062 duplicate entry`, or the bare number of an unknown error.
         pub fn name(code: u32) -> String {
             match code {
                 $($code => concat!($code, " ", $name).to_owned(),)*
@@ -16,7 +16,7 @@ macro_rules! errors {
             }
         }
 
-        /// Why the server refuses the connection.
+        /// Returns the cause for a connection refused by the server.
         pub fn refused(code: u16) -> Plain {
             match code {
                 $($code => const { &cause::mysql::refused(concat!($code, " ", $name)) }.plain(),)*
@@ -100,7 +100,7 @@ errors! {
     4151 "account locked",
 }
 
-/// True where the server closes the connection after this error.
+/// Returns `true` if the server closes the connection after this error.
 pub fn ends_connection(code: u16) -> bool {
     matches!(code, 1053 | 1152 | 1153 | 1156..=1161 | 1927 | 3169 | 4031)
 }

@@ -1,13 +1,13 @@
-//! The first two packets of a connection: what the server says of itself, and what the client answers.
+//! The first two packets of a connection: the server's greeting and the client's response.
 //!
-//! "Protocol::HandshakeV10", "Protocol::SSLRequest" and "Protocol::HandshakeResponse41"; MariaDB's further capabilities
-//! stand in bytes that MySQL reserves ("MariaDB Knowledge Base, Connecting").
+//! "Protocol::HandshakeV10", "Protocol::SSLRequest" and "Protocol::HandshakeResponse41"; MariaDB's extended
+//! capabilities are in bytes that MySQL reserves ("MariaDB Knowledge Base, Connecting").
 
 use wire::Broken;
 
 use super::codec::{Fields, put_integer};
 
-/// MySQL and its clients set it; MariaDB leaves it out to say that the reserved bytes hold capabilities of its own.
+/// Set by MySQL and its clients; MariaDB clears it to say that the reserved bytes hold its own capabilities.
 const LONG_PASSWORD: u32 = 1;
 const LONG_FLAG: u32 = 1 << 2;
 const WITH_DATABASE: u32 = 1 << 3;
@@ -20,40 +20,40 @@ const PREPARED_MULTI_RESULTS: u32 = 1 << 18;
 const PLUGIN_AUTH: u32 = 1 << 19;
 const PLUGIN_AUTH_LENGTH: u32 = 1 << 21;
 const DEPRECATE_EOF: u32 = 1 << 24;
-/// MariaDB: columns are not described again to who knows them from `COM_STMT_PREPARE` (10.6 on).
+/// MariaDB: columns known from `COM_STMT_PREPARE` are not described again (since 10.6).
 const CACHE_METADATA: u32 = 1 << 4;
 
-/// utf8mb4_general_ci, which every server since MySQL 5.5.3 knows.
+/// utf8mb4_general_ci, which every server since MySQL 5.5.3 supports.
 const UTF8MB4: u8 = 45;
 
-/// The largest packet we say we take; rows are counted and not kept, so it binds nobody.
+/// Largest packet announced by the client; rows are counted and not kept, so it has no effect.
 const LARGEST_PACKET: u32 = 1 << 30;
 
-/// What the server says of itself.
+/// The server's greeting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Greeting {
     capabilities: u32,
-    /// MariaDB's own.
+    /// MariaDB's extended capabilities.
     further: u32,
-    /// Random bytes that the proof of the password is mixed with.
+    /// Random bytes that are mixed into the password proof.
     pub scramble: [u8; 20],
-    /// The way of authentication it proposes.
+    /// Authentication method proposed by the server.
     pub plugin: Vec<u8>,
 }
 
-/// What both sides can do.
+/// The capabilities that both sides have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreed {
-    /// Rows end with an OK packet, and no packet stands between columns and rows.
+    /// Set if rows end with an OK packet, and no packet separates columns and rows.
     pub without_eof: bool,
-    /// The number of columns is followed by a byte that says whether they are described.
+    /// Set if the number of columns is followed by a byte that says whether they are described.
     pub cached_columns: bool,
 }
 
-/// Reads the greeting.
+/// Parses the greeting.
 ///
 /// # Errors
-/// It is no greeting of a server we speak with.
+/// The packet is not a greeting of a supported server.
 pub fn read(packet: &[u8]) -> Result<Greeting, Broken> {
     let mut fields = Fields(packet);
     if fields.byte()? != 10 {
@@ -65,7 +65,7 @@ pub fn read(packet: &[u8]) -> Result<Greeting, Broken> {
     scramble[..8].copy_from_slice(fields.bytes(8)?);
     fields.byte()?;
     let low = fields.short()?;
-    // The character set, and the status.
+    // Skips the character set and the status.
     fields.bytes(3)?;
     let capabilities = u32::from(low) | u32::from(fields.short()?) << 16;
     if capabilities & (PROTOCOL_41 | SECURE_CONNECTION) != PROTOCOL_41 | SECURE_CONNECTION {
@@ -81,33 +81,34 @@ pub fn read(packet: &[u8]) -> Result<Greeting, Broken> {
     Ok(Greeting { capabilities, further, scramble, plugin })
 }
 
-/// Who logs in, to what.
+/// The login data of the response.
 #[derive(Clone, Copy, Debug)]
 pub struct Login<'a> {
-    /// The user.
+    /// User name.
     pub user: &'a [u8],
-    /// The database; empty for none.
+    /// Database name; empty for none.
     pub database: &'a [u8],
-    /// The way of authentication the proof is for.
+    /// Authentication method of the proof.
     pub plugin: &'a [u8],
-    /// The proof of the password.
+    /// Password proof.
     pub proof: &'a [u8],
 }
 
 impl Greeting {
-    /// True where the server takes TLS.
+    /// Returns `true` if the server supports TLS.
     pub fn takes_tls(&self) -> bool {
         self.capabilities & TLS != 0
     }
 
-    /// What is agreed by the answer.
+    /// Returns the capabilities agreed on by the response.
     pub fn agreed(&self) -> Agreed {
         let without_eof = self.capabilities & DEPRECATE_EOF != 0;
-        // Without DEPRECATE_EOF servers differ in which packets they leave out with the columns.
+        // Without DEPRECATE_EOF, servers differ in which packets they omit together with the columns.
         Agreed { without_eof, cached_columns: without_eof && self.further & CACHE_METADATA != 0 }
     }
 
-    /// The beginning of both answers: capabilities, largest packet, character set, reserved bytes.
+    /// Returns the common beginning of the TLS request and the response: capabilities, largest packet, character set,
+    /// reserved bytes.
     fn head(&self, wanted: u32) -> [u8; 32] {
         let agreed = self.agreed();
         let mut flags = LONG_FLAG | PROTOCOL_41 | TRANSACTIONS | SECURE_CONNECTION | MULTI_RESULTS | wanted;
@@ -126,12 +127,12 @@ impl Greeting {
         (if database.is_empty() { 0 } else { WITH_DATABASE }) | if tls { TLS } else { 0 }
     }
 
-    /// The request for TLS, which stands before the answer and says the same.
+    /// Appends the TLS request, which has the same beginning as the response and precedes it.
     pub fn ask_for_tls(&self, database: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(&self.head(Self::wanted(database, true)));
     }
 
-    /// The answer.
+    /// Appends the response.
     pub fn answer(&self, login: &Login<'_>, tls: bool, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.head(Self::wanted(login.database, tls)));
         out.extend_from_slice(login.user);

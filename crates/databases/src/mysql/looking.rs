@@ -1,4 +1,4 @@
-//! What steps of a flow have on a connection: the values of their user, and rows that something is taken out of.
+//! Connection state of flow steps: the values of their user, and rows that values are captured from.
 
 use wire::{Broken, Fill, Values};
 
@@ -6,34 +6,34 @@ use super::codec::Fields;
 use crate::sql::Looking;
 use values::kept::Budget;
 
-/// NULL, in a row of text ("Text Resultset Row").
+/// Marker of NULL in a text row ("Text Resultset Row").
 const NULL: u8 = 0xfb;
 
-/// All of it.
+/// The flow state of a connection.
 #[derive(Debug, Default)]
 pub struct Own {
-    /// What the user knows by name, for statements that are sent later.
+    /// Values of the user, for statements that are sent later.
     pub values: Values,
-    /// The rows are looked at.
+    /// Set if rows are captured from.
     pub looks: bool,
     /// Random bits of the request.
     pub random: u64,
-    /// What was seen of them.
+    /// Captured rows.
     pub looking: Looking,
     names: Vec<String>,
 }
 
 impl Own {
-    /// An exchange begins.
+    /// Begins an exchange.
     pub fn begin(&mut self, fill: &Fill<'_>, looks: bool) {
         self.values.clone_from(fill.values);
         (self.looks, self.random, self.looking) = (looks, fill.random, Looking::default());
     }
 
-    /// The description of a column ("Column Definition"): behind its catalog, schema and tables its name.
+    /// Handles the description of a column ("Column Definition"): catalog, schema and tables, followed by its name.
     ///
     /// # Errors
-    /// It is none.
+    /// The packet is not a column description.
     pub fn column(&mut self, packet: &[u8]) -> Result<(), Broken> {
         let mut fields = Fields(packet);
         for _ in 0..4 {
@@ -43,15 +43,15 @@ impl Own {
         Ok(())
     }
 
-    /// All columns are described.
+    /// Handles the end of the column descriptions.
     pub fn described(&mut self) {
         self.looking.rows.begin(std::mem::take(&mut self.names));
     }
 
-    /// A row of texts.
+    /// Handles a text row.
     ///
     /// # Errors
-    /// It is none.
+    /// The packet is not a row.
     pub fn row(&mut self, packet: &[u8], budget: &Budget) -> Result<(), Broken> {
         if !self.looking.row(packet.len(), budget) {
             return Ok(());
@@ -71,7 +71,7 @@ impl Own {
     }
 }
 
-/// A length-encoded string.
+/// Reads a length-encoded string.
 fn text<'a>(fields: &mut Fields<'a>) -> Result<&'a [u8], Broken> {
     let size = fields.integer()?;
     fields.bytes(usize::try_from(size).unwrap_or(usize::MAX))

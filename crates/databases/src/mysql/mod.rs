@@ -1,10 +1,10 @@
-//! The client/server protocol of MySQL and MariaDB, both halves: the client's ([`Mysql`], [`MysqlSession`]) and the
-//! server's ([`MysqlServer`], as small as a simulation needs).
+//! The client/server protocol of MySQL and MariaDB, both sides: the client ([`Mysql`], [`MysqlSession`]) and a minimal
+//! server for simulations ([`MysqlServer`]).
 //!
-//! Spoken: "MySQL Source Code Documentation, Client/Server Protocol" (protocol version 10, from MySQL 5.5 on) and what
-//! MariaDB adds to it (columns described once): text and prepared statements, several results, transactions as one
-//! exchange, `mysql_native_password` and `caching_sha2_password`, TLS behind the greeting. Left out: compression, cursors,
-//! LOAD DATA LOCAL (refused), bulk execution, replication, further ways of authentication (refused by name).
+//! Supported: "MySQL Source Code Documentation, Client/Server Protocol" (protocol version 10, since MySQL 5.5) and
+//! MariaDB's addition of cached column metadata: text and prepared statements, multiple results, transactions as one
+//! exchange, `mysql_native_password` and `caching_sha2_password`, TLS after the greeting. Not supported: compression,
+//! cursors, LOAD DATA LOCAL (refused), bulk execution, replication, other authentication methods (refused by name).
 
 mod answer;
 mod auth;

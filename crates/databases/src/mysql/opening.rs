@@ -1,7 +1,7 @@
-//! From the greeting to the last prepared statement: everything a connection says before its first exchange.
+//! The opening of a connection, from the greeting to the last prepared statement.
 //!
-//! Kept in a box that is dropped when the connection is open, so that what is needed once costs nothing later.
-//! Statements are all asked for at once; the server prepares them in order.
+//! Its state is boxed and dropped when the connection is open, so that it costs nothing later. All statements are
+//! prepared in one batch; the server answers in order.
 
 use wire::Broken;
 
@@ -13,68 +13,69 @@ use super::greeting::{self, Agreed, Greeting, Login};
 use super::statement::Ready;
 use crate::sql::Account;
 
-/// `AuthMoreData`: what follows belongs to the way of authentication.
+/// `AuthMoreData`: data of the authentication method follows.
 const MORE: u8 = 0x01;
-/// Ask for the server's public key ("Caching_sha2_password information").
+/// Requests the server's public key ("Caching_sha2_password information").
 const SEND_KEY: u8 = 0x02;
-/// The server knew the proof.
+/// The server accepted the cached proof.
 const FAST: u8 = 0x03;
-/// The server must be told the password itself.
+/// The server needs the password itself.
 const FULL: u8 = 0x04;
-/// Packets about the password, at most: another way, a word on the proof, a key, the verdict. A server may ask for ever.
+/// Maximum number of authentication packets: method switch, intermediate result, key, verdict. A server could otherwise
+/// ask forever.
 const MOST_ASKED: u8 = 8;
 
-/// What is waited for.
+/// The packet that is awaited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Greeting,
-    /// The handshake of TLS.
+    /// The TLS handshake.
     Secure,
-    /// The server's word on the proof.
+    /// The server's reaction to the password proof.
     Proof,
     /// The server's public key.
     Key,
-    /// The head of an answer to `COM_STMT_PREPARE`.
+    /// The first packet of an answer to `COM_STMT_PREPARE`.
     Prepared,
-    /// So many packets that describe its parameters and columns.
+    /// The remaining packets that describe parameters and columns of the statement.
     Described(u64),
 }
 
-/// What came of a packet.
+/// The result of handling a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Came {
-    /// More must come.
+    /// More packets must arrive.
     More,
     /// The answer to a command is complete.
     Answer,
-    /// Nothing stands before the first exchange any more.
+    /// The connection is open.
     Open,
 }
 
-/// A connection that is not open yet.
+/// The state of a connection that is not open yet.
 #[derive(Debug)]
 pub struct Opening {
     step: Step,
-    /// Which of [`Plan::logins`].
+    /// Index into [`Plan::logins`].
     login: u32,
     greeting: Option<Greeting>,
-    /// Random bytes of the server for the proof under way.
+    /// Random bytes of the server for the current proof.
     scramble: Vec<u8>,
-    /// TLS stands.
+    /// Set once TLS is established.
     secure: bool,
-    /// What the server asked for to believe the password.
+    /// Number of authentication packets from the server.
     asked: u8,
-    /// What both sides can do.
+    /// Capabilities that both sides have.
     pub agreed: Agreed,
-    /// The statements prepared so far.
+    /// Statements prepared so far.
     pub ready: Vec<Ready>,
-    /// What the server said when it refused, and its number.
+    /// Error message of the server if it refused, and its number.
     pub told: Box<[u8]>,
     pub code: u16,
 }
 
 impl Opening {
-    /// A connection that stands and has heard nothing.
+    /// Creates the state of a fresh connection.
     pub fn new(login: u32) -> Opening {
         Opening {
             step: Step::Greeting,
@@ -90,18 +91,18 @@ impl Opening {
         }
     }
 
-    /// True where TLS must begin now.
+    /// Returns `true` if TLS must begin now.
     pub fn secures_now(&self) -> bool {
         self.step == Step::Secure
     }
 
-    /// True where packets are counted and not read; the last one is waited for.
+    /// Returns `true` if the next packet is skipped; the last description is not, because it ends the answer.
     #[inline]
     pub fn passes_over(&self) -> bool {
         matches!(self.step, Step::Described(left) if left > 1)
     }
 
-    /// A packet to pass over has come.
+    /// Handles a skipped packet.
     pub fn passed_over(&mut self, plan: &Plan) -> Came {
         match &mut self.step {
             Step::Described(left) if *left > 1 => {
@@ -112,14 +113,14 @@ impl Opening {
         }
     }
 
-    /// A whole packet has come, numbered `number`; what must be said in return is appended.
+    /// Handles a whole packet with sequence number `number`; replies are appended.
     ///
     /// # Errors
-    /// The server refuses, or does not follow the protocol.
+    /// The server refuses the connection, or violates the protocol.
     pub fn packet(&mut self, packet: &[u8], number: u8, plan: &Plan, out: &mut Vec<u8>) -> Result<Came, Broken> {
         let Some(&first) = packet.first() else { return Err(Broken(cause::mysql::empty_packet())) };
         if first == ERR && self.step == Step::Prepared {
-            // The exchanges that want it will say so, each for itself.
+            // The exchanges that use the statement will fail individually.
             self.ready.push(Ready::default());
             return Ok(self.next_statement(plan));
         }
@@ -156,7 +157,7 @@ impl Opening {
         Ok(Came::More)
     }
 
-    /// TLS stands: the answer to the greeting follows, the second packet of ours.
+    /// Continues after the TLS handshake with the response to the greeting, the client's second packet.
     pub fn secured(&mut self, plan: &Plan, out: &mut Vec<u8>) {
         self.secure = true;
         if let Some(greeting) = self.greeting.take() {
@@ -169,7 +170,7 @@ impl Opening {
     }
 
     fn log_in(&mut self, greeting: &Greeting, number: u8, plan: &Plan, out: &mut Vec<u8>) {
-        // A server that proposes a way we do not know may still take another one for this account.
+        // A server that proposes an unknown method may still accept another one for this account.
         let plugin = if greeting.plugin == SHA2 { SHA2 } else { NATIVE };
         let proof = self.proof_by(plugin, plan);
         let account = self.account(plan);
@@ -216,7 +217,7 @@ impl Opening {
         self.secure || plan.private
     }
 
-    /// The account wants another way of authentication ("Protocol::AuthSwitchRequest").
+    /// Handles a switch of the authentication method ("Protocol::AuthSwitchRequest").
     fn switch(&mut self, asked: &[u8], number: u8, plan: &Plan, out: &mut Vec<u8>) -> Result<Came, Broken> {
         let mut fields = Fields(asked);
         let plugin = fields.text();
@@ -249,7 +250,7 @@ impl Opening {
         if self.ready.len() < plan.prepares.len() { Came::Answer } else { Came::Open }
     }
 
-    /// "COM_STMT_PREPARE_OK".
+    /// Handles "COM_STMT_PREPARE_OK".
     fn prepared(&mut self, first: u8, packet: &[u8], plan: &Plan) -> Result<Came, Broken> {
         if first != OK {
             return Err(Broken(cause::mysql::wrong_prepare()));
@@ -266,10 +267,11 @@ impl Opening {
     }
 }
 
-/// The server's name for a statement, and how many packets describe its parameters and columns ("COM_STMT_PREPARE_OK").
+/// Returns the server's id of a statement, and the number of packets that describe its parameters and columns
+/// ("COM_STMT_PREPARE_OK").
 ///
 /// # Errors
-/// It is too short.
+/// The packet is too short.
 pub fn prepared(packet: &[u8], agreed: Agreed) -> Result<(u32, u64), Broken> {
     let mut fields = Fields(&packet[1..]);
     let id = fields.long()?;

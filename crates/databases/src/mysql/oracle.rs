@@ -1,6 +1,6 @@
-//! A whole conversation on any bytes of a server's: for the tests and the fuzz target.
+//! A whole session fed with arbitrary server bytes, for the tests and the fuzz target.
 //!
-//! However the bytes are cut, the same must come of them: what was said, what ended and how, and why it broke.
+//! However the bytes are split, the result must be the same: the bytes sent, the exchanges ended, and the error.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use super::Mysql;
 use super::codec::put_packet;
 use values::capture::Taken;
 
-/// The account of these conversations.
+/// The URL and account of these sessions.
 pub const URL: &str = "mysql://user:password@127.0.0.1/db";
 
-/// Holds the client half against these bytes: as those of a server from the beginning, and as answers on an open
-/// connection; whole, cut at `at`, and byte by byte.
+/// Feeds arbitrary bytes to the client, as those of a server from the beginning and as answers on an open connection;
+/// whole, split at `at`, and byte by byte.
 pub fn answer(bytes: &[u8], at: usize) {
     let dialogue = dialogue(&[
         ("sql", "SELECT a FROM t WHERE id = {counter}"),
@@ -23,7 +23,7 @@ pub fn answer(bytes: &[u8], at: usize) {
         ("expect-rows", "0..2"),
     ]);
     for script in 0..4 {
-        // The last is a server that never came to greet.
+        // The last script is a server that never sent a greeting.
         let turns = if script < 3 { vec![opening(), bytes.to_vec()] } else { vec![bytes.to_vec()] };
         let whole = played(&dialogue, &turns, script, Cut::Nowhere);
         let last = turns.len() - 1;
@@ -32,7 +32,8 @@ pub fn answer(bytes: &[u8], at: usize) {
     }
 }
 
-/// Holds rows that values are taken out of against these bytes as the answer to a statement, also cut at `at`: the same values come of them.
+/// Feeds arbitrary bytes as the answer to a statement with captures, whole and split at `at`: the captured values must
+/// be the same.
 pub fn captured(bytes: &[u8], at: usize) {
     for capture in ["a column 1 | all", "a column id", "a rows"] {
         let dialogue = dialogue(&[("sql", "SELECT id FROM t"), ("capture", capture)]);
@@ -46,12 +47,12 @@ pub fn captured(bytes: &[u8], at: usize) {
     }
 }
 
-/// Where a server's turns are cut into pieces.
+/// The way in which a server's turns are split into pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// Each turn is one piece.
     Nowhere,
-    /// One turn is two pieces.
+    /// One turn is split in two.
     At(usize, usize),
     /// Each byte is a piece.
     Everywhere,
@@ -70,10 +71,10 @@ impl Cut {
     }
 }
 
-/// A dialogue with these options.
+/// Prepares a workload with these options.
 ///
 /// # Panics
-/// Where they are not valid.
+/// Panics if the options are not valid.
 pub fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
     let urls = vec![AskedUrl { url: URL.to_owned(), weight: 1.0 }];
     let mut asked = Asked { urls, variables: ["a".to_owned()].into(), ..Asked::default() };
@@ -83,7 +84,7 @@ pub fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
     Mysql.prepare(&asked).expect("valid options")
 }
 
-/// What a server with MySQL's capabilities says first. `plugin` is the way of authentication it proposes.
+/// Returns the greeting of a server with these capabilities. `plugin` is the authentication method it proposes.
 pub fn greeting(plugin: &str, capabilities: u32, further: u32) -> Vec<u8> {
     let mut text = b"\x0a8.0.36\0\x07\0\0\0abcdefgh\0".to_vec();
     text.extend_from_slice(&capabilities.to_le_bytes()[..2]);
@@ -97,17 +98,17 @@ pub fn greeting(plugin: &str, capabilities: u32, further: u32) -> Vec<u8> {
     packet(0, &text)
 }
 
-/// MySQL's capabilities without TLS: all that matter, DEPRECATE_EOF among them.
+/// MySQL's relevant capabilities without TLS, including DEPRECATE_EOF.
 pub const CAPABILITIES: u32 = 0x0109_820f;
 
-/// One packet.
+/// Returns one packet.
 pub fn packet(number: u8, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     put_packet(number, payload, &mut bytes);
     bytes
 }
 
-/// A server's part until the connection is open, with the two statements of [`answer`] prepared.
+/// Returns the server's bytes until the connection is open, with the two statements of [`answer`] prepared.
 fn opening() -> Vec<u8> {
     let mut bytes = greeting("mysql_native_password", CAPABILITIES, 0);
     bytes.extend(packet(2, &[0, 0, 0, 2, 0, 0, 0]));
@@ -120,24 +121,24 @@ fn opening() -> Vec<u8> {
     bytes
 }
 
-/// What came of a conversation.
+/// The result of a session.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Everything the session said.
+    /// Bytes sent by the session.
     pub said: Vec<u8>,
-    /// How exchanges ended.
+    /// Descriptions of the ended exchanges.
     pub ended: Vec<String>,
-    /// Why it broke.
+    /// Protocol error, if any.
     pub broken: Option<Broken>,
-    /// What the server said of it.
+    /// Error message of the server.
     pub told: String,
-    /// It takes another exchange.
+    /// Number of further exchanges it accepts.
     pub room: usize,
-    /// It still shakes hands.
+    /// Set if the session is still opening.
     pub opening: bool,
 }
 
-/// Plays a server's turns. Before each, the next request is submitted where there is room, the first being number `first`.
+/// Plays a server's turns. Before each, the next request is submitted if there is room, beginning with number `first`.
 pub fn played(dialogue: &Arc<dyn Dialogue>, turns: &[Vec<u8>], first: usize, cut: Cut) -> Outcome {
     let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
     let (mut out, mut done, mut outcome) = (Out::default(), Done::default(), Outcome::default());

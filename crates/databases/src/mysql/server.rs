@@ -1,8 +1,8 @@
-//! The server's half, as small as the simulation and the built-in target need.
+//! A minimal MySQL server for the simulation and the built-in target.
 //!
-//! Every login is taken, whatever the password; every statement is heard, its method being the first word. What answers
-//! it decides what comes back: for a SELECT one row of one column that holds the body, else OK; an error where the status
-//! is 400 or more. Left out: TLS, other ways of authentication, types (every value is text).
+//! Every login is accepted, whatever the password; every statement is passed on, with its first word as the method. The
+//! reply decides the answer: for a SELECT one row of one column that holds the body, otherwise OK; an error if the
+//! status is 400 or more. Not supported: TLS, other authentication methods, types (every value is text).
 
 use wire::{Ask, Broken, Extent, Out, Reply, ServerSession};
 
@@ -11,28 +11,28 @@ use super::codec::{
     put_integer, put_packet,
 };
 
-/// The most bytes of a command.
+/// Maximum size of a command, in bytes.
 const BOUND: usize = 1 << 20;
-/// The most statements one connection prepares.
+/// Maximum number of prepared statements per connection.
 const MOST_PREPARED: usize = 4096;
 
-/// A conversation in MySQL's protocol, server side.
+/// The server side of a MySQL connection.
 #[derive(Debug, Default)]
 pub struct MysqlServer {
     kept: Vec<u8>,
     logged_in: bool,
-    /// What each prepared statement says.
+    /// SQL of the prepared statements.
     prepared: Vec<String>,
-    /// Owed without an answer from outside.
+    /// Replies that need no outside answer.
     owed: Vec<u8>,
-    /// The statement that waits for its answer returns rows, in binary or as text.
+    /// Set while a statement that returns rows waits for its answer; `true` for the binary format.
     rows: Option<bool>,
     heard: u32,
     over: bool,
 }
 
 impl MysqlServer {
-    /// A conversation on a fresh connection.
+    /// Creates the state of a fresh connection.
     pub fn new() -> MysqlServer {
         MysqlServer::default()
     }
@@ -175,7 +175,8 @@ fn refused(code: u16, message: &str, out: &mut Vec<u8>) {
     put_packet(1, &packet, out);
 }
 
-/// A column of text: catalogue, schema, table (twice), name (twice), and fixed fields ("Column Definition 41").
+/// Returns the description of a text column: catalog, schema, table (twice), name (twice), and fixed fields ("Column
+/// Definition 41").
 fn column() -> Vec<u8> {
     let mut packet = b"\x03def\0\0\0\x04body\0\x0c".to_vec();
     packet.extend_from_slice(&[45, 0, 0, 0, 1, 0, 0xfd, 0, 0, 0, 0, 0]);

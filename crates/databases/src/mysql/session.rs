@@ -1,8 +1,8 @@
-//! The client's conversation on one connection: one exchange at a time, each of one statement or several.
+//! The client session on one connection: one exchange at a time, each of one statement or several.
 //!
-//! Packets that arrive whole are read where they lie; of rows only the length and the first byte are looked at, so that a
-//! result of any size is counted and nothing of it kept. A packet cut in two is put together only where its content
-//! matters. An idle session holds some 200 bytes and eight for each prepared statement.
+//! Whole packets are read in place; only the length and the first byte of rows are examined, so that a result of any
+//! size is counted and none of it kept. A split packet is reassembled only if its content matters. An idle session
+//! takes some 200 bytes, plus eight for each prepared statement.
 
 use std::sync::Arc;
 
@@ -16,78 +16,78 @@ use super::opening::Opening;
 use super::statement::Ready;
 use crate::sql::{Checks, Request};
 
-/// The most bytes kept of what a server said when it refused.
+/// Maximum size of the excerpt of a server's error, in bytes.
 pub const EXCERPT_BOUND: usize = 1024;
 
-/// The most bytes of a packet that must be read whole (an OK, an error, a public key).
+/// Maximum size of a packet that must be read whole (an OK, an error, a public key).
 const KEPT_BOUND: usize = 64 * 1024;
 
-/// What is waited for.
+/// The packet that is awaited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// The connection is not open yet.
     Opening,
-    /// Nothing in flight.
+    /// No exchange in flight.
     Idle,
     /// The first packet of an answer.
     Answer,
-    /// The description of so many columns (in `left`).
+    /// The column descriptions, `left` of them.
     Columns,
-    /// The packet between columns and rows, of servers that send one.
+    /// The packet between columns and rows, from servers that send one.
     ColumnsEnd,
     /// Rows and their end.
     Rows,
     /// The answer to the ROLLBACK after a failure.
     Rollback,
-    /// The answer to a statement that is prepared late, because it could not be when the connection opened.
+    /// The answer to a statement that is prepared late, because preparing it failed when the connection opened.
     Prepared,
-    /// So many packets (in `left`) that describe it.
+    /// The packets that describe the late statement, `left` of them.
     Described,
-    /// Nothing in flight, and nothing will be.
+    /// Closed: no exchange in flight, and none will be.
     Over,
 }
 
-/// A conversation in MySQL's protocol, client side.
+/// The client side of a MySQL connection.
 #[derive(Debug)]
 pub struct MysqlSession {
     pub(super) plan: Arc<Plan>,
     pub(super) opening: Option<Box<Opening>>,
     pub(super) ready: Box<[Ready]>,
-    /// A packet that is not whole.
+    /// Incomplete packet.
     pub(super) kept: Vec<u8>,
-    /// What the server said when it refused.
+    /// Error message of the server if it refused.
     pub(super) told: Box<[u8]>,
     pub(super) fill: Fill<'static>,
-    /// What only steps of a flow have.
+    /// State that only flow steps need.
     pub(super) own: Option<Box<Own>>,
-    /// Bytes of rows, and rows returned or changed, of the exchange in flight.
+    /// Bytes of rows of the exchange in flight; below it, the number of rows returned or changed.
     pub(super) payload: u64,
     pub(super) rows: u64,
     pub(super) left: u64,
-    /// Bytes of a packet that are still to come and only counted.
+    /// Number of bytes still to be skipped of a packet that is only counted.
     pub(super) skip: u32,
     pub(super) id: ExchangeId,
     pub(super) script: u32,
     pub(super) statement: u32,
-    /// The status flags of the last answer.
+    /// Status flags of the last answer.
     pub(super) status: u16,
-    /// The error of the exchange in flight, if it failed.
+    /// Error number of the exchange in flight, if it failed.
     pub(super) code: u16,
-    /// The number of the next packet.
+    /// Expected sequence number of the next packet.
     pub(super) number: u8,
-    /// The same for the answer behind that to a ping.
+    /// Expected sequence number of the answer that follows a ping's.
     pub(super) after_pong: u8,
     pub(super) stage: Stage,
     pub(super) agreed: Agreed,
-    /// The packet before was full: the next one continues it.
+    /// Set if the previous packet was full, so that the next one continues it.
     pub(super) continued: bool,
-    /// The answer to a ping comes before any other.
+    /// Set if the answer to a ping is awaited before any other.
     pub(super) pinged: bool,
-    /// The first byte was told.
+    /// Set once the first byte of the answer was reported.
     pub(super) begun: bool,
-    /// The server closes the connection after this exchange.
+    /// Set if the server closes the connection after this exchange.
     pub(super) last: bool,
-    /// The server ended the connection with an error of its own accord: a refused login, an idle limit.
+    /// Set if the server ended the connection with an unsolicited error: a refused login, an idle limit.
     pub(super) refused: bool,
 }
 
@@ -127,25 +127,25 @@ impl MysqlSession {
         !matches!(self.stage, Stage::Opening | Stage::Idle | Stage::Over)
     }
 
-    /// What decides about the exchange in flight.
+    /// Returns the checks of the exchange in flight.
     pub(super) fn checks(&self) -> &Checks {
         &self.plan.scripts[self.script as usize].checks
     }
 
-    /// True where its rows are looked at.
+    /// Returns `true` if rows are captured from.
     #[inline]
     pub(super) fn looks(&self) -> bool {
         self.own.as_ref().is_some_and(|own| own.looks)
     }
 
-    /// Sends the statement whose turn it is.
+    /// Sends the current statement.
     #[inline]
     pub(super) fn send(&mut self, out: &mut Out) {
         let Some(script) = self.plan.scripts.get(self.script as usize) else { return };
         let Some(statement) = script.statements.get(self.statement as usize) else { return };
         let unprepared = statement.unprepared(&self.ready);
         let number = match unprepared.and_then(|number| self.plan.prepares.get(number)) {
-            // Statements of 16 MiB, which take several packets, are text.
+            // Statements of 16 MiB, which take several packets, are sent as text.
             Some(prepare) => {
                 out.put(prepare);
                 1
@@ -155,26 +155,26 @@ impl MysqlSession {
                 statement.put(&Fill { values, ..self.fill }, &mut self.ready, out.buffer())
             }
         };
-        // The answer to a ping is numbered on its own and comes first.
+        // The answer to a ping is numbered separately and arrives first.
         *if self.pinged { &mut self.after_pong } else { &mut self.number } = number;
         self.stage = if unprepared.is_some() { Stage::Prepared } else { Stage::Answer };
     }
 
-    /// True where a packet that begins so is counted and not read.
+    /// Returns `true` if a packet with this first byte is counted and skipped.
     #[inline]
     pub(super) fn passes_over(&self, first: u8, size: usize) -> bool {
         match self.stage {
             _ if self.continued => true,
             Stage::Rows if !self.pinged => !self.looks() && first != ERR && (first != EOF || size == WHOLE),
             Stage::Columns if !self.pinged => !self.looks(),
-            // The last one is waited for.
+            // The last description is handled, because it ends the answer.
             Stage::Described => self.left > 1,
             Stage::Opening => self.opening.as_ref().is_some_and(|opening| opening.passes_over()),
             _ => false,
         }
     }
 
-    /// A packet of so many bytes that is only counted.
+    /// Counts a packet of `size` bytes without reading it.
     #[inline]
     pub(super) fn count(&mut self, size: usize, out: &mut Out) -> Result<(), Broken> {
         match self.stage {
@@ -206,10 +206,10 @@ impl MysqlSession {
         Ok(())
     }
 
-    /// A packet whose number is the next one's.
+    /// Checks the sequence number of a packet and advances it.
     #[inline]
     fn numbered(&mut self, header: &[u8], first: Option<u8>) -> Result<(), Broken> {
-        // What a server says before it ends an idle connection belongs to no command, and is numbered anyhow.
+        // The message with which a server ends an idle connection belongs to no command, and has any number.
         if header[3] != self.number && (self.stage != Stage::Idle || first != Some(ERR)) {
             return Err(Broken(cause::mysql::out_of_order()));
         }
@@ -217,14 +217,14 @@ impl MysqlSession {
         Ok(())
     }
 
-    /// Goes on with a packet of which a part is kept; answers what is left of the bytes.
+    /// Continues a packet that was partly received; returns the remaining bytes.
     #[cold]
     fn take_on<'a>(&mut self, bytes: &'a [u8], out: &mut Out, done: &mut Done) -> Result<&'a [u8], Broken> {
         let mut rest = bytes;
         loop {
             let size = if self.kept.len() < HEADER { 0 } else { length(&self.kept) };
             let wanted = match self.kept.len() {
-                // The first byte of a packet says whether the rest matters.
+                // The first byte of a packet decides whether the rest matters.
                 0..=HEADER if size > 0 => HEADER + 1,
                 0..HEADER => HEADER,
                 _ => HEADER + size,
@@ -254,7 +254,7 @@ impl MysqlSession {
                 self.numbered(&kept, kept.get(HEADER).copied())?;
                 let read = self.packet(&kept[HEADER..], out, done);
                 kept.clear();
-                // What was large once would be carried by an idle connection.
+                // An idle connection should not hold a large buffer.
                 kept.shrink_to(64);
                 self.kept = kept;
                 return read.map(|()| rest);
@@ -286,7 +286,7 @@ impl Session for MysqlSession {
     fn receive(&mut self, bytes: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         let read = self.read(bytes, out, done);
         if read.is_err() && self.stage == Stage::Idle {
-            // An answer too many: what a server says to end an idle connection is an error.
+            // An answer without a request; the message with which a server ends an idle connection is an error.
             done.push(Event::Stray(u32::try_from(bytes.len()).unwrap_or(u32::MAX)));
             self.stage = Stage::Over;
         }
@@ -340,7 +340,7 @@ impl Session for MysqlSession {
     fn secured(&mut self, out: &mut Out) {
         if let Some(opening) = &mut self.opening {
             opening.secured(&self.plan, out.buffer());
-            // The answer to the greeting is packet 2.
+            // The response to the greeting was packet 2.
             self.number = 3;
         }
     }

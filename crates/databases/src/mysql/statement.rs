@@ -1,8 +1,8 @@
-//! From the SQL of the command line to packets: encoded once, slots filled for every request.
+//! Statements: SQL encoded once into packets, with slots filled for every request.
 //!
-//! A statement with slots is prepared on every connection, each slot (and each literal with slots inside) a parameter:
-//! integers as `BIGINT`, all else as text. Where a slot stands inside a name, or where `--text` says so, the SQL is put
-//! together for every request instead; values are then quoted and escaped, so that both ways mean the same.
+//! A statement with slots is prepared on every connection, with each slot (and each literal containing slots) as a
+//! parameter: integers as `BIGINT`, everything else as text. If a slot is part of a name, or with `--text`, the SQL is
+//! built for every request instead; values are then quoted and escaped, so that both ways mean the same.
 
 use wire::{Complaint, Fill};
 
@@ -14,17 +14,17 @@ const BIGINT: [u8; 2] = [0x08, 0];
 /// `MYSQL_TYPE_VAR_STRING`.
 const TEXT: [u8; 2] = [0xfd, 0];
 
-/// A statement ready to send.
+/// A statement ready to be sent.
 #[derive(Debug)]
 pub struct Statement {
-    /// As the user wrote it, for people.
+    /// SQL as written by the user.
     pub shown: String,
     how: How,
 }
 
 #[derive(Debug)]
 enum How {
-    /// A `COM_QUERY` without slots, as packets, and the number of the packet that must come back.
+    /// A `COM_QUERY` without slots, as packets, and the sequence number expected of the answer.
     Fixed(Box<[u8]>, u8),
     /// A `COM_QUERY` with slots.
     Filled(Box<[Filled]>),
@@ -34,11 +34,11 @@ enum How {
 
 #[derive(Debug)]
 struct Execute {
-    /// Which of the prepared statements.
+    /// Index of the prepared statement.
     number: u32,
-    /// Which parameters are NULL (none), that types follow, and the types.
+    /// The NULL bitmap (no parameter is NULL), the flag that types follow, and the types.
     first: Box<[u8]>,
-    /// The same where the types are known: none follow.
+    /// The same for later executions, without types.
     later: Box<[u8]>,
     parameters: Box<[Parameter]>,
 }
@@ -49,22 +49,22 @@ struct Parameter {
     integer: bool,
 }
 
-/// What is known of a statement to prepare on a connection.
+/// The state of a prepared statement on one connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ready {
-    /// The server's name for it; 0 where it could not be prepared.
+    /// Server's id of the statement; 0 if it could not be prepared.
     pub id: u32,
-    /// The types of its parameters were told.
+    /// Set once the types of its parameters were sent.
     pub bound: bool,
 }
 
-/// What compiling statements collects.
+/// The compiler state shared by all statements of a run.
 #[derive(Debug, Default)]
 pub struct Compiler {
-    /// `COM_STMT_PREPARE` of each statement to prepare, as packets.
+    /// `COM_STMT_PREPARE` packets of the statements to prepare.
     pub prepares: Vec<Box<[u8]>>,
     texts: Vec<String>,
-    /// Makes the slots.
+    /// Compiler of slots.
     pub slots: Slots,
 }
 
@@ -72,7 +72,7 @@ impl Compiler {
     /// Compiles one statement of the option `place`.
     ///
     /// # Errors
-    /// What is wrong with a slot, or that the statement cannot be prepared.
+    /// A description of what is wrong with a slot, or that the statement cannot be prepared.
     pub fn statement(&mut self, pieces: &[Piece], way: Way, place: &str) -> Result<Statement, Complaint> {
         let shown = shown(pieces);
         let plain = pieces.iter().all(|piece| matches!(piece, Piece::Sql(_)));
@@ -104,7 +104,7 @@ impl Compiler {
                     sql.push_str(text);
                     continue;
                 }
-                // The eight bytes of a BIGINT.
+                // Eight bytes of a BIGINT.
                 Piece::Value(slot) if gives_integer(slot) => (format!("{{{slot} u64le}}"), true),
                 Piece::Value(slot) | Piece::Name(slot) => (braced(slot), false),
                 Piece::Literal(parts) => (template(parts), false),
@@ -138,7 +138,7 @@ impl Compiler {
 }
 
 impl Statement {
-    /// Appends the packets of one execution; answers the number of the packet that must come back.
+    /// Appends the packets of one execution; returns the sequence number expected of the answer.
     #[inline]
     pub fn put(&self, fill: &Fill, ready: &mut [Ready], out: &mut Vec<u8>) -> u8 {
         let from = out.len();
@@ -156,7 +156,7 @@ impl Statement {
         close_packet(from, out)
     }
 
-    /// Which statement must be prepared before this one can be executed, if any.
+    /// Returns the index of the statement that must be prepared before this one can be executed, if any.
     #[inline]
     pub fn unprepared(&self, ready: &[Ready]) -> Option<usize> {
         match &self.how {
@@ -167,7 +167,7 @@ impl Statement {
         }
     }
 
-    /// Forgets that the types of parameters were told: an execution that failed may have failed before they were read.
+    /// Forgets that parameter types were sent, because a failed execution may have failed before they were read.
     pub fn unbind(&self, ready: &mut [Ready]) {
         if let How::Execute(execute) = &self.how
             && let Some(ready) = ready.get_mut(execute.number as usize)
@@ -196,7 +196,7 @@ impl Execute {
     }
 }
 
-/// A length-encoded string: most are short, and their length is one byte.
+/// Appends a length-encoded string, optimized for short strings with a one-byte length.
 #[inline]
 fn put_text(slot: &Slot, fill: &Fill, out: &mut Vec<u8>) {
     let from = out.len();
@@ -216,7 +216,7 @@ fn put_text(slot: &Slot, fill: &Fill, out: &mut Vec<u8>) {
     out.splice(from..=from, length[..=extra].iter().copied());
 }
 
-/// A command and its argument as packets, and the number of the packet that must come back.
+/// Returns a command and its argument as packets, and the sequence number expected of the answer.
 pub fn command(command: u8, argument: &[u8]) -> (Box<[u8]>, u8) {
     let mut out = vec![0, 0, 0, 0, command];
     out.extend_from_slice(argument);
@@ -224,7 +224,7 @@ pub fn command(command: u8, argument: &[u8]) -> (Box<[u8]>, u8) {
     (out.into(), number)
 }
 
-/// Escapes what stands from `from` on, for a literal in quotes ("String Literals").
+/// Escapes the bytes from `from` on for a quoted literal ("String Literals").
 fn escape(from: usize, out: &mut Vec<u8>) {
     doubled(from, out, |byte| match byte {
         b'\'' | b'"' | b'\\' => Some([b'\\', byte]),
@@ -233,7 +233,7 @@ fn escape(from: usize, out: &mut Vec<u8>) {
     });
 }
 
-/// The pieces as people read them.
+/// Formats pieces for people.
 fn shown(pieces: &[Piece]) -> String {
     let mut text = String::new();
     for piece in pieces {

@@ -1,29 +1,29 @@
-//! Messages of the protocol: a type, a length that counts itself, and a body ("Message Formats"). Stateless.
+//! Messages of the protocol: a type, a length that includes itself, and a body ("Message Formats"). Stateless.
 
 use wire::Broken;
 
-/// The version in a startup message: 3.0.
+/// Protocol version of a startup message: 3.0.
 const VERSION: u32 = 3 << 16;
-/// What asks for TLS in the place of a version.
+/// Code in place of a version that requests TLS.
 const SSL: u32 = 80_877_103;
-/// Type and length.
+/// Size of type and length, in bytes.
 pub const HEAD: usize = 5;
-/// The largest message we look into (errors, authentication); rows may have any size.
+/// Maximum size of a message that is read (errors, authentication), in bytes; rows may have any size.
 pub const READ_BOUND: usize = 64 * 1024;
 
-/// A message without its body.
+/// The head of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Which message.
+    /// Message type.
     pub kind: u8,
-    /// Bytes of its body.
+    /// Size of the body in bytes.
     pub size: u32,
 }
 
-/// Reads type and length.
+/// Parses type and length.
 ///
 /// # Errors
-/// The length counts less than itself, or the type is none of a server's.
+/// The length is smaller than itself, or the type is not one of a server's messages.
 #[inline]
 pub fn head(bytes: &[u8; HEAD]) -> Result<Head, Broken> {
     let size = u32::from_be_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]);
@@ -36,13 +36,13 @@ pub fn head(bytes: &[u8; HEAD]) -> Result<Head, Broken> {
     Ok(Head { kind: bytes[0], size: size - 4 })
 }
 
-/// Appends a message whose body `write` appends.
+/// Appends a message whose body is written by `write`.
 pub fn put(kind: u8, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.push(kind);
     sized(out, write);
 }
 
-/// Appends what `write` appends, behind a length that counts itself.
+/// Appends the bytes written by `write` after a length that includes itself.
 #[inline]
 fn sized(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let from = out.len();
@@ -52,18 +52,18 @@ fn sized(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out[from..from + 4].copy_from_slice(&size.to_be_bytes());
 }
 
-/// Appends text and the zero that ends it.
+/// Appends text with a terminating zero.
 pub fn text(text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(text);
     out.push(0);
 }
 
-/// SSLRequest.
+/// Appends an SSLRequest.
 pub fn ssl_request(out: &mut Vec<u8>) {
     sized(out, |out| out.extend_from_slice(&SSL.to_be_bytes()));
 }
 
-/// StartupMessage.
+/// Appends a StartupMessage.
 pub fn startup(user: &[u8], database: &[u8], out: &mut Vec<u8>) {
     sized(out, |out| {
         out.extend_from_slice(&VERSION.to_be_bytes());
@@ -77,25 +77,25 @@ pub fn startup(user: &[u8], database: &[u8], out: &mut Vec<u8>) {
     });
 }
 
-/// What an ErrorResponse says.
+/// The content of an ErrorResponse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refusal<'a> {
     /// ERROR, FATAL or PANIC.
     pub severity: &'a [u8],
     /// SQLSTATE.
     pub state: &'a [u8],
-    /// What is wrong.
+    /// Error message.
     pub message: &'a [u8],
-    /// More about it.
+    /// Detail message.
     pub detail: &'a [u8],
 }
 
-/// Reads the fields of an ErrorResponse ("Error and Notice Message Fields").
+/// Parses the fields of an ErrorResponse ("Error and Notice Message Fields").
 pub fn refusal(body: &[u8]) -> Refusal<'_> {
     let mut refusal = Refusal::default();
     for field in body.split(|byte| *byte == 0) {
         match field.split_first() {
-            // V is S that is never translated, and comes behind it.
+            // V is S without translation, and follows it.
             Some((b'S' | b'V', value)) => refusal.severity = value,
             Some((b'C', value)) => refusal.state = value,
             Some((b'M', value)) => refusal.message = value,
@@ -106,14 +106,14 @@ pub fn refusal(body: &[u8]) -> Refusal<'_> {
     refusal
 }
 
-/// The code and the message, out of what sessions keep of a refusal (`Refusal::shown`); None where it is none.
+/// Extracts the code and the message from an excerpt made by `Refusal::shown`; `None` if it is not one.
 pub fn refusal_shown(shown: &[u8]) -> Option<(&[u8], &[u8])> {
     let (head, message) = shown.split_at(memchr::memmem::find(shown, b": ")?);
     Some((head.rsplit(|byte| *byte == b' ').next()?, message[2..].split(|byte| *byte == b'\n').next()?))
 }
 
 impl Refusal<'_> {
-    /// `ERROR 23505: duplicate key`, a line below it with more, at most `bound` bytes.
+    /// Formats the error as `ERROR 23505: duplicate key`, with the detail on a second line, at most `bound` bytes.
     pub fn shown(&self, bound: usize) -> Vec<u8> {
         let mut text = [self.severity, b" ", self.state, b": ", self.message].concat();
         if !self.detail.is_empty() {
@@ -125,7 +125,7 @@ impl Refusal<'_> {
     }
 }
 
-/// Rows that a CommandComplete counts: the last word of its tag, where that is a number.
+/// Returns the number of rows in a CommandComplete: the last word of its tag, if that is a number.
 pub fn rows(tag: &[u8]) -> u64 {
     let word = tag.strip_suffix(b"\0").unwrap_or(tag).rsplit(|b| *b == b' ').next().unwrap_or_default();
     std::str::from_utf8(word).ok().and_then(|word| word.parse().ok()).unwrap_or(0)

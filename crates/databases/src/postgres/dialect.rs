@@ -1,12 +1,12 @@
-//! SQL as PostgreSQL writes it ("Lexical Structure"): standard strings (a backslash is itself), `E'…'` strings, quoted
-//! names, dollar quotes, nested comments. `E'…'` and dollar quotes hold no slots.
+//! SQL dialect of PostgreSQL ("Lexical Structure"): standard strings (a backslash is literal), `E'…'` strings, quoted
+//! names, dollar quotes, nested comments. `E'…'` strings and dollar quotes cannot contain slots.
 
 use crate::sql::{Piece, Scan, is_word, unclosed};
 
-/// Cuts a text into statements and each into pieces; empty statements are left out.
+/// Splits a text into statements and each into pieces; empty statements are dropped.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// A description of what is wrong with the text.
 pub fn statements(text: &str) -> Result<Vec<Vec<Piece>>, String> {
     let mut scan = Scan::new(text);
     while let Some(next) = scan.peek() {
@@ -37,7 +37,7 @@ fn ends_in_word(text: &str) -> bool {
     text.ends_with(is_word)
 }
 
-/// The size of a comment that begins here; comments nest.
+/// Returns the length of the comment at the beginning of `rest`; comments nest.
 fn comment(rest: &str) -> Option<usize> {
     if rest.starts_with("--") {
         return Some(rest.find('\n').unwrap_or(rest.len()));
@@ -59,7 +59,7 @@ fn comment(rest: &str) -> Option<usize> {
     }
 }
 
-/// The size of the quoted part of `E'…'`: a backslash takes the next character with it.
+/// Returns the length of the quoted part of `E'…'`, in which a backslash escapes the next character.
 fn escaped_string(rest: &str) -> Result<usize, String> {
     let mut escaped = false;
     let end = rest[1..].bytes().position(|byte| {
@@ -70,7 +70,7 @@ fn escaped_string(rest: &str) -> Result<usize, String> {
     end.map(|end| end + 2).ok_or_else(|| unclosed('\''))
 }
 
-/// The size of `$$…$$` or `$tag$…$tag$`, where one begins here.
+/// Returns the length of `$$…$$` or `$tag$…$tag$` at the beginning of `rest`, if there is one.
 fn dollar_quote(rest: &str) -> Result<Option<usize>, String> {
     let Some(tag) = rest[1..].find('$').map(|end| &rest[..end + 2]) else { return Ok(None) };
     let inner = &tag[1..tag.len() - 1];

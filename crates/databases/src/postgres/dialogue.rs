@@ -1,4 +1,4 @@
-//! PostgreSQL as a plug-in: its schemes, its options, and everything a run will say in it, compiled before it starts.
+//! The PostgreSQL plug-in: URL schemes, options, and the workload of a run compiled before it starts.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use values::kept::Budget;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Postgres;
 
-/// The options, in the order the help shows them.
+/// Options in the order of the help.
 const OPTIONS: &[OptionSpec] = &sql::options(
     Text {
         en: "Put BEGIN and COMMIT around each --sql; a failure rolls back and counts once",
@@ -53,24 +53,24 @@ impl Protocol for Postgres {
     }
 }
 
-/// Everything a session must know of a run.
+/// The part of a run that all its sessions share.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// Who logs in to what, by [`Origin::bound`].
+    /// Accounts to log in to, by [`Origin::bound`].
     pub accounts: Vec<Account>,
-    /// Ask for TLS before anything else.
+    /// Set if TLS is requested before anything else.
     pub ssl: bool,
-    /// Parse of each statement that connections prepare, as messages.
+    /// Parse messages of the statements that connections prepare.
     pub parses: Vec<Box<[u8]>>,
-    /// What is done.
+    /// Exchanges of the run.
     pub scripts: Vec<Script>,
-    /// What rows are kept within that are looked at.
+    /// Memory budget for rows that values are captured from.
     pub kept: Budget,
-    /// Keys that were derived from passwords.
+    /// Keys derived from passwords.
     pub keys: Keys,
 }
 
-/// Everything a run will say to PostgreSQL.
+/// The workload of a run over PostgreSQL's protocol.
 #[derive(Debug)]
 pub struct PostgresDialogue {
     prepared: Prepared,
@@ -81,7 +81,7 @@ impl Dialogue for PostgresDialogue {
     fn prepared(&self) -> &Prepared {
         &self.prepared
     }
-    /// A transaction is one connection's.
+    /// A transaction belongs to one connection.
     fn belongs(&self, _origin: &Origin) -> Belongs {
         Belongs::ForIteration
     }

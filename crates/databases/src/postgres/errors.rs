@@ -1,9 +1,9 @@
-//! SQLSTATE as a code: five letters and digits in base 36, and the names PostgreSQL has for the ones a load meets
-//! ("PostgreSQL Error Codes").
+//! SQLSTATE codes as numbers: five letters and digits in base 36, with PostgreSQL's names for those that a load test
+//! meets ("PostgreSQL Error Codes").
 
-/// What an exchange without an error came to.
+/// The code of an exchange without an error.
 pub const OK: u32 = 1;
-/// An error without a SQLSTATE.
+/// The code of an error without an SQLSTATE.
 const NONE: u32 = 2;
 
 const NAMES: [(&str, &str); 40] = [
@@ -49,7 +49,7 @@ const NAMES: [(&str, &str); 40] = [
     ("XX000", "internal error"),
 ];
 
-/// The code of a SQLSTATE.
+/// Returns the numeric code of an SQLSTATE.
 pub fn code(state: &[u8]) -> u32 {
     let digit = |byte: &u8| char::from(*byte).to_digit(36);
     let digits: Option<Vec<u32>> = state.iter().map(digit).collect();
@@ -59,7 +59,7 @@ pub fn code(state: &[u8]) -> u32 {
     }
 }
 
-/// A code as people know it: `23505 unique violation`.
+/// Returns the name of a code: `23505 unique violation`.
 pub fn name(code: u32) -> String {
     match code {
         OK => return "ok".to_owned(),
@@ -78,7 +78,7 @@ pub fn name(code: u32) -> String {
     }
 }
 
-/// What is said where the server refuses a connection.
+/// Returns the cause for a connection refused by the server.
 pub fn refused(state: &[u8]) -> cause::Plain {
     match state {
         b"28P01" => cause::postgres::wrong_password(),

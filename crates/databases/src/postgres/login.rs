@@ -1,5 +1,5 @@
-//! The first words on a connection: SSLRequest, startup, and whatever proof of the password the server asks for
-//! ("Message Flow", Start-up).
+//! Login on a connection: SSLRequest, startup, and the password proof that the server requests ("Message Flow",
+//! Start-up).
 
 use md5::{Digest as _, Md5};
 use wire::Broken;
@@ -9,33 +9,33 @@ use super::dialogue::Plan;
 use super::scram::{self, Scram};
 use crate::sql::Account;
 
-/// How far a login is.
+/// The state of a login.
 #[derive(Debug)]
 pub struct Login {
     bound: u32,
     step: Step,
-    /// The password was told, or a proof of it: a server may ask once, not for ever.
+    /// Set once the password or its proof was sent: a server may ask once, not forever.
     told: bool,
     scram: Scram,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// One byte will say whether the server speaks TLS.
+    /// The one-byte answer to SSLRequest is awaited.
     AskedForTls,
-    /// TLS shakes hands.
+    /// The TLS handshake is in progress.
     Securing,
-    /// The server asks for proofs, or lets us in.
+    /// The server requests a proof, or accepts the login.
     Proving,
-    /// We are in, and the server tells about itself.
+    /// The login is accepted, and the server sends its parameters.
     Entered,
 }
 
-/// What to do where a password is asked for and none was given.
+/// The error for a server that requests a password if none was given.
 pub const NO_PASSWORD: Broken = Broken(cause::postgres::no_password());
 
 impl Login {
-    /// A login that begins; `seed` differs between connections.
+    /// Begins a login; `seed` differs between connections.
     pub fn new(ssl: bool, bound: u32, seed: u64) -> Login {
         Login { bound, step: if ssl { Step::AskedForTls } else { Step::Proving }, scram: Scram::new(seed), told: false }
     }
@@ -44,7 +44,7 @@ impl Login {
         plan.accounts.get(self.bound as usize)
     }
 
-    /// What is said first, on a fresh connection or behind TLS.
+    /// Appends the first message, on a fresh connection or after the TLS handshake.
     pub fn begin(&mut self, plan: &Plan, out: &mut Vec<u8>) {
         if self.step == Step::AskedForTls {
             return ssl_request(out);
@@ -55,20 +55,20 @@ impl Login {
         }
     }
 
-    /// True where the answer to SSLRequest is awaited: one byte without a length.
+    /// Returns `true` if the answer to SSLRequest is awaited: one byte without a length.
     pub fn asked_for_tls(&self) -> bool {
         self.step == Step::AskedForTls
     }
 
-    /// True where TLS begins now.
+    /// Returns `true` if TLS begins now.
     pub fn secures_now(&self) -> bool {
         self.step == Step::Securing
     }
 
-    /// The answer to SSLRequest.
+    /// Handles the answer to SSLRequest.
     ///
     /// # Errors
-    /// The server does not speak TLS, or said more than it may (CVE-2021-23222).
+    /// The server does not support TLS, or sent more than it may (CVE-2021-23222).
     pub fn tls_answered(&mut self, bytes: &[u8]) -> Result<(), Broken> {
         match bytes {
             b"S" => {
@@ -81,10 +81,10 @@ impl Login {
         }
     }
 
-    /// An authentication message: what is asked, and for it.
+    /// Handles an authentication message and appends the reply.
     ///
     /// # Errors
-    /// A way to prove a password that is not spoken here, or a server that makes no sense.
+    /// An unsupported authentication method, or a message out of order.
     pub fn asked(&mut self, body: &[u8], plan: &Plan, out: &mut Vec<u8>) -> Result<(), Broken> {
         let wrong = Broken(cause::postgres::wrong_authentication());
         let Some((code, rest)) = body.split_first_chunk::<4>() else { return Err(wrong) };
@@ -131,13 +131,13 @@ impl Login {
         Ok(())
     }
 
-    /// Whether the server may say that it is ready.
+    /// Returns `true` once the server may send ReadyForQuery.
     pub fn entered(&self) -> bool {
         self.step == Step::Entered
     }
 }
 
-/// The digest of PostgreSQL's old way to prove a password, in hexadecimal digits.
+/// Returns the MD5 digest of PostgreSQL's old password authentication, in hexadecimal digits.
 fn md5_hex(bytes: &[u8]) -> String {
     Md5::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! Rows that something is taken out of: RowDescription and DataRow ("Message Formats"), in text.
+//! Rows that values are captured from: RowDescription and DataRow ("Message Formats"), in text format.
 
 use wire::{Broken, Done};
 
@@ -8,7 +8,7 @@ use super::session::PostgresSession;
 const SHORT: Broken = Broken(cause::postgres::short_row());
 
 impl PostgresSession {
-    /// A row, or what describes those that follow.
+    /// Handles a row, or the description of the following rows.
     #[cold]
     pub(super) fn look(&mut self, message: &Message<'_>) -> Result<(), Broken> {
         let (count, mut rest) = message.body.split_first_chunk::<2>().ok_or(SHORT)?;
@@ -19,7 +19,7 @@ impl PostgresSession {
             for _ in 0..count {
                 let end = memchr::memchr(0, rest).ok_or(SHORT)?;
                 names.push(String::from_utf8_lossy(&rest[..end]).into_owned());
-                // The table, the column, the type with its size and modifier, and the format.
+                // Skips the table, the column, the type with its size and modifier, and the format.
                 rest = rest.get(end + 1 + 18..).ok_or(SHORT)?;
             }
             looking.rows.begin(names);
@@ -39,7 +39,7 @@ impl PostgresSession {
         Ok(())
     }
 
-    /// What is taken out of the answer is told; what could not be found.
+    /// Reports the captured values; returns the cause if one could not be found.
     pub(super) fn taken(&mut self, done: &mut Done) -> Option<cause::Cause> {
         let (mut looking, random) = *self.looking.take()?;
         looking.end((self.id, random), self.checks(), done).err()

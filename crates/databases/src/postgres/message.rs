@@ -1,7 +1,8 @@
-//! Messages out of bytes that arrive in pieces of any size.
+//! Message framing of bytes that arrive in pieces of any size.
 //!
-//! Rows and what else is only counted is passed over wherever it is cut. A message that is read (an error, what ends a
-//! statement) is read where it lies when it arrives whole; otherwise it is put together in a buffer that exists from then on.
+//! Rows and other messages that are only counted are skipped wherever they are split. A message that is read (an error,
+//! the end of a statement) is read in place if it arrives whole; otherwise it is reassembled in a buffer that is kept
+//! from then on.
 
 use wire::Broken;
 
@@ -10,43 +11,43 @@ use super::codec::{HEAD, READ_BOUND, head};
 /// A whole message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// Its type.
+    /// Message type.
     pub kind: u8,
-    /// Bytes of its body.
+    /// Size of the body in bytes.
     pub size: u32,
-    /// The body, of messages that are read.
+    /// Body of a message that is read; otherwise empty.
     pub body: &'a [u8],
 }
 
-/// Where in a message we are.
+/// The position within the current message.
 #[derive(Debug, Default)]
 pub struct Reader {
-    /// What came of a message that is read and came in pieces.
+    /// Received part of a split message that is read.
     kept: Vec<u8>,
-    /// Bytes of the body to come.
+    /// Number of body bytes still to come.
     left: u32,
     head: [u8; HEAD],
-    /// Bytes of type and length that are here.
+    /// Number of bytes of type and length received.
     have: u8,
-    /// Rows and what describes them are read too.
+    /// Set if rows and their descriptions are read too.
     pub rows: bool,
 }
 
 impl Reader {
-    /// Messages that are read: errors, authentication, ends of statements and of exchanges.
+    /// Returns `true` for messages that are read: errors, authentication, ends of statements and of exchanges.
     fn is_read(&self, kind: u8) -> bool {
         matches!(kind, b'E' | b'R' | b'C' | b'Z') || (self.rows && matches!(kind, b'T' | b'D'))
     }
 
-    /// Bytes of the body of the message under way, those that came and those that will; 0 where none is.
+    /// Returns the size of the body of the current message; 0 if there is none.
     pub fn under_way(&self) -> usize {
         if usize::from(self.have) < HEAD { 0 } else { head(&self.head).map_or(0, |head| head.size as usize) }
     }
 
     /// The next whole message of `bytes` from `at` on, which moves behind it; None once all of them were taken.
-    ///
+    /// Returns the next whole message of `bytes` from `at` on and advances `at`; `None` once all bytes are consumed.
     /// # Errors
-    /// What comes is no message.
+    /// The bytes are not a valid message.
     #[inline]
     pub fn next<'a>(&'a mut self, bytes: &'a [u8], at: &mut usize) -> Result<Option<Message<'a>>, Broken> {
         if usize::from(self.have) < HEAD {

@@ -1,10 +1,10 @@
-//! PostgreSQL, client side ([`Postgres`], [`PostgresSession`]).
+//! The client side of PostgreSQL's protocol ([`Postgres`], [`PostgresSession`]).
 //!
-//! Spoken: the frontend/backend protocol, version 3.0 ("Frontend/Backend Protocol", documentation of PostgreSQL 15), to
-//! PostgreSQL from 7.4 on and what else speaks it: simple and extended queries, prepared statements, several statements as
-//! one exchange, trust, passwords in clear, MD5 and SCRAM-SHA-256, TLS behind SSLRequest. Left out: COPY from us (refused),
-//! cursors, binary formats, channel binding (SCRAM-SHA-256-PLUS), Kerberos and the like, several exchanges in flight on a
-//! connection, and a server half.
+//! Supported: the frontend/backend protocol, version 3.0 ("Frontend/Backend Protocol", documentation of PostgreSQL 15),
+//! with PostgreSQL since 7.4 and compatible servers: simple and extended queries, prepared statements, several
+//! statements as one exchange, trust, clear-text passwords, MD5 and SCRAM-SHA-256, TLS after SSLRequest. Not supported:
+//! COPY from the client (refused), cursors, binary formats, channel binding (SCRAM-SHA-256-PLUS), Kerberos and the
+//! like, several exchanges in flight on a connection, and a server side.
 
 mod codec;
 mod dialect;

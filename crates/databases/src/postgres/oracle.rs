@@ -1,5 +1,5 @@
-//! What must hold for any bytes at all from a server: the same outcome wherever they are cut. Called by the property tests
-//! and by the fuzz target; panics where something does not hold.
+//! Invariants for arbitrary bytes from a server: the result is the same wherever they are split. Called by the property
+//! tests and by the fuzz target; panics on a violation.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use wire::{
 use super::Postgres;
 use values::capture::Taken;
 
-/// What lets us in without a password.
+/// The server's bytes that accept a login without a password.
 pub const WELCOME: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
 
-/// Holds the client against these bytes, as its welcome and as an answer, also cut at `at`.
+/// Feeds arbitrary bytes to the client, as its welcome and as an answer, whole and split at `at`.
 pub fn answer(bytes: &[u8], at: usize) {
     for (sql, prepared) in [("SELECT 1", false), ("SELECT {counter}; SELECT 2", true)] {
         let dialogue = dialogue(sql, prepared);
@@ -26,7 +26,8 @@ pub fn answer(bytes: &[u8], at: usize) {
     }
 }
 
-/// Holds rows that values are taken out of against these bytes as the answer to a query, also cut at `at`: the same values come of them.
+/// Feeds arbitrary bytes as the answer to a query with captures, whole and split at `at`: the captured values must be
+/// the same.
 pub fn captured(bytes: &[u8], at: usize) {
     for capture in ["a column 1 | all", "a column id", "a rows"] {
         let mut asked = asked("SELECT id FROM t");
@@ -55,7 +56,7 @@ fn dialogue(sql: &str, prepared: bool) -> Arc<dyn Dialogue> {
     Postgres.prepare(&asked).expect("a good plan")
 }
 
-/// What is told of the pieces of an answer, what is said in return, and what the session would still take.
+/// The events of an answer, the protocol error, the bytes sent, and the number of further exchanges accepted.
 type Outcome = (Vec<String>, Option<Broken>, Vec<u8>, usize);
 
 fn played<'a>(dialogue: &Arc<dyn Dialogue>, welcome: &[u8], mut pieces: impl Iterator<Item = &'a [u8]>) -> Outcome {
@@ -69,7 +70,7 @@ fn played<'a>(dialogue: &Arc<dyn Dialogue>, welcome: &[u8], mut pieces: impl Ite
     }
     done.example_kept(FaultKind::BrokenProtocol);
     let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err());
-    // How much of an answer too many there is depends on the pieces.
+    // The size reported for a stray answer depends on the pieces.
     let told = |event: &Event| match event {
         Event::FirstByte(_) => None,
         Event::Stray(_) => Some("stray".to_owned()),

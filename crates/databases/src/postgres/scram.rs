@@ -1,6 +1,7 @@
 //! SCRAM-SHA-256 (RFC 5802 and 7677), client side, without channel binding.
 //!
-//! Deriving a key takes thousands of hashes by design, so each is derived once for all connections of its account. Left out: SASLprep, so that a password outside of ASCII is sent as its UTF-8.
+//! Deriving a key takes thousands of hashes by design, so each is derived once for all connections of its account.
+//! SASLprep is not supported: a password outside of ASCII is sent as its UTF-8.
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -10,18 +11,19 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use wire::Broken;
 
-/// The mechanism's name.
+/// The name of the mechanism.
 pub const NAME: &[u8] = b"SCRAM-SHA-256";
-/// The most rounds a server may ask for: PostgreSQL's default is 4096.
+/// Maximum number of rounds that a server may request: PostgreSQL's default is 4096.
 const MOST_ROUNDS: u32 = 1_000_000;
 /// The GS2 header for "no channel binding", and its base64.
 const NO_BINDING: &str = "n,,";
 const NO_BINDING_CODED: &str = "biws";
 
-/// So many salted passwords are kept: a server may tell another salt to each connection.
+/// Maximum number of salted passwords in the cache: a server may send a different salt to each connection.
 const MOST_KEYS: usize = 1024;
 
-/// Salted passwords: each is derived once, by the first connection that needs it, for which others of the same account wait.
+/// The cache of salted passwords. Each is derived once, by the first connection that needs it, while others of the same
+/// account wait.
 #[derive(Debug, Default)]
 pub struct Keys(Mutex<Vec<Arc<Key>>>);
 
@@ -58,35 +60,35 @@ impl Keys {
     }
 }
 
-/// How far the proofs are; each step is taken once, so that a server cannot have keys derived for ever.
+/// The state of the exchange; each step is taken once, so that a server cannot have keys derived forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Unasked,
     Begun,
     Answered,
-    /// The server proved itself too.
+    /// The server proved its knowledge of the password too.
     Proven,
 }
 
-/// One login under way.
+/// One SCRAM exchange in progress.
 #[derive(Debug)]
 pub struct Scram {
     nonce: String,
     step: Step,
-    /// What the server must sign in the end.
+    /// Signature expected of the server at the end.
     signature: Option<[u8; 32]>,
 }
 
 impl Scram {
-    /// A login with this nonce, which must differ between connections.
+    /// Begins an exchange with a nonce made of `seed`, which must differ between connections.
     pub fn new(seed: u64) -> Scram {
         Scram { nonce: format!("{seed:016x}brunt"), step: Step::Unasked, signature: None }
     }
 
-    /// The first message of ours. PostgreSQL takes the user from the startup message, so the name is empty here.
+    /// Returns the first client message. PostgreSQL takes the user from the startup message, so the name is empty here.
     ///
     /// # Errors
-    /// It was said before.
+    /// The message was sent before.
     pub fn first(&mut self) -> Result<String, Broken> {
         self.go_on(Step::Unasked, Step::Begun)?;
         Ok(format!("{NO_BINDING}{}", self.bare()))
@@ -99,7 +101,7 @@ impl Scram {
         }
     }
 
-    /// True where the server asked for a proof and gave none of its own.
+    /// Returns `true` if the server requested a proof and gave none of its own.
     pub fn is_one_sided(&self) -> bool {
         matches!(self.step, Step::Begun | Step::Answered)
     }
@@ -108,10 +110,10 @@ impl Scram {
         format!("n=,r={}", self.nonce)
     }
 
-    /// The answer to the server's first message.
+    /// Returns the reply to the first server message.
     ///
     /// # Errors
-    /// It is none.
+    /// The message is not valid.
     pub fn answer(&mut self, server: &[u8], password: &[u8], keys: &Keys) -> Result<String, Broken> {
         self.go_on(Step::Begun, Step::Answered)?;
         let wrong = Broken(cause::postgres::scram_message());
@@ -136,10 +138,10 @@ impl Scram {
         Ok(format!("{last},p={}", STANDARD.encode(proof)))
     }
 
-    /// Whether the server proved that it knows the password too.
+    /// Checks that the server knows the password too.
     ///
     /// # Errors
-    /// It did not.
+    /// The signature is missing or wrong.
     pub fn check(&mut self, server: &[u8]) -> Result<(), Broken> {
         self.go_on(Step::Answered, Step::Proven)?;
         let signed = server.strip_prefix(b"v=").and_then(|coded| STANDARD.decode(coded).ok());
@@ -161,8 +163,8 @@ fn sign(key: &[u8], text: &[u8]) -> [u8; 32] {
 mod tests {
     use super::*;
 
-    /// The example of RFC 7677 3, but for the name, which is part of what is signed there: so its steps are checked here
-    /// with that name put in.
+    /// The example of RFC 7677 3, except for the name, which is part of the signed text there, so its steps are checked
+    /// with that name inserted.
     #[test]
     fn the_example_of_the_rfc() {
         let keys = Keys::default();
@@ -218,7 +220,7 @@ mod tests {
         assert!(scram.is_one_sided());
         let right = format!("v={}", STANDARD.encode(scram.signature.unwrap()));
         assert!(scram.check(right.as_bytes()).is_ok() && !scram.is_one_sided());
-        // No step is taken twice: each costs us thousands of hashes.
+        // No step is taken twice, since each costs thousands of hashes.
         assert!(answered().answer(server, b"pw", &keys).is_err() && begun().first().is_err());
         assert!(Scram::new(42).answer(server, b"pw", &keys).is_err() && scram.check(right.as_bytes()).is_err());
     }

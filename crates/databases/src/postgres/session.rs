@@ -1,8 +1,8 @@
-//! The client's conversation on one connection: one exchange at a time, its statements in one write.
+//! The client session on one connection: one exchange at a time, its statements in one write.
 //!
-//! An exchange ends with ReadyForQuery; what came before says what it came to. Rows are counted and passed over. Where a
-//! failure left a transaction open it is rolled back before the exchange ends, so that the next one finds the connection
-//! as it should be. Left out: several exchanges in flight; other sessions may be had cheaper by more connections.
+//! An exchange ends with ReadyForQuery; the messages before it determine the result. Rows are counted and skipped. A
+//! transaction left open by a failure is rolled back before the exchange ends, so that the next one finds the
+//! connection clean. Several exchanges in flight are not supported; more connections are a cheap replacement.
 
 use std::sync::Arc;
 
@@ -17,60 +17,60 @@ use super::message::{Message, Reader};
 use super::statement::SYNC;
 use crate::sql::{Checks, Looking, Request, other_rows};
 
-/// The most bytes of an error kept as an example.
+/// Maximum size of an error kept as an example, in bytes.
 const EXCERPT_BOUND: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Logging in.
+    /// The login is in progress.
     Opening,
-    /// Nothing in flight.
+    /// No exchange in flight.
     Idle,
-    /// An exchange, or a heartbeat, waits for its end.
+    /// An exchange or a heartbeat is in flight.
     Busy,
     /// A failed transaction is being rolled back.
     RollingBack,
-    /// Nothing in flight, and nothing will be.
+    /// Closed: no exchange in flight, and none will be.
     Over,
 }
 
-/// A conversation with PostgreSQL, client side.
+/// The client side of a PostgreSQL connection.
 #[derive(Debug)]
 pub struct PostgresSession {
     pub(super) plan: Arc<Plan>,
-    /// Statements that were prepared here.
+    /// Statements prepared on this connection.
     ready: Box<[bool]>,
     reader: Reader,
     rare: Option<Box<Rare>>,
     pub(super) payload: u64,
     rows: u64,
-    /// Rows that something is taken out of, and random bits of the request.
+    /// Rows that values are captured from, and random bits of the request.
     pub(super) looking: Option<Box<(Looking, u64)>>,
     pub(super) id: ExchangeId,
     script: u32,
-    /// The first error of the exchange; 0: none.
+    /// Code of the first error of the exchange; 0 for none.
     error: u32,
     stage: Stage,
-    /// The first byte was told.
+    /// Set once the first byte of the answer was reported.
     begun: bool,
-    /// A heartbeat's end comes before that of the exchange.
+    /// Set if a heartbeat is in flight, which ends before the exchange.
     beats: bool,
-    /// An exchange is in flight.
+    /// Set if an exchange is in flight.
     asked: bool,
-    /// The server refused us.
+    /// Set if the server refused the connection.
     refused: bool,
 }
 
-/// What most exchanges never need.
+/// The state that most exchanges never need.
 #[derive(Debug, Default)]
 struct Rare {
     login: Option<Login>,
-    /// The text of an error.
+    /// Text of an error.
     error: Vec<u8>,
-    /// Statements that this exchange prepares, and how many of them were.
+    /// Statements that this exchange prepares, and the number of those prepared so far.
     preparing: Vec<u32>,
     prepared: usize,
-    /// A COPY of this exchange was refused, which ends all of it.
+    /// Set once a COPY of this exchange was refused, which ends all of it.
     copies: bool,
 }
 
@@ -96,7 +96,7 @@ impl PostgresSession {
         }
     }
 
-    /// What decides about the exchange in flight.
+    /// Returns the checks of the exchange in flight.
     pub(super) fn checks(&self) -> &Checks {
         &self.plan.scripts[self.script as usize].checks
     }
@@ -124,7 +124,7 @@ impl PostgresSession {
                 Err(broken) => Err(broken),
             };
         }
-        // What is no PostgreSQL may say that it has gigabytes to say.
+        // A peer that is not PostgreSQL may announce a message of gigabytes.
         if outcome.is_ok() && self.stage == Stage::Opening && reader.under_way() > READ_BOUND {
             outcome = Err(MISPLACED);
         }
@@ -136,9 +136,9 @@ impl PostgresSession {
     fn hear(&mut self, message: &Message<'_>, out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         match message.kind {
             b'T' | b'D' if self.stage == Stage::Busy && self.looking.is_some() => return self.look(message),
-            // DataRow, CopyData: behind two bytes that count the columns of a row.
+            // DataRow, CopyData: the row begins with two bytes that count its columns.
             b'D' | b'd' if self.stage == Stage::Busy => self.payload += u64::from(message.size),
-            // BindComplete, RowDescription, CommandComplete and what else goes with statements.
+            // BindComplete, RowDescription, CommandComplete and other messages of statements.
             b'2' | b'T' | b'n' | b't' | b's' | b'I' | b'3' | b'c' | b'H' if self.stage == Stage::Busy => {}
             b'C' if self.stage == Stage::Busy && self.checks().rows.is_some() => {
                 self.rows = self.rows.saturating_add(codec::rows(message.body));
@@ -163,12 +163,12 @@ impl PostgresSession {
     fn authentication(&mut self, body: &[u8], out: &mut Out) -> Result<(), Broken> {
         let plan = Arc::clone(&self.plan);
         let asked = self.login().ok_or(UNASKED)?.asked(body, &plan, out.buffer());
-        // Nobody answers without a password: the server follows its protocol, and we may not come in.
+        // There is no answer without a password: the server follows its protocol, and the login is refused.
         self.refused |= asked == Err(super::login::NO_PASSWORD);
         asked
     }
 
-    /// COPY … FROM STDIN: no data is sent. A Sync behind the statement was swallowed, so another one follows.
+    /// Refuses COPY … FROM STDIN. The server swallowed a Sync after the statement, so another one follows.
     #[cold]
     fn refuse_copy(&mut self, out: &mut Out) {
         self.rare().copies = true;
@@ -179,7 +179,7 @@ impl PostgresSession {
         }
     }
 
-    /// ReadyForQuery: the exchange is over, unless a transaction must be rolled back first.
+    /// Handles ReadyForQuery: the exchange is over, unless a transaction must be rolled back first.
     #[inline]
     fn ready_for_query(&mut self, body: &[u8], out: &mut Out, done: &mut Done) -> Result<(), Broken> {
         match self.stage {
@@ -212,7 +212,7 @@ impl PostgresSession {
         Ok(())
     }
 
-    /// ErrorResponse. FATAL and PANIC end the connection, the others only what was asked.
+    /// Handles an ErrorResponse. FATAL and PANIC end the connection, other errors only the exchange.
     #[cold]
     fn erred(&mut self, refusal: &Refusal<'_>, done: &mut Done) -> Result<(), Broken> {
         let fatal = refusal.severity != b"ERROR";
@@ -227,7 +227,7 @@ impl PostgresSession {
                 self.end(done);
                 Ok(())
             }
-            // An answer too many: what ends an idle connection is fatal.
+            // An answer without a request; the message that ends an idle connection is fatal.
             Stage::Idle if !fatal => Err(UNASKED),
             _ => {
                 self.stage = Stage::Over;
@@ -237,7 +237,7 @@ impl PostgresSession {
         }
     }
 
-    /// The exchange is over.
+    /// Ends the exchange.
     #[inline]
     fn end(&mut self, done: &mut Done) {
         self.asked = false;
@@ -258,7 +258,7 @@ impl PostgresSession {
             0 => (FaultKind::WrongBody, errors::OK, format!("{rows} rows").into_bytes()),
             error => (FaultKind::WrongStatus, error, self.rare().error.clone()),
         };
-        // What was not prepared because of the error is prepared again by the next exchange.
+        // Statements that were not prepared because of the error are prepared again by the next exchange.
         if let Some(rare) = &mut self.rare {
             for number in rare.preparing.drain(..).skip(rare.prepared) {
                 self.ready[number as usize] = false;
@@ -276,7 +276,7 @@ impl PostgresSession {
         done.push(Event::Ended(Ended { id, fault: Some(fault), code, payload, excerpt, follow: None, why }));
     }
 
-    /// The conversation is broken.
+    /// Ends the session after a protocol error.
     #[cold]
     fn break_off(&mut self, bytes: &[u8], done: &mut Done) {
         if self.asked {
@@ -363,7 +363,7 @@ impl Session for PostgresSession {
         if self.stage != Stage::Idle {
             return false;
         }
-        // An empty statement: EmptyQueryResponse, ReadyForQuery.
+        // An empty statement, answered by EmptyQueryResponse and ReadyForQuery.
         out.put(b"Q\0\0\0\x05\0");
         (self.beats, self.stage) = (true, Stage::Busy);
         true

@@ -1,9 +1,9 @@
-//! From the SQL of the command line to messages: encoded once, slots filled for every request.
+//! Statements: SQL encoded once into messages, with slots filled for every request.
 //!
-//! A text with slots is prepared on every connection when it is first used there, in the same write as its first execution
-//! ("Extended Query"); each slot, and each literal with slots inside, is a parameter sent as text, whose type the server
-//! infers. A text without slots, or one with a slot inside a name, or all with `--text`, is a simple query. Several
-//! statements of a text are one exchange and one transaction of the server's either way.
+//! A text with slots is prepared on every connection when it is first used there, in the same write as its first
+//! execution ("Extended Query"); each slot, and each literal containing slots, is a parameter sent as text, whose type
+//! the server infers. A text without slots, a text with a slot inside a name, and every text with `--text` is a simple
+//! query. Several statements of a text are one exchange and one server transaction either way.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use crate::sql::{Checks, Filled, Piece, Slot, Slots, Way, braced, doubled, fille
 /// One exchange: one statement or several.
 #[derive(Debug)]
 pub struct Script {
-    /// As the user wrote it, for people.
+    /// SQL as written by the user.
     pub shown: String,
-    /// What decides about the answer.
+    /// Checks of the answer.
     pub checks: Arc<Checks>,
     how: How,
 }
@@ -35,35 +35,35 @@ enum How {
 
 #[derive(Debug)]
 struct Execution {
-    /// Which of the prepared statements.
+    /// Index of the prepared statement.
     number: u32,
-    /// The start of Bind: unnamed portal, name of the statement, no formats (all text), the number of parameters.
+    /// Beginning of Bind: unnamed portal, name of the statement, no formats (all text), number of parameters.
     bind: Box<[u8]>,
     parameters: Box<[Slot]>,
 }
 
-/// The end of Bind: results in text.
+/// The end of Bind: results in text format.
 const RESULTS: [u8; 2] = [0; 2];
-/// Execute of the unnamed portal, all rows.
+/// An Execute of the unnamed portal, for all rows.
 const EXECUTE: &[u8] = b"E\0\0\0\x09\0\0\0\0\0";
-/// Sync.
+/// A Sync.
 pub const SYNC: &[u8] = b"S\0\0\0\x04";
 
-/// What compiling collects.
+/// The compiler state shared by all statements of a run.
 #[derive(Debug, Default)]
 pub struct Compiler {
-    /// Parse of each statement to prepare, as messages.
+    /// Parse messages of the statements to prepare.
     pub parses: Vec<Box<[u8]>>,
     texts: Vec<String>,
-    /// Makes the slots.
+    /// Compiler of slots.
     pub slots: Slots,
 }
 
 impl Compiler {
-    /// Compiles the text of the option `place`; with `around`, BEGIN and COMMIT stand around it.
+    /// Compiles the text of the option `place`; with `around`, enclosed in BEGIN and COMMIT.
     ///
     /// # Errors
-    /// What is wrong with the text or with a slot.
+    /// A description of what is wrong with the text or with a slot.
     pub fn script(&mut self, sql: &str, way: Way, around: bool, place: &str) -> Result<Script, Complaint> {
         let wrong = |trouble: &str| Complaint::new(place, format!("\"{sql}\": {trouble}"));
         let mut statements = dialect::statements(sql).map_err(|trouble| wrong(&trouble))?;
@@ -141,13 +141,13 @@ impl Compiler {
 }
 
 impl Script {
-    /// True where a Sync ends what is sent, which a COPY swallows.
+    /// Returns `true` if the messages end with a Sync, which a COPY swallows.
     pub fn syncs(&self) -> bool {
         matches!(self.how, How::Prepared(_))
     }
 
-    /// Appends the messages of one exchange. Statements not prepared yet on this connection (`ready`) are, in passing;
-    /// `prepare` hears which, in order.
+    /// Appends the messages of one exchange, including those that prepare statements not yet prepared on this
+    /// connection (`ready`); `prepare` is called for each of these, in order.
     #[inline]
     pub fn put(
         &self,
@@ -198,8 +198,8 @@ impl Execution {
     }
 }
 
-/// Doubles the quotes of what stands from `from` on, for a standard string; a zero byte, which no text may have, is left
-/// out.
+/// Doubles the quotes in the bytes from `from` on, for a standard string; zero bytes, which no text may contain, are
+/// removed.
 fn escape(from: usize, out: &mut Vec<u8>) {
     if out[from..].contains(&0) {
         let mut at = 0;

@@ -1,40 +1,41 @@
-//! RESP2 and RESP3: what the line says that begins every value. Stateless, and nothing is kept.
+//! RESP2 and RESP3: the line that begins every value. Stateless, and nothing is kept.
 //!
-//! "Redis serialization protocol specification", redis.io. Strings and aggregates say in their line how much follows; all
-//! other values are the line. Refused: streamed strings and aggregates (`$?`, `*?`, `;`, `.`), which no server sends.
+//! "Redis serialization protocol specification", redis.io. The line of strings and aggregates announces how much
+//! follows; all other values consist of the line. Rejected: streamed strings and aggregates (`$?`, `*?`, `;`, `.`),
+//! which no server sends.
 
 use wire::Broken;
 
-/// The longest line of a reply: simple strings and errors have no length of their own.
+/// Maximum length of a reply line, in bytes: simple strings and errors have no length of their own.
 pub const LINE_BOUND: usize = 64 * 1024;
-/// The most elements or bytes that one line may announce.
+/// Maximum number of elements or bytes that one line may announce.
 const ANNOUNCED_BOUND: u64 = 1 << 40;
 
-/// What a line says.
+/// The meaning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// The line is the value: a simple string, a number, a boolean.
+    /// A value that consists of the line: a simple string, a number, a boolean.
     Value,
-    /// Nothing: `$-1`, `*-1` or `_`.
+    /// A null value: `$-1`, `*-1` or `_`.
     Null,
-    /// The line is an error.
+    /// An error that consists of the line.
     Error,
-    /// A string of so many bytes, and CR LF behind them.
+    /// A string of this many bytes, followed by CR LF.
     Bytes(u64),
-    /// An error of so many bytes, and CR LF behind them.
+    /// An error of this many bytes, followed by CR LF.
     LongError(u64),
-    /// So many values follow: an array, a set, a map (two for each entry).
+    /// An aggregate of this many values: an array, a set, a map (two for each entry).
     Values(u64),
-    /// So many values follow that describe the value behind them.
+    /// Attributes of this many values, which describe the value after them.
     Attributes(u64),
-    /// So many values follow that nobody asked for.
+    /// An unsolicited message of this many values.
     Push(u64),
 }
 
-/// Reads a line without its CR LF.
+/// Parses a line without its CR LF.
 ///
 /// # Errors
-/// It is none of RESP2 or RESP3.
+/// The line is not valid in RESP2 or RESP3.
 #[inline]
 pub fn head(line: &[u8]) -> Result<Head, Broken> {
     let Some((kind, rest)) = line.split_first() else { return Err(Broken(cause::redis::empty_line())) };
@@ -60,23 +61,23 @@ pub fn head(line: &[u8]) -> Result<Head, Broken> {
     })
 }
 
-/// Looks at the first byte of a line that is not whole, or does not end as it should.
+/// Checks the first byte of a line that is incomplete or does not end as it should.
 ///
 /// # Errors
-/// No line begins with it.
+/// No line begins with this byte.
 #[cold]
 pub fn may_begin(kind: u8) -> Result<(), Broken> {
     if b"+-:$*_#,(!=%|~>;.\r\n".contains(&kind) { Ok(()) } else { Err(no_type(kind)) }
 }
 
 fn no_type(kind: u8) -> Broken {
-    // An alert of TLS is told by its first byte: nothing of RESP begins so.
+    // A TLS alert is recognized by its first byte, which begins no RESP line.
     if kind == 0x15 { SPEAKS_TLS } else { Broken(cause::redis::no_type()) }
 }
 
 const SPEAKS_TLS: Broken = Broken(cause::redis::uses_tls());
 
-/// A length or a number of elements.
+/// Parses a length or a number of elements.
 #[inline]
 fn count(digits: &[u8]) -> Result<u64, Broken> {
     if digits == b"?" {

@@ -1,38 +1,38 @@
-//! A command line into commands and their words: `SET key:{counter} "a\r\n" '{"as": "it is"}'; EXPIRE …`.
+//! A parser of command lines into commands and words: `SET key:{counter} "a\r
+//! " '{"as": "it is"}'; EXPIRE …`.
 //!
-//! Words are separated by white space; white space in a slot separates nothing. Double quotes know escapes and slots,
-//! single quotes neither, as in a shell. A `;` at the end of a bare word ends a command: all commands of a line are one
-//! exchange.
+//! Words are separated by white space, except within a slot. Double quotes support escapes and slots, single quotes
+//! neither, as in a shell. A `;` at the end of a bare word ends a command: all commands of a line are one exchange.
 
 use wire::Complaint;
 
-/// How a piece of a word is written.
+/// The quoting of a piece of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quote {
-    /// No quotes: slots.
+    /// No quotes; slots are recognized.
     Bare,
-    /// `"…"`: escapes and slots.
+    /// Double quotes; escapes and slots are recognized.
     Double,
-    /// `'…'`: what stands there.
+    /// Single quotes; literal.
     Single,
 }
 
 /// A piece of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The text, without its quotes.
+    /// Text without its quotes.
     pub text: String,
-    /// How it was written.
+    /// Quoting of the text.
     pub quote: Quote,
 }
 
-/// The pieces of a word: several where quotes begin or end inside it.
+/// The pieces of a word: several if quotes begin or end inside it.
 pub type Word = Vec<Piece>;
 
-/// Splits a line into commands, each at least one word.
+/// Splits a line into commands of at least one word.
 ///
 /// # Errors
-/// A quote that is not closed, or a command without words.
+/// An unclosed quote, or a command without words.
 pub fn split(line: &str, place: &str) -> Result<Vec<Vec<Word>>, Complaint> {
     let wrong = |trouble: &str| Err(Complaint::new(place, format!("\"{line}\" {trouble}")));
     let mut commands = vec![Vec::new()];
@@ -57,7 +57,7 @@ pub fn split(line: &str, place: &str) -> Result<Vec<Vec<Word>>, Complaint> {
     if commands[0].is_empty() { wrong("has no command; write for instance GET key") } else { Ok(commands) }
 }
 
-/// The first word of a text, what is behind it, and whether it ends its command.
+/// Parses the first word of a text; returns it with the remaining text and whether it ends its command.
 fn word(text: &str) -> Result<(Word, &str, bool), &'static str> {
     let (mut word, mut rest) = (Word::new(), text);
     loop {
@@ -86,7 +86,7 @@ fn word(text: &str) -> Result<(Word, &str, bool), &'static str> {
     }
 }
 
-/// Where the quote closes.
+/// Returns the position of the closing quote.
 fn double_end(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.bytes().position(|byte| {
@@ -96,11 +96,11 @@ fn double_end(text: &str) -> Option<usize> {
     })
 }
 
-/// Where a bare piece ends, and whether a `;` there ends the command. Braces are read as templates read them: doubled
+/// Returns the end of a bare piece, and whether a `;` there ends the command. Braces are read as in templates: doubled
 /// ones are literal, also inside a slot, where they come in pairs.
 fn bare_end(text: &str) -> (usize, bool) {
     let bytes = text.as_bytes();
-    // For each slot that is open, the literal braces that are.
+    // Number of open literal braces for each open slot.
     let mut slots: Vec<u32> = Vec::new();
     let mut at = 0;
     while at < bytes.len() {

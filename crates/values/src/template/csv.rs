@@ -1,7 +1,7 @@
-//! Columns of data files: CSV (RFC 4180), whose first row names them, and JSON lines, whose keys do. A slot takes the row that its
-//! request's number chooses.
+//! Columns of data files: CSV (RFC 4180), with column names in the first row, and JSON lines, with keys as column
+//! names. The number of a request decides which row its slots take.
 //!
-//! Only the columns that slots name are kept. A file is read once before the run, up to a bound.
+//! Only the columns that slots use are kept. A file is read once before the run, up to a bound.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,17 +14,17 @@ use crate::file::{TEXT_BOUND, bounded};
 #[derive(Debug, Default)]
 pub struct Column {
     bytes: Vec<u8>,
-    /// Where each value ends.
+    /// End offset of each value.
     ends: Vec<u32>,
 }
 
 impl Column {
-    /// How many values there are.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.ends.len() as u64
     }
 
-    /// The value of a row.
+    /// Returns the value of a row.
     #[inline]
     pub fn row(&self, row: u64) -> &[u8] {
         let row = row as usize;
@@ -38,27 +38,27 @@ impl Column {
         self.ends.push(self.bytes.len() as u32);
     }
 
-    /// All values.
+    /// Returns all values.
     pub fn rows(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.count()).map(|row| self.row(row))
     }
 }
 
-/// Files read for one template.
+/// The data files of one template.
 #[derive(Debug, Default)]
 pub struct Files {
     texts: BTreeMap<String, Arc<Vec<u8>>>,
     columns: BTreeMap<(String, String), Arc<Column>>,
     choices: BTreeMap<String, Choice>,
-    /// Rows of the shortest file whose last row ends the run.
+    /// Number of rows of the shortest file whose end also ends the run.
     end: Option<u64>,
 }
 
 impl Files {
-    /// The column of `FILE.COLUMN`, where COLUMN is a name of the first row.
+    /// Returns the column `FILE.COLUMN`, where COLUMN is a name in the first row.
     ///
     /// # Errors
-    /// What is wrong with the file or the name.
+    /// A description of what is wrong with the file or the name.
     pub fn column(&mut self, named: &str, lines: bool) -> Result<Arc<Column>, String> {
         file_alone(named).map_or(Ok(()), Err)?;
         let (file, name) =
@@ -83,10 +83,10 @@ impl Files {
         Ok(column)
     }
 
-    /// Notes how rows of a file are chosen; all its slots must say the same, so that a request has one row of it.
+    /// Records how rows of a file are chosen. All slots of a file must agree, so that a request uses one row of it.
     ///
     /// # Errors
-    /// They do not.
+    /// The slots of a file disagree.
     pub fn chosen(&mut self, named: &str, choice: Choice, rows: u64) -> Result<(), String> {
         let file = named.rsplit_once('.').map_or(named, |(file, _)| file);
         if *self.choices.entry(file.to_owned()).or_insert(choice) != choice {
@@ -101,13 +101,13 @@ impl Files {
         Ok(())
     }
 
-    /// Rows of the shortest file whose last row ends the run.
+    /// Returns the number of rows of the shortest file whose end also ends the run.
     pub fn end(&self) -> Option<u64> {
         self.end
     }
 }
 
-/// The names of a file's columns, as far as it can be read; those of JSON lines are the keys of the first.
+/// Returns the column names of a file, if it can be read; for JSON lines, the keys of the first line.
 pub fn names(file: &str, lines: bool) -> Option<Vec<String>> {
     let text = read(file).ok()?;
     if lines || is_lines(file) {
@@ -118,12 +118,13 @@ pub fn names(file: &str, lines: bool) -> Option<Vec<String>> {
     Some(names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect())
 }
 
-/// True of files that hold JSON lines by their names.
+/// Returns `true` for a file name with an extension of JSON lines.
 fn is_lines(file: &str) -> bool {
     file.ends_with(".jsonl") || file.ends_with(".ndjson")
 }
 
-/// What to say to a file without a column; None: a column is named, or another thing is wrong.
+/// Returns the error message for a slot that names a file and no column; `None` if a column is named, or something else
+/// is wrong.
 fn file_alone(named: &str) -> Option<String> {
     let (before, ending) = named.rsplit_once('.')?;
     let of_data = ["csv", "tsv", "jsonl", "ndjson"].contains(&ending);
@@ -140,7 +141,7 @@ fn file_alone(named: &str) -> Option<String> {
     Some(format!("{{csv {named}}} names a file but no column; write {{csv {named}.{first}}}{there}"))
 }
 
-/// What makes the orders of two files differ.
+/// Returns the salt that makes the row orders of two files differ.
 pub fn salt(named: &str) -> u64 {
     let file = named.rsplit_once('.').map_or(named, |(file, _)| file);
     file.bytes().fold(0, |salt, byte| mixed(salt ^ u64::from(byte)))
@@ -186,7 +187,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The next row that is not empty; false at the end.
+    /// Reads the next row that is not empty; returns `false` at the end.
     fn row(&mut self, fields: &mut Vec<Vec<u8>>) -> bool {
         loop {
             fields.clear();
@@ -200,7 +201,7 @@ impl Reader<'_> {
         }
     }
 
-    /// One field; true where another of the same row follows.
+    /// Reads one field; returns `true` if another one follows in the same row.
     fn field(&mut self, fields: &mut Vec<Vec<u8>>) -> bool {
         let (mut field, mut quoted) = (Vec::new(), self.text.get(self.at) == Some(&b'"'));
         self.at += usize::from(quoted);

@@ -1,28 +1,28 @@
-//! How a number is written: in decimal or hexadecimal digits, as an integer of some bytes, or in as many as it takes.
+//! Number formats: decimal or hexadecimal digits, fixed-size integers, and variable-length integers.
 
-/// A way to write a number.
+/// A number format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Digits of this base, with leading zeros up to a width (0: as many as it takes).
+    /// Digits of this base, with leading zeros up to a width (0 for none).
     Digits { base: u8, width: u8 },
-    /// The low bytes of it, at most eight.
+    /// The low bytes of the number, at most eight.
     Bytes { count: u8, little: bool },
-    /// Seven bits a byte, the low ones first, the high bit of all but the last byte set (LEB128, as in MQTT and protobuf).
-    /// With `zigzag` as Kafka and protobuf write numbers that may be negative: 0, −1, 1, −2 become 0, 1, 2, 3.
+    /// Seven bits per byte, low bits first, with the high bit set in all bytes but the last (LEB128, as in MQTT and
+    /// protobuf). With `zigzag`, signed numbers as in Kafka and protobuf: 0, −1, 1, −2 become 0, 1, 2, 3.
     Varint { zigzag: bool },
 }
 
-/// Bits of a byte of a varint that belong to its number.
+/// Number of payload bits in a byte of a varint.
 const VARINT_BITS: u32 = 7;
 
-/// Most digits that leading zeros may make.
+/// Maximum number of digits including leading zeros.
 const WIDEST: u8 = 64;
 
 impl Format {
-    /// Decimal digits, as many as it takes.
+    /// Decimal digits without leading zeros.
     pub const DECIMAL: Format = Format::Digits { base: 10, width: 0 };
 
-    /// The format a word names: `u8` … `u64`, `le` behind it for little endian (`u16le`), `hex`, `varint`, `zigzag`.
+    /// Parses a format name: `u8` … `u64`, with suffix `le` for little endian (`u16le`), `hex`, `varint`, `zigzag`.
     pub fn word(word: &str) -> Option<Format> {
         match word {
             "hex" => return Some(Format::Digits { base: 16, width: 0 }),
@@ -45,10 +45,10 @@ impl Format {
         Some(Format::Bytes { count, little })
     }
 
-    /// The same with leading zeros.
+    /// Returns the same format with leading zeros.
     ///
     /// # Errors
-    /// What is wrong with the width.
+    /// A description of what is wrong with the width.
     pub fn with_width(self, text: &str) -> Result<Format, String> {
         let Format::Digits { base, .. } = self else {
             let trouble = "a width is for digits, and u8 to u64, varint and zigzag have their own; leave one of \
@@ -60,7 +60,7 @@ impl Format {
         Ok(Format::Digits { base, width })
     }
 
-    /// How many bytes it always takes; None where that depends on the number.
+    /// Returns the size in bytes if it is the same for all numbers.
     pub fn fixed_size(self) -> Option<usize> {
         match self {
             Format::Digits { width: 0, .. } | Format::Varint { .. } => None,
@@ -69,19 +69,19 @@ impl Format {
         }
     }
 
-    /// The largest number that so many bytes hold.
+    /// Returns the largest number that fits in `bytes` bytes.
     pub fn largest_in(self, bytes: usize) -> u64 {
         let base = match self {
             Format::Digits { base, .. } => u128::from(base),
             Format::Bytes { .. } => 256,
             Format::Varint { .. } => 1 << VARINT_BITS,
         };
-        // Beyond 40 places any base is past 64 bits, and 128 would overflow.
+        // More than 40 digits exceed 64 bits in any base, and 128 would overflow.
         let past = base.checked_pow(bytes.min(40) as u32).unwrap_or(u128::MAX);
         u64::try_from(past - 1).unwrap_or(u64::MAX)
     }
 
-    /// How many bytes numbers up to this one take at most.
+    /// Returns the maximum number of bytes of numbers up to `largest`.
     pub fn most_bytes(self, largest: u64) -> u64 {
         match self {
             Format::Digits { base, width } => {
@@ -112,7 +112,7 @@ impl Format {
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// 00, 01 … 99.
+/// The digit pairs 00, 01 … 99.
 const PAIRS: [[u8; 2]; 100] = {
     let mut pairs = [[0; 2]; 100];
     let mut number = 0;
@@ -123,7 +123,7 @@ const PAIRS: [[u8; 2]; 100] = {
     pairs
 };
 
-/// Appends a number in as many decimal digits as it takes.
+/// Appends a number in decimal digits.
 #[inline]
 pub fn decimal(number: u64, out: &mut Vec<u8>) {
     const MOST: usize = 20;
@@ -143,7 +143,7 @@ pub fn decimal(number: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&buffer[at..]);
 }
 
-/// Appends a number in as many bytes of seven bits as it takes.
+/// Appends a number as a varint.
 #[inline]
 fn varint(number: u64, out: &mut Vec<u8>) {
     let mut rest = number;
@@ -154,7 +154,7 @@ fn varint(number: u64, out: &mut Vec<u8>) {
     out.push(rest as u8);
 }
 
-/// The digits of a byte.
+/// Returns the hexadecimal digits of a byte.
 #[inline]
 pub fn hex(byte: u8) -> [u8; 2] {
     [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]
@@ -167,7 +167,7 @@ fn digits(number: u64, base: u8, width: u8, out: &mut Vec<u8>) {
     }
     let mut buffer = [b'0'; WIDEST as usize];
     let (mut at, mut rest) = (buffer.len(), number);
-    // Both divisors are known here, so that nothing is divided.
+    // Both divisors are constants, so the compiler emits no division.
     loop {
         at -= 1;
         let digit = if base == 16 { rest & 15 } else { rest % 10 };

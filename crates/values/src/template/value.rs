@@ -1,6 +1,6 @@
-//! Values of slots, made from a fill alone: the same fill gives the same bytes.
+//! Values of slots, computed from a fill alone: the same fill gives the same bytes.
 //!
-//! Several random slots of one request differ: each mixes its place in the template into the random bits.
+//! Several random slots of one request differ, because each mixes its position in the template into the random bits.
 
 use std::sync::Arc;
 
@@ -11,38 +11,39 @@ use super::csv::Column;
 use super::format::{Format, hex};
 use super::rows::Choice;
 
-/// What a slot stands for.
+/// The value of a slot.
 #[derive(Debug)]
 pub enum Value {
-    /// `from + number × step`, in `0..below` where that is given.
+    /// `from + number × step`, modulo `below` if that is given.
     Counter { from: u64, step: u64, below: Option<u64>, format: Format },
-    /// So many characters of an alphabet, each as likely as another to within a thousandth.
+    /// Random characters of an alphabet, uniform to within a thousandth.
     Characters { count: usize, of: &'static [u8], salt: u64 },
-    /// So many random bytes.
+    /// Random bytes.
     Bytes { count: usize, salt: u64 },
-    /// An integer from `from` on, of `span` many (0: all there are), each as likely as another to within span / 2⁶⁴.
+    /// A random integer from a range of `span` numbers beginning at `from` (0 for all 2⁶⁴), uniform to within span /
+    /// 2⁶⁴.
     Integer { from: u64, span: u64, format: Format, salt: u64 },
-    /// What is said on its connection, counted from `from` on; behind the last number below `below` the first comes again.
+    /// The number of the message on its connection, counted from `from`; wraps to `from` at `below`.
     Sequence { from: u64, below: Option<u64>, format: Format },
-    /// The user's number.
+    /// The user number.
     User { format: Format },
-    /// Time since 1970 in units of so many nanoseconds.
+    /// The time since 1970 in units of `unit` nanoseconds.
     Time { unit: u64, format: Format },
     /// `2026-11-21T09:26:35.123Z`.
     Iso,
     /// `2026-11-21`.
     Date,
-    /// Another time, so many nanoseconds later or earlier than it is.
+    /// A time shifted by a number of nanoseconds.
     Later { by: i64, of: Box<Value> },
-    /// `20261121-09:26:35.123`, as FIX writes it.
+    /// A time in the format of FIX, `20261121-09:26:35.123`.
     FixTime,
     /// A version 4 UUID (RFC 9562 5.4).
     Uuid { salt: u64 },
-    /// The header line of a trace (W3C Trace Context, level 1): sampled where the low half of its id is below this.
+    /// A trace header (W3C Trace Context, level 1), sampled if the low half of its id is below this value.
     Trace { sampled: u64 },
-    /// What the user knows by the name of this index; nothing where it knows nothing.
+    /// The variable with this index; empty if it is not known.
     Variable(u16),
-    /// The row of a column that the number chooses.
+    /// The value of a column in the row selected by the request's number.
     Row { column: Arc<Column>, format: Option<Format>, choice: Choice, salt: u64 },
 }
 
@@ -66,7 +67,7 @@ impl Stream {
 }
 
 impl Value {
-    /// Appends it.
+    /// Appends the value.
     #[inline]
     pub fn put(&self, fill: &Fill, out: &mut Vec<u8>) {
         match self {
@@ -91,7 +92,7 @@ impl Value {
                 format.put(from.wrapping_add(scaled), out);
             }
             Value::Sequence { from, below, format } => {
-                // What is shown and not sent has no number of its own.
+                // A message that is shown and not sent has no number.
                 let before = fill.sequence.saturating_sub(1);
                 let number = match below {
                     None => from.wrapping_add(before),
@@ -131,7 +132,7 @@ fn characters(mut stream: Stream, count: usize, of: &[u8], out: &mut Vec<u8>) {
     let mut left = count;
     while left > 0 {
         let bits = stream.next();
-        // Four at a time, so that there is one look for room.
+        // Four at a time, so that the capacity is checked once.
         let four = [0, 16, 32, 48].map(|shift| of[((bits >> shift & 0xffff) as usize * of.len()) >> 16]);
         let take = left.min(4);
         match take {
@@ -152,7 +153,7 @@ fn bytes(mut stream: Stream, count: usize, out: &mut Vec<u8>) {
 }
 
 fn uuid(mut stream: Stream, out: &mut Vec<u8>) {
-    /// Where the digits of each byte stand among the dashes.
+    /// Offsets of the digits of each byte among the dashes.
     const AT: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
     let version = stream.next() & !0xf000 | 0x4000;
     let variant = stream.next() & !(0b11 << 62) | 0b10 << 62;
@@ -164,8 +165,8 @@ fn uuid(mut stream: Stream, out: &mut Vec<u8>) {
     out.extend_from_slice(&text);
 }
 
-/// Year, month, day, hour, minute, second and millisecond, each with its mark behind it (0: none). Written number by number:
-/// text made for each request allocates nothing.
+/// Appends year, month, day, hour, minute, second and millisecond, each followed by its separator (0 for none). Fields
+/// are written directly, so that nothing is allocated per request.
 fn calendar(unix_ns: u64, marks: [u8; 7], out: &mut Vec<u8>) {
     let (seconds, milliseconds) = (unix_ns / 1_000_000_000, unix_ns / 1_000_000 % 1000);
     let Calendar { year, month, day, hour, minute, second } = Calendar::of(seconds);

@@ -1,6 +1,6 @@
-//! Bodies as they were before `Content-Encoding` (RFC 9110 8.4): gzip, deflate, br, zstd, and several of them in turn.
+//! Decoding of `Content-Encoding` (RFC 9110 8.4): gzip, deflate, br, zstd, and several of them in sequence.
 //!
-//! Only bodies that were kept for a check are decoded, and no further than a bound: a small body may stand for a huge one.
+//! Only bodies that are kept for a check are decoded, and only up to a bound: a small body may decode to a huge one.
 
 use std::io::Read;
 use std::ops::Deref;
@@ -9,24 +9,24 @@ use cause::{Cause, checks};
 
 use crate::kept::{Budget, Kept, NO_ROOM};
 
-/// The most bytes a body may have once decoded.
+/// Maximum size of a decoded body, in bytes.
 pub const DECODED_BOUND: u64 = 16 * 1024 * 1024;
 
-/// The largest window of zstd that a receiver must take (RFC 8878 3.1.1.1.2 and 9659: 8 MiB), as a power of two.
+/// Largest zstd window that a receiver must support (RFC 8878 3.1.1.1.2 and 9659: 8 MiB), as a power of two.
 const ZSTD_WINDOW: u32 = 23;
 
-/// How a body is coded.
+/// The content coding of a body.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Coding {
-    /// Not at all.
+    /// No coding.
     None,
-    /// By these, the last one applied last.
+    /// These codings; the last one was applied last.
     By(Vec<Layer>),
-    /// In a way that is not known here.
+    /// An unknown coding.
     Unknown,
 }
 
-/// One coding.
+/// One content coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
     /// RFC 1952.
@@ -40,7 +40,7 @@ pub enum Layer {
 }
 
 impl Coding {
-    /// The coding that these values of `Content-Encoding` tell.
+    /// Parses the values of `Content-Encoding`.
     pub fn of<'a>(values: impl Iterator<Item = &'a [u8]>) -> Coding {
         let mut layers = Vec::new();
         for word in values.flat_map(|value| value.split(|b| *b == b',')).map(<[u8]>::trim_ascii) {
@@ -56,17 +56,17 @@ impl Coding {
         if layers.is_empty() { Coding::None } else { Coding::By(layers) }
     }
 
-    /// The body as it was.
+    /// Decodes a body.
     ///
     /// # Errors
-    /// It is broken, coded otherwise, too long, or there is no room for it.
+    /// The body is malformed, has an unknown coding, is too long, or exceeds the budget.
     pub fn decode<'a>(&self, body: &'a [u8], budget: &Budget) -> Result<Plain<'a>, Undecoded> {
         let layers = match self {
             Coding::None => return Ok(Plain::AsItCame(body)),
             Coding::Unknown => return Err(Undecoded::Broken),
             Coding::By(layers) => layers,
         };
-        // More than a few codings over each other are meant to keep somebody busy.
+        // More than a few stacked codings are an attack on the receiver's CPU time.
         if layers.len() > 4 {
             return Err(Undecoded::Broken);
         }
@@ -78,12 +78,12 @@ impl Coding {
     }
 }
 
-/// A body as it was before its coding.
+/// A body without its content coding.
 #[derive(Debug)]
 pub enum Plain<'a> {
-    /// It had none.
+    /// The body as received; it had no coding.
     AsItCame(&'a [u8]),
-    /// Decoded.
+    /// The decoded body.
     Made(Kept),
 }
 
@@ -97,19 +97,19 @@ impl Deref for Plain<'_> {
     }
 }
 
-/// Why a body could not be decoded.
+/// The reason for which a body could not be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undecoded {
-    /// It is not coded as it says, or in a way that is not known here.
+    /// The body is malformed, or its coding is unknown.
     Broken,
-    /// It is longer than [`DECODED_BOUND`].
+    /// The decoded body exceeds [`DECODED_BOUND`].
     TooLong,
-    /// Too much is kept already.
+    /// The budget is exhausted.
     NoRoom,
 }
 
 impl Undecoded {
-    /// What there is to say of it about a body of so many bytes.
+    /// Returns the cause for a body of `size` bytes.
     pub fn why(self, size: usize) -> Cause {
         let bytes = measure::format_bytes(size as u64);
         match self {

@@ -1,11 +1,11 @@
-//! Numbers as JSON writes them, compared by all of their digits.
+//! JSON numbers, compared by all of their digits.
 //!
-//! A double holds 16 digits: two ids of twenty would be the same. So the digits themselves are compared, whatever their
-//! number, and 1, 1.0 and 10e-1 are the same.
+//! A double holds 16 digits, so that two ids of twenty digits could compare as equal. Therefore the digits themselves
+//! are compared, whatever their number; 1, 1.0 and 10e-1 are equal.
 
 use std::cmp::Ordering;
 
-/// A number of JSON in its parts. The exponent is held at those of 128 bits, which no number in use comes near.
+/// The parts of a JSON number. The exponent saturates at 128 bits, far beyond any number in use.
 struct Decimal<'a> {
     negative: bool,
     whole: &'a [u8],
@@ -13,7 +13,7 @@ struct Decimal<'a> {
     exponent: i128,
 }
 
-/// Which of two numbers, as JSON writes them, is larger.
+/// Compares two numbers in JSON notation.
 pub fn compare(a: &str, b: &str) -> Ordering {
     if a == b {
         return Ordering::Equal;
@@ -36,7 +36,7 @@ impl<'a> Decimal<'a> {
         Decimal { negative, whole: whole.as_bytes(), part: part.as_bytes(), exponent }
     }
 
-    /// Its digits from the first that is no zero; none where it is zero.
+    /// Returns the significant digits, without leading zeros; none for zero.
     fn digits(&self) -> impl Iterator<Item = u8> {
         self.whole.iter().chain(self.part).copied().skip_while(|digit| *digit == b'0')
     }
@@ -49,13 +49,13 @@ impl<'a> Decimal<'a> {
         }
     }
 
-    /// How many digits stand before its point; fewer than none where zeros follow it.
+    /// Returns the number of digits before the decimal point; negative if zeros follow the point.
     fn magnitude(&self) -> i128 {
         let zeros = self.whole.iter().chain(self.part).take_while(|digit| **digit == b'0').count();
         self.whole.len() as i128 - zeros as i128 + self.exponent
     }
 
-    /// Which of two that are not zero is larger, whatever their signs.
+    /// Compares the absolute values of two numbers that are not zero.
     fn size(&self, other: &Decimal<'_>) -> Ordering {
         self.magnitude().cmp(&other.magnitude()).then_with(|| {
             let (mut a, mut b) = (self.digits(), other.digits());

@@ -1,28 +1,29 @@
-//! Filters of a path: `[?@.price < 10 && (@.size == 'L' || !@.sold)]` (RFC 9535 2.3.5), with a value on the right of a comparison.
+//! Filters of a path: `[?@.price < 10 && (@.size == 'L' || !@.sold)]` (RFC 9535 2.3.5), with a literal on the right of
+//! a comparison.
 
 use serde_json::value::RawValue;
 
 use super::json::{Compare, Step, Wanted, passes, path, test, walk};
 
-/// What an item or member must pass.
+/// A condition on an array item or object member.
 #[derive(Debug, PartialEq)]
 pub enum Filter {
-    /// Something stands at the path, and passes a comparison where there is one.
+    /// The path leads to a value, which satisfies the comparison if there is one.
     Test(Vec<Step>, Option<(Compare, Wanted)>),
-    /// All of them.
+    /// All conditions hold.
     All(Vec<Filter>),
-    /// One of them.
+    /// At least one condition holds.
     Any(Vec<Filter>),
-    /// It not.
+    /// The condition does not hold.
     Not(Box<Filter>),
 }
 
 impl Filter {
-    /// Reads what a text begins with, from `[?` to the bracket that closes it, and answers what follows; filters within filters are
-    /// no deeper than `deepest`.
+    /// Parses a filter at the beginning of a text, from `[?` to the closing bracket, and returns it with the remaining
+    /// text. Filters nest at most `deepest` levels.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of what is wrong with the filter.
     pub fn parse(text: &str, deepest: usize) -> Result<(Filter, &str), String> {
         let reader = Reader { text };
         let deeper = deepest.checked_sub(1).ok_or_else(|| reader.wrong())?;
@@ -30,7 +31,7 @@ impl Filter {
         Ok((reader.any(&text[2..end], deeper)?, &text[end + 1..]))
     }
 
-    /// Whether a value passes.
+    /// Returns `true` if a value satisfies the filter.
     pub fn holds(&self, value: &RawValue) -> bool {
         match self {
             Filter::Test(path, test) => {
@@ -48,7 +49,7 @@ impl Filter {
 }
 
 struct Reader<'a> {
-    /// All of it, for complaints.
+    /// Text of the whole filter, for error messages.
     text: &'a str,
 }
 
@@ -64,7 +65,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Parts with a sign between them.
+    /// Parses parts separated by an operator.
     fn several(
         &self,
         text: &str,
@@ -103,7 +104,8 @@ impl Reader<'_> {
     }
 }
 
-/// Where a sign stands outside of quotes and of brackets that are opened in the text; a bracket closes those in front of it first.
+/// Returns the positions of a sign outside of quotes and brackets; a closing bracket is matched with its opening
+/// bracket first.
 fn ends(text: &str, signs: &[&str]) -> Vec<usize> {
     let (mut quote, mut open, mut found) = (None, 0, Vec::new());
     for (at, c) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! `--expect-header 'Content-Type: application/json*'`, `--expect-trailer`: a line that an answer must have.
+//! `--expect-header 'Content-Type: application/json*'`, `--expect-trailer`: required header and trailer lines.
 
 use std::fmt;
 
@@ -7,19 +7,19 @@ use cause::{Cause, checks};
 use crate::capture::source::short;
 use crate::kept::{Budget, Kept, NO_ROOM};
 
-/// One header line that is expected.
+/// An expected header line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     name: String,
-    /// The texts between stars, in order; None: any value.
+    /// The texts between the stars, in order; `None` if any value is accepted.
     value: Option<Vec<String>>,
 }
 
 impl Header {
-    /// Reads `NAME`, `NAME: VALUE` or `NAME: VA*UE`.
+    /// Parses `NAME`, `NAME: VALUE` or `NAME: VA*UE`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of what is wrong with it.
     pub fn parse(text: &str) -> Result<Header, String> {
         let (name, value) = match text.split_once(':') {
             Some((name, value)) => (name, Some(value.trim().split('*').map(str::to_owned).collect())),
@@ -34,12 +34,12 @@ impl Header {
         Ok(Header { name: name.to_owned(), value })
     }
 
-    /// True where the head has such a line.
+    /// Returns `true` if the head contains such a line.
     pub fn holds(&self, head: &[u8]) -> bool {
         values(head, &self.name).any(|found| self.value.as_ref().is_none_or(|parts| fits(found, parts)))
     }
 
-    /// What headers have instead.
+    /// Returns the cause of a mismatch, with the actual headers.
     #[cold]
     pub fn why(&self, head: &[u8]) -> Cause {
         match self.found(head) {
@@ -48,7 +48,7 @@ impl Header {
         }
     }
 
-    /// What trailers have instead.
+    /// Returns the cause of a mismatch, with the actual trailers.
     #[cold]
     pub fn why_behind(&self, trailers: &[u8]) -> Cause {
         match self.found(trailers) {
@@ -70,7 +70,7 @@ impl fmt::Display for Header {
     }
 }
 
-/// Lines of an answer, kept to be looked into as HTTP/1 writes them below a first line.
+/// Header lines of an answer, kept in HTTP/1 format without the start line.
 #[derive(Debug, Default)]
 pub struct Lines {
     text: Kept,
@@ -78,7 +78,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// A piece of them, as it stands on the wire.
+    /// Appends raw bytes of the lines.
     pub fn piece(&mut self, piece: &[u8], budget: &Budget) {
         if self.text.is_empty() {
             self.put(b"\r\n", budget);
@@ -86,7 +86,7 @@ impl Lines {
         self.put(piece, budget);
     }
 
-    /// A field of them; what would end its line becomes a space.
+    /// Appends a field; characters that would end its line become spaces.
     pub fn field(&mut self, name: &[u8], value: &[u8], budget: &Budget) {
         let line = [name, b": ", value].concat();
         let harmless = line.iter().map(|&b| if matches!(b, 0 | b'\r' | b'\n') { b' ' } else { b });
@@ -97,23 +97,23 @@ impl Lines {
         self.crowded = self.crowded || !self.text.add(bytes, budget);
     }
 
-    /// All of them.
+    /// Returns all lines.
     ///
     /// # Errors
-    /// There was no room for them.
+    /// The budget was exhausted.
     pub fn text(&self) -> Result<&[u8], Cause> {
         if self.crowded { Err(checks::headers_unchecked(NO_ROOM)) } else { Ok(&self.text) }
     }
 }
 
-/// What lines there are, which `there` says, or that there are none.
+/// Describes the header names of a head with `there`, or returns `none` if there are none.
 pub fn told(there: fn(String) -> Cause, none: cause::Plain, head: &[u8]) -> Cause {
     let names = head.split(|&b| b == b'\n').skip(1).filter_map(|line| line.split(|&b| b == b':').next());
     let names: Vec<&[u8]> = names.map(<[u8]>::trim_ascii).filter(|name| !name.is_empty()).collect();
     if names.is_empty() { none.into() } else { there(short(&names.join(&b", "[..]))) }
 }
 
-/// All values of a field in a head as HTTP/1 writes it.
+/// Returns all values of a field in a head in HTTP/1 format.
 pub fn values<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
     let mut from = memchr::memchr(b'\n', head).map(|end| end + 1);
     let lines = std::iter::from_fn(move || {
@@ -129,7 +129,7 @@ pub fn values<'a>(head: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a [u8
     })
 }
 
-/// Whether `found` is the parts with anything between them.
+/// Returns `true` if `found` consists of the parts with any text between them.
 fn fits(found: &[u8], parts: &[String]) -> bool {
     let [first, middle @ .., last] = parts else {
         return parts.first().is_some_and(|only| only.as_bytes() == found);

@@ -1,10 +1,9 @@
-//! `--expect-json '$.code == 200'`: a place in a JSON body and what must stand there.
+//! `--expect-json '$.code == 200'`: a path into a JSON body and the expected value.
 //!
-//! JSONPath (RFC 9535) but for slices, unions and functions: names, indices (negative ones from the end), `*`, `..` and filters
-//! (`Filter`); then nothing (the place must
-//! exist), a comparison, or `contains`. Where a path leads to several places, one that keeps the rule is enough; `!=`
-//! must hold at all of them. Numbers are compared by all of their digits (`decimal`), and a body is looked into where it
-//! lies ([`places`]).
+//! JSONPath (RFC 9535) without slices, unions and functions: names, indices (negative ones from the end), `*`, `..` and
+//! filters (`Filter`). The path is followed by nothing (the value must exist), by a comparison, or by `contains`. If a
+//! path leads to several values, one that satisfies the rule is enough, except for `!=`, which must hold for all of
+//! them. Numbers are compared by all of their digits (`decimal`), and a body is searched in place ([`places`]).
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -15,15 +14,15 @@ use serde_json::value::RawValue;
 use super::filter::Filter;
 use super::{decimal, places};
 
-/// A place in a body.
+/// A path into a body.
 #[derive(Debug, PartialEq)]
 pub struct Place(Vec<Step>);
 
 impl Place {
-    /// Reads a path.
+    /// Parses a path.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of what is wrong with it.
     pub fn parse(text: &str) -> Result<Place, String> {
         let wrong = |what: &str| format!("\"{text}\" {what}; write a path such as $.token or $.items[0].id");
         let rest = text.strip_prefix('$').ok_or_else(|| wrong("does not start with $"))?;
@@ -33,22 +32,22 @@ impl Place {
         }
     }
 
-    /// The same in each item of a list, unless it names items of a list itself.
+    /// Returns the same path applied to each item of a list, unless the path itself begins with list items.
     pub fn in_list(self) -> Place {
         let each = (!of_list(&self.0)).then_some(Step::All);
         Place(each.into_iter().chain(self.0).collect())
     }
 
-    /// Shows `seen` the values that stand there in a body.
+    /// Passes the values that the path leads to in a body to `seen`.
     ///
     /// # Errors
-    /// The body is no JSON.
+    /// The body is not JSON.
     pub fn walk<'a>(&self, body: &'a [u8], seen: &mut dyn FnMut(&'a RawValue)) -> Result<(), serde_json::Error> {
         let [Step::Name(name), rest @ ..] = &self.0[..] else {
             walk(serde_json::from_slice(body)?, &self.0, seen);
             return Ok(());
         };
-        // The usual one, `$.token`: looked for while the body is read, instead of behind that.
+        // The common case `$.token`: the member is found while the body is parsed, in a single pass.
         if let Some(value) = places::member(body, name)? {
             walk(value, rest, seen);
         }
@@ -56,7 +55,7 @@ impl Place {
     }
 }
 
-/// A place is found in a body as it would be in the whole of it.
+/// Checks that a path finds the same values in a body as in the whole parsed document.
 #[cfg(any(test, feature = "oracle"))]
 pub fn oracle(place: &str, body: &[u8]) {
     let Ok(place) = Place::parse(place) else { return };
@@ -67,15 +66,15 @@ pub fn oracle(place: &str, body: &[u8]) {
     assert_eq!((is_json, found), (whole.is_some(), expected));
 }
 
-/// True of a path that names items of a list first.
+/// Returns `true` if a path begins with list items.
 pub fn of_list(path: &[Step]) -> bool {
     matches!(path.first(), Some(Step::Index(_) | Step::All | Step::Where(_)))
 }
 
-/// One rule.
+/// An expected property of a JSON body.
 #[derive(Debug, PartialEq)]
 pub struct Json {
-    /// As it was written, and the path in it.
+    /// The rule as written, and the path within it.
     rule: String,
     place: String,
     path: Vec<Step>,
@@ -85,19 +84,19 @@ pub struct Json {
 /// One step of a path.
 #[derive(Debug, PartialEq)]
 pub enum Step {
-    /// A member of an object.
+    /// An object member.
     Name(String),
-    /// An item of an array; a negative one counts from its end.
+    /// An array item; negative indices count from the end.
     Index(i64),
-    /// All of them.
+    /// All items or members.
     All,
-    /// Those items or members that pass.
+    /// The items or members that satisfy a filter.
     Where(Filter),
-    /// It, and all that is in it at any depth.
+    /// The value and all its descendants.
     Within,
 }
 
-/// How a rule compares.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compare {
     /// `==`.
@@ -116,7 +115,7 @@ pub enum Compare {
     Contains,
 }
 
-/// Longer spellings first.
+/// Operator signs, longer ones first.
 const COMPARISONS: [(&str, Compare); 7] = [
     ("==", Compare::Equal),
     ("!=", Compare::Unequal),
@@ -127,35 +126,35 @@ const COMPARISONS: [(&str, Compare); 7] = [
     ("contains ", Compare::Contains),
 ];
 
-/// What a rule compares with.
+/// The expected value of a comparison.
 #[derive(Debug, PartialEq)]
 pub enum Wanted {
-    /// null, true or false.
+    /// `null`, `true` or `false`.
     Word(String),
-    /// Its digits, as they were written.
+    /// A number, as written.
     Number(String),
     /// A string, without its quotes.
     Text(Vec<u8>),
-    /// A list.
+    /// An array.
     List(Vec<Wanted>),
-    /// An object, by its keys.
+    /// An object.
     Object(BTreeMap<Vec<u8>, Wanted>),
 }
 
-/// A path has at most so many steps, and what a rule compares with is nested no deeper.
+/// Maximum number of steps of a path, and maximum nesting depth of an expected value.
 const DEEPEST: usize = 128;
 
-/// `..` looks so deep.
+/// Maximum depth that `..` descends.
 const DEEPEST_WITHIN: usize = 32;
 
-/// Where a path leads to several places, so many of their values are named.
+/// Maximum number of values named in a message if a path leads to several.
 const NAMED: usize = 3;
 
 impl Json {
-    /// Reads a rule.
+    /// Parses a rule.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of what is wrong with it.
     pub fn parse(text: &str) -> Result<Json, String> {
         let wrong = |what: &str| format!("\"{text}\" {what}; write a rule such as $.code == 200 or $.items[0].id");
         let rest = text.trim().strip_prefix('$').ok_or_else(|| wrong("does not start with $"))?;
@@ -173,17 +172,17 @@ impl Json {
         Ok(Json { rule, place, path, test: Some(test) })
     }
 
-    /// As it was written.
+    /// Returns the rule as written.
     pub fn text(&self) -> &str {
         &self.rule
     }
 
-    /// The way to the places it is about.
+    /// Returns the path of the rule.
     pub fn path(&self) -> &[Step] {
         &self.path
     }
 
-    /// What a body that does not keep the rule has in its place.
+    /// Returns the cause of a mismatch, with the values that the body has instead.
     pub fn why(&self, body: &RawValue) -> Cause {
         let (mut shown, mut count) = (Vec::new(), 0);
         walk(body, &self.path, &mut |value| {
@@ -202,7 +201,7 @@ impl Json {
         }
     }
 
-    /// True where a body keeps the rule.
+    /// Returns `true` if a body satisfies the rule.
     pub fn holds(&self, body: &RawValue) -> bool {
         let (mut found, mut passed) = (0, 0);
         walk(body, &self.path, &mut |value| {
@@ -216,10 +215,10 @@ impl Json {
     }
 }
 
-/// A comparison and what is compared with.
+/// Parses a comparison with its expected value.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A description of what is wrong with it.
 pub(super) fn test(text: &str) -> Result<(Compare, Wanted), String> {
     let (compare, value) = COMPARISONS
         .iter()
@@ -236,16 +235,17 @@ pub(super) fn test(text: &str) -> Result<(Compare, Wanted), String> {
     Ok((compare, value))
 }
 
-/// The steps that a text begins with, and what follows them; tests within tests are no deeper than `deepest`.
+/// Parses the path at the beginning of a text and returns it with the remaining text; filters nest at most `deepest`
+/// levels.
 ///
 /// # Errors
-/// What is wrong with them.
+/// A description of what is wrong with the path.
 pub(super) fn path(text: &str, deepest: usize) -> Result<(Vec<Step>, &str), String> {
     let (mut path, mut rest) = (Vec::new(), text);
     loop {
         if let Some(behind) = rest.strip_prefix("..") {
             path.push(Step::Within);
-            // `..name` is `..` and then `.name`.
+            // `..name` is `..` followed by `.name`.
             rest = if behind.starts_with('[') { behind } else { &rest[1..] };
         }
         if rest.starts_with("[?") {
@@ -264,7 +264,8 @@ pub(super) fn path(text: &str, deepest: usize) -> Result<(Vec<Step>, &str), Stri
     }
 }
 
-/// The next step and what follows it; `Some(None)` at the end of the path, None where it cannot be read.
+/// Parses the next step and returns it with the remaining text; `Some(None)` at the end of the path, `None` on a syntax
+/// error.
 fn step(text: &str) -> Option<Option<(Step, &str)>> {
     if let Some(rest) = text.strip_prefix('.') {
         let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-')).unwrap_or(rest.len());
@@ -286,7 +287,7 @@ fn step(text: &str) -> Option<Option<(Step, &str)>> {
     Some(Some((step, after)))
 }
 
-/// JSON, or a text in single quotes or without any. None: nested too deep.
+/// Parses a JSON value, or a text in single quotes or without quotes. `None` if the value is nested too deep.
 fn literal(text: &str) -> Option<Wanted> {
     let single = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
     match single.map_or_else(|| places::whole(text.as_bytes()).ok_or(text), Err) {
@@ -295,7 +296,7 @@ fn literal(text: &str) -> Option<Wanted> {
     }
 }
 
-/// A value of a rule, of at most so many values within each other.
+/// Converts an expected value; `None` if it is nested deeper than `deepest`.
 fn wanted(value: &RawValue, deepest: usize) -> Option<Wanted> {
     let inner = deepest.checked_sub(1)?;
     match value.get().as_bytes()[0] {
@@ -327,7 +328,7 @@ fn wanted(value: &RawValue, deepest: usize) -> Option<Wanted> {
     }
 }
 
-/// Shows `seen` the values at the end of a path.
+/// Passes the values at the end of a path to `seen`.
 pub(super) fn walk<'a>(value: &'a RawValue, path: &[Step], seen: &mut dyn FnMut(&'a RawValue)) {
     let Some((step, rest)) = path.split_first() else { return seen(value) };
     match step {
@@ -363,13 +364,13 @@ pub(super) fn walk<'a>(value: &'a RawValue, path: &[Step], seen: &mut dyn FnMut(
     }
 }
 
-/// Shows `seen` the items or members.
+/// Passes the items or members of a value to `seen`.
 fn each<'a>(value: &'a RawValue, seen: &mut dyn FnMut(&'a RawValue)) {
     places::items(value, &mut *seen);
     places::members(value, |_, member| seen(member));
 }
 
-/// Goes on from a value, and from all in it that is no deeper than this.
+/// Continues from a value and from its descendants down to this depth.
 fn within<'a>(value: &'a RawValue, rest: &[Step], deepest: usize, seen: &mut dyn FnMut(&'a RawValue)) {
     walk(value, rest, seen);
     if deepest > 0 {
@@ -377,7 +378,7 @@ fn within<'a>(value: &'a RawValue, rest: &[Step], deepest: usize, seen: &mut dyn
     }
 }
 
-/// Numbers are the same by their value: 1 and 1.0.
+/// Compares with an expected value; numbers are equal by value, such as 1 and 1.0.
 fn same(found: &RawValue, wanted: &Wanted) -> bool {
     match wanted {
         Wanted::Word(word) => found.get() == word,
@@ -394,7 +395,7 @@ fn same(found: &RawValue, wanted: &Wanted) -> bool {
         Wanted::Object(object) => {
             let (mut alike, mut unknown) = (BTreeMap::new(), !found.get().starts_with('{'));
             places::members(found, |name, value| match object.get_key_value(name) {
-                // Of equal names the last one counts.
+                // With duplicate names the last one counts.
                 Some((name, wanted)) => _ = alike.insert(name, same(value, wanted)),
                 None => unknown = true,
             });
@@ -426,7 +427,7 @@ pub(super) fn passes(found: &RawValue, compare: Compare, wanted: &Wanted) -> boo
     }
 }
 
-/// The beginning of a value, as much of it as is shown, without the blanks between its parts.
+/// Returns the beginning of a value, as far as it is shown, without white space between tokens.
 fn compact(value: &RawValue) -> String {
     if let Some(text) = places::text(value) {
         let text = String::from_utf8_lossy(&text);

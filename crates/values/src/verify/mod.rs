@@ -1,8 +1,8 @@
-//! What an answer must hold beside its status: header lines, places in a JSON body and trailers
+//! Expected properties of an answer besides its status: header lines, values in a JSON body and trailers
 //! (`--expect-header`, `--expect-json`, `--expect-trailer`).
 //!
-//! For every protocol whose answers have such parts. A body is kept only where something is expected of the whole of it,
-//! up to a bound, and decoded by its `Content-Encoding`; all other runs never copy a byte.
+//! For every protocol whose answers have such parts. A body is kept only if something is expected of the whole of it,
+//! up to a bound, and decoded according to its `Content-Encoding`; all other runs never copy a byte.
 
 pub mod coding;
 mod decimal;
@@ -26,7 +26,7 @@ use json::Json;
 use crate::kept::{Budget, Kept, NO_ROOM};
 use crate::watch::SHOWN;
 
-/// The most of a body that is kept, as it arrives; a longer one cannot be checked and counts as wrong.
+/// Maximum size of a kept body before decoding; a longer one cannot be checked and counts as wrong.
 pub const KEPT_BOUND: usize = 1024 * 1024;
 
 /// The options, for protocols that have headers and bodies.
@@ -51,25 +51,25 @@ pub const OPTIONS: [OptionSpec; 3] = [
     ),
 ];
 
-/// What is expected of every answer of a run.
+/// The expectations for every answer of a run.
 #[derive(Debug)]
 pub struct Expectations {
     headers: Vec<Header>,
     json: Vec<Json>,
-    /// What comes behind the body; told apart behind all else.
+    /// Expected trailers; checked after everything else.
     pub trailers: Vec<Header>,
 }
 
 impl Expectations {
-    /// True where the body is looked into.
+    /// Returns `true` if the body is searched.
     pub fn look_at_body(&self) -> bool {
         !self.json.is_empty()
     }
 
-    /// Reads the options; None where nothing is expected.
+    /// Reads the options; `None` if nothing is expected.
     ///
     /// # Errors
-    /// A rule that is none.
+    /// An invalid rule.
     pub fn read(asked: &Asked) -> Result<Option<Expectations>, Complaint> {
         let complain = |option: &'static str| move |trouble: String| Complaint::new(option, trouble);
         let json = asked.values("expect-json").iter().map(|text| Json::parse(text)).collect::<Result<Vec<_>, _>>();
@@ -79,39 +79,39 @@ impl Expectations {
         Ok(any.then_some(Expectations { headers, json, trailers }))
     }
 
-    /// True where nothing but the whole body decides.
+    /// Returns `true` if the whole body is needed for the checks.
     fn needs_body(&self) -> bool {
         !self.json.is_empty()
     }
 }
 
-/// The lines that an option expects.
+/// Reads the header lines that an option expects.
 ///
 /// # Errors
-/// One that is none.
+/// An invalid header line.
 pub fn lines(asked: &Asked, option: &str) -> Result<Vec<Header>, Complaint> {
     let all = asked.values(option).iter().map(|text| Header::parse(text)).collect::<Result<_, _>>();
     all.map_err(|trouble| Complaint::new(format!("--{option}"), trouble))
 }
 
-/// What was seen of one answer.
+/// The checked state of one answer.
 #[derive(Debug)]
 pub struct Seen {
     wrong_header: bool,
-    /// Which of the header lines that are expected are not there.
+    /// Expected header lines that are missing.
     headers: Failed,
-    /// None: nothing is expected of the whole body.
+    /// Kept body; `None` if nothing is expected of the whole body.
     body: Option<Kept>,
     coding: Coding,
-    /// The most bytes of the body that are kept.
+    /// Maximum number of body bytes to keep.
     most: usize,
     missed: Option<Missed>,
 }
 
-/// Why a body is not kept as a whole.
+/// The reason for which a body is not kept completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Missed {
-    /// Than this.
+    /// The body is longer than this.
     TooLong(usize),
     NoRoom,
 }
@@ -126,9 +126,8 @@ impl Missed {
 }
 
 impl Seen {
-    /// The head is there, in the notation of HTTP/1. `text`: the body must hold a text, which a coded body hides.
-    /// None: nothing about this answer needs a closer look.
-    /// `whole`: something is taken out of the whole body.
+    /// Checks the head, in HTTP/1 format. `text` is set if the body must contain a text, which a coded body hides;
+    /// `whole` is set if captures need the whole body. `None` if nothing about this answer needs a closer look.
     pub fn head(expected: Option<&Expectations>, (text, whole): (bool, bool), head: &[u8]) -> Option<Box<Seen>> {
         let coding = Coding::of(header::values(head, "content-encoding"));
         let body = whole || expected.is_some_and(Expectations::needs_body) || (text && coding != Coding::None);
@@ -147,17 +146,17 @@ impl Seen {
         })
     }
 
-    /// So many bytes of the body are kept.
+    /// Sets the maximum number of body bytes to keep.
     pub fn keep_up_to(&mut self, most: usize) {
         self.most = most;
     }
 
-    /// True where the whole body is kept, so that it need not be searched as it comes.
+    /// Returns `true` if the whole body is kept, so that it need not be searched as it arrives.
     pub fn keeps_body(&self) -> bool {
         self.body.is_some()
     }
 
-    /// A piece of the body, as it arrives.
+    /// Adds a piece of the body as it arrives.
     pub fn feed(&mut self, piece: &[u8], budget: &Budget) {
         let Some(body) = self.body.as_mut().filter(|_| self.missed.is_none()) else { return };
         if body.len() + piece.len() > self.most {
@@ -166,12 +165,12 @@ impl Seen {
             self.missed = Some(Missed::NoRoom);
         }
         if self.missed.is_some() {
-            // It will not be looked into: others may have the room.
+            // The body will not be checked, so its memory is given back.
             *body = Kept::default();
         }
     }
 
-    /// What is wrong with the answer, once its body is whole.
+    /// Returns the fault of the answer, once its body is complete.
     pub fn verdict(
         &self,
         expected: Option<&Expectations>,
@@ -197,8 +196,8 @@ impl Seen {
         (self.missed.is_some() || good().is_none()).then_some(FaultKind::WrongBody)
     }
 
-    /// Of an answer that is wrong: which of the checks failed, behind `failed` of those in front of them. `text`: whether its body held the
-    /// text it must, where that was looked for as it came.
+    /// Returns the failed checks of a wrong answer, appended to `failed`. `streamed` tells whether the body contained
+    /// the expected text, if that was searched for as the body arrived.
     #[cold]
     pub fn failed(
         seen: Option<&Seen>,
@@ -228,10 +227,10 @@ impl Seen {
         failed.all(of.1.iter().map(|rule| read.is_none_or(|read| !rule.holds(read))))
     }
 
-    /// The whole body as it was before its coding.
+    /// Returns the whole decoded body.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason for which it is not available.
     pub fn whole(&self, budget: &Budget) -> Result<Plain<'_>, Cause> {
         match self.missed {
             Some(missed) => Err(missed.why()),
@@ -242,7 +241,7 @@ impl Seen {
         }
     }
 
-    /// What was expected of the body and what was found instead, where [`Seen::verdict`] says that it is wrong.
+    /// Returns what was expected of the body and what was found instead, if [`Seen::verdict`] reports a wrong body.
     pub fn why(
         &self,
         expected: Option<&Expectations>,
@@ -267,12 +266,13 @@ impl Seen {
     }
 }
 
-/// A text was expected and is not there, which `what` says (`checks::body_lacks`): what begins it instead, and how long it is.
+/// Returns the cause for a missing text, made by `what` (`checks::body_lacks`), with the beginning and the length of
+/// the actual text.
 pub fn lacks(what: fn(String, Place) -> Cause, text: &[u8], beginning: &[u8], size: u64) -> Cause {
     what(quoted(text, false), found(beginning, size))
 }
 
-/// As [`lacks`], of an answer that is not as an option wants it.
+/// Like [`lacks`], for an answer that does not match an option.
 pub fn unlike(option: &str, beginning: &[u8], size: u64) -> Cause {
     checks::no_match(option, found(beginning, size))
 }
@@ -287,18 +287,18 @@ fn found(beginning: &[u8], size: u64) -> Place {
     }
 }
 
-/// A rule or a value of JSON on one line, shortened.
+/// Returns a rule or JSON value on one line, shortened.
 fn plain(text: &str) -> String {
     let cut = text.floor_char_boundary(2 * SHOWN);
     let line = measure::plain::line(&text[..cut]).into_owned();
     if cut < text.len() { line + "…" } else { line }
 }
 
-/// Bytes between quotes on one line, shortened; `goes_on`: they are a beginning.
+/// Quotes bytes on one line, shortened; `goes_on` is set if they are only the beginning.
 fn quoted(bytes: &[u8], goes_on: bool) -> String {
     let goes_on = goes_on || bytes.len() > SHOWN;
     let mut shown = &bytes[..bytes.len().min(SHOWN)];
-    // A character that is cut by our own end is none that was wrong.
+    // A character cut by the shortening is not shown as invalid.
     if let Some(last) = shown.utf8_chunks().last().filter(|_| goes_on) {
         shown = &shown[..shown.len() - last.invalid().len()];
     }
@@ -306,8 +306,8 @@ fn quoted(bytes: &[u8], goes_on: bool) -> String {
     format!("\"{}{}", measure::plain::line(&text), if goes_on { "…\"" } else { "\"" })
 }
 
-/// The body of an answer with this head as it was before its `Content-Encoding`, and what that was. None: it was not coded,
-/// or cannot be decoded.
+/// Decodes the body of an answer with this head, and returns it with the name of its `Content-Encoding`. `None` if the
+/// body is not coded or cannot be decoded.
 pub fn decoded(head: &[u8], body: &[u8]) -> Option<(String, Vec<u8>)> {
     let coding = Coding::of(header::values(head, "content-encoding"));
     let named: Vec<_> = header::values(head, "content-encoding").map(String::from_utf8_lossy).collect();

@@ -1,14 +1,14 @@
-//! What the fuzz target of bodies checks: whatever arrives, a verdict comes back, and bounds are kept.
+//! Invariants checked by the fuzz target of bodies: any input gets a verdict, and bounds are respected.
 
 use wire::Asked;
 
 use super::{Expectations, KEPT_BOUND, Seen};
 use crate::kept::Budget;
 
-/// Judges any bytes as a body; the coding is one of those known, two of them, or none.
+/// Checks arbitrary bytes as a body, with one or two known codings, or none.
 ///
 /// # Panics
-/// Where a body that is too long passes.
+/// Panics if a body that is too long is accepted.
 pub fn body(coding: u8, bytes: &[u8]) {
     let codings = ["identity", "gzip", "deflate", "br", "zstd", "gzip, zstd", "br, deflate", "rot13"];
     let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {}\r\nX: y\r\n\r\n", codings[usize::from(coding) % 8]);

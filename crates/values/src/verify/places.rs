@@ -1,23 +1,23 @@
-//! Looking into JSON where it lies: values are found by reading past all others, and none is held.
+//! In-place search of JSON: values are found by skipping all others, and no tree is built.
 //!
-//! A value stays the text that came: numbers keep all their digits, strings what no text can hold, nesting has no bound, and
-//! a body of a million brackets takes no more room than it has.
+//! A value remains the received text: numbers keep all their digits, strings may contain what UTF-8 cannot represent,
+//! nesting has no bound, and a body of a million brackets takes no extra memory.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// A body as JSON; None where it is none.
+/// Returns a body as JSON; `None` if it is not JSON.
 pub fn whole(body: &[u8]) -> Option<&RawValue> {
     serde_json::from_slice(body).ok()
 }
 
-/// The member of this name of a body that is an object, found while the body is read: the last one, where there are several.
-/// `Ok(None)`: it has none, or is something else.
+/// Finds the member of this name in a body while parsing it; the last one if there are several. `Ok(None)` if there is
+/// no such member, or the body is not an object.
 ///
 /// # Errors
-/// The body is no JSON.
+/// The body is not JSON.
 pub fn member<'a>(body: &'a [u8], name: &str) -> Result<Option<&'a RawValue>, serde_json::Error> {
     if !body.trim_ascii_start().starts_with(b"{") {
         return serde_json::from_slice(body).map(|_: &RawValue| None);
@@ -27,22 +27,23 @@ pub fn member<'a>(body: &'a [u8], name: &str) -> Result<Option<&'a RawValue>, se
     reader.end().map(|()| member)
 }
 
-/// Shows `each` the items of an array; nothing of anything else.
+/// Passes the items of an array to `each`; does nothing for other values.
 pub fn items<'a>(value: &'a RawValue, each: impl FnMut(&'a RawValue)) {
     if value.get().starts_with('[') {
-        // The text was found to be JSON as a whole, so there is nothing that could be wrong with it.
+        // The text has been validated as JSON, so this cannot fail.
         let _ = serde_json::Deserializer::from_str(value.get()).deserialize_seq(Items(each));
     }
 }
 
-/// Shows `each` the members of an object, names as bytes; nothing of anything else.
+/// Passes the members of an object to `each`, names as bytes; does nothing for other values.
 pub fn members<'a>(value: &'a RawValue, each: impl FnMut(&[u8], &'a RawValue)) {
     if value.get().starts_with('{') {
         let _ = serde_json::Deserializer::from_str(value.get()).deserialize_map(Members(each));
     }
 }
 
-/// The bytes of a string, which need not be text: JSON may escape half a character. None: it is no string.
+/// Returns the bytes of a string, which need not be UTF-8: JSON may escape half a surrogate pair. `None` if the value
+/// is not a string.
 pub fn text(value: &RawValue) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut reader = serde_json::Deserializer::from_str(value.get());
@@ -50,7 +51,7 @@ pub fn text(value: &RawValue) -> Option<Vec<u8>> {
     (string && Bytes(&mut bytes).deserialize(&mut reader).is_ok()).then_some(bytes)
 }
 
-/// The digits of a number, as they came.
+/// Returns the digits of a number as received.
 pub fn number(value: &RawValue) -> Option<&str> {
     Some(value.get()).filter(|text| text.starts_with(|c: char| c == '-' || c.is_ascii_digit()))
 }
@@ -90,7 +91,7 @@ impl<'de, F: FnMut(&[u8], &'de RawValue)> Visitor<'de> for Members<F> {
     }
 }
 
-/// The member of this name. Names are held as values are, so that each is found to be a string as JSON has them.
+/// A visitor for the member of this name. Names are kept raw like values, so that each is validated as a JSON string.
 struct Member<'n>(&'n [u8]);
 
 impl<'de> Visitor<'de> for Member<'_> {
@@ -111,7 +112,7 @@ impl<'de> Visitor<'de> for Member<'_> {
     }
 }
 
-/// True of a string of these bytes.
+/// Returns `true` if the value is a string of these bytes.
 fn is_text(value: &RawValue, wanted: &[u8]) -> bool {
     let inside = value.get().as_bytes().get(1..value.get().len() - 1).unwrap_or_default();
     match memchr::memchr(b'\\', inside) {
@@ -120,7 +121,7 @@ fn is_text(value: &RawValue, wanted: &[u8]) -> bool {
     }
 }
 
-/// Puts the bytes of a string into a buffer, in place of what it held.
+/// A seed that stores the bytes of a string in a buffer, replacing its content.
 struct Bytes<'b>(&'b mut Vec<u8>);
 
 impl<'de> DeserializeSeed<'de> for Bytes<'_> {

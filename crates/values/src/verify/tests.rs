@@ -1,4 +1,4 @@
-//! Rules and codings as tables; a hostile body costs no more than its bound.
+//! Rules and codings as tables; a hostile body must not cost more than its bound.
 
 use std::io::{Read as _, Write as _};
 
@@ -155,7 +155,7 @@ fn bodies_are_decoded_before_they_are_judged() {
     let mut raw = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
     raw.write_all(body).expect("written");
     let zstd = zstd::encode_all(&body[..], 3).expect("encoded");
-    // `{"code": 200}` by the brotli program, quality 11.
+    // `{"code": 200}` compressed by the brotli program with quality 11.
     let brotli = [0x0b, 0x06, 0x80, 0x7b, 0x22, 0x63, 0x6f, 0x64, 0x65, 0x22, 0x3a, 0x20, 0x32, 0x30, 0x30, 0x7d, 0x03];
     let expected = expectations(&[], &["$.code == 200"]);
     let table: [(&str, Vec<u8>); 8] = [
@@ -223,7 +223,7 @@ fn what_all_answers_keep_is_bounded_and_said() {
     assert_eq!(budget.taken(), 0);
 }
 
-/// Whether the rule holds of JSON as it is written.
+/// Returns `true` if the rule holds for a JSON text.
 fn holds(rule: &str, body: &str) -> bool {
     Json::parse(rule).expect(rule).holds(places::whole(body.as_bytes()).expect(body))
 }
@@ -280,7 +280,7 @@ fn objects_and_texts_are_compared_by_what_they_hold() {
 fn however_deep_and_many_the_values_are_a_body_takes_no_more_room() {
     let expected = expectations(&[], &["$.a == 1"]);
     let head = b"HTTP/1.1 200 OK\r\n\r\n";
-    // Deep, and a million values: each is looked into with no room but that of the body.
+    // Deep nesting, and a million values: neither may take memory beyond the body itself.
     let deep = format!("{{\"a\": 1, \"b\": {}{}}}", "[".repeat(500_000), "]".repeat(500_000));
     let many = format!("{{\"b\": [{}0], \"a\": 1}}", "0,".repeat(500_000));
     for (body, verdict) in [(deep, None), (many, None), ("[".repeat(1 << 20), Some(FaultKind::WrongBody))] {
@@ -300,7 +300,7 @@ fn however_deep_and_many_the_values_are_a_body_takes_no_more_room() {
 }
 
 proptest! {
-    /// What serde_json takes for JSON of its own is read alike.
+    /// The in-place search accepts exactly what serde_json accepts.
     #[test]
     fn values_are_read_as_serde_json_reads_them(text in "[\\[\\]{}\":,a01.e\\\\ -]{0,12}") {
         if let Ok(value) = serde_json::from_str::<serde_json::Value>(&text) {
@@ -327,7 +327,8 @@ proptest! {
 }
 
 proptest! {
-    /// A member is found while its body is read, and what is no JSON is as wrong as it is read as a whole.
+    /// A member is found while its body is parsed, and anything but JSON fails in the same way as when parsed as a
+    /// whole.
     #[test]
     fn a_place_is_found_alike_in_a_body_and_in_the_whole_of_it(
         members in prop::collection::vec((0..NAMES.len(), 0..VALUES.len()), 0..4),
@@ -345,7 +346,7 @@ proptest! {
     }
 }
 
-/// Names that are strings and some that are none: a bare control character, bytes that are no text.
+/// Names that are valid strings, and some that are not: a bare control character, invalid UTF-8.
 const NAMES: [&[u8]; 8] =
     [b"\"a\"", b"\"\\u0061\"", b"\"\"", br#""a\\b""#, b"\"a\x01\"", b"\"\xff\"", b"\"\\ud800\"", b"a"];
 const VALUES: [&[u8]; 8] =

@@ -1,4 +1,4 @@
-//! Whole conversations on scripted bytes, cut at every position, closed at every position, and answers that are wrong.
+//! Whole sessions on scripted bytes, split and closed at every position, and invalid answers.
 
 use std::sync::Arc;
 
@@ -6,36 +6,36 @@ use wire::{Dialogue, Done, Established, Event, ExchangeId, Fill, Out};
 
 use super::super::oracle::{CAPABILITIES, Cut, Outcome, dialogue, greeting, packet, played};
 
-/// Concatenated packets, numbered from 1 on.
+/// Concatenates packets, numbered from 1.
 pub fn answer(payloads: &[&[u8]]) -> Vec<u8> {
     payloads.iter().enumerate().flat_map(|(n, payload)| packet(n as u8 + 1, payload)).collect()
 }
 
 pub const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
-/// OK in a transaction.
+/// OK with an open transaction.
 const OK_OPEN: &[u8] = &[0, 0, 0, 3, 0, 0, 0];
 /// The end of rows, in the form of an OK packet.
 const END: &[u8] = &[0xfe, 0, 0, 2, 0, 0, 0];
-/// The same, with another result behind it.
+/// The end of rows, followed by another result.
 const END_MORE: &[u8] = &[0xfe, 0, 0, 0x0a, 0, 0, 0];
 const DUPLICATE: &[u8] = b"\xff\x26\x04#23000Duplicate entry '1' for key 'PRIMARY'";
 const COLUMN: &[u8] = b"\x03def\0\0\0\x01a\0\x0c\x2d\0\0\0\0\0\xfd\0\0\0\0\0";
 
-/// A server's turn until the connection is open: the greeting, and OK with what the statements need.
+/// Returns a server's turns until the connection is open: the greeting, and OK with the answers to prepared statements.
 pub fn opened(prepared: &[&[u8]]) -> Vec<Vec<u8>> {
     let mut last = packet(2, OK);
     prepared.iter().for_each(|answers| last.extend_from_slice(answers));
     vec![greeting("mysql_native_password", CAPABILITIES, 0), last]
 }
 
-/// The answer to a statement that is prepared under this number, with so many packets behind it.
+/// Returns the answer to a prepared statement with this id, followed by its descriptions.
 fn prepared(id: u8, columns: u8, parameters: u8) -> Vec<u8> {
     let mut bytes = packet(1, &[0, id, 0, 0, 0, columns, 0, parameters, 0, 0, 0, 0]);
     (0..columns + parameters).for_each(|n| bytes.extend(packet(2 + n, COLUMN)));
     bytes
 }
 
-/// The same comes of these turns however they are cut.
+/// Checks that these turns have the same result however they are split.
 #[track_caller]
 fn always(dialogue: &Arc<dyn Dialogue>, turns: &[Vec<u8>]) -> Outcome {
     let whole = played(dialogue, turns, 0, Cut::Nowhere);
@@ -92,7 +92,7 @@ fn what_is_said_is_what_the_documentation_writes() {
     let prepare = [&[prepare.len() as u8 - 4][..], &prepare[1..]].concat();
     assert_eq!(said[..prepare.len()], prepare);
     let said = &said[prepare.len()..];
-    // Types are told once: NULL bits, that types follow, BIGINT and VAR_STRING, the values.
+    // Types are sent once: NULL bitmap, types flag, BIGINT and VAR_STRING, the values.
     let first = [27, 0, 0, 0, 0x17, 9, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 8, 0, 0xfd, 0, 7, 0, 0, 0, 0, 0, 0, 0, 2];
     assert_eq!(said[..first.len()], first);
     let digits = &said[first.len()..first.len() + 2];
@@ -128,7 +128,7 @@ fn servers_that_mark_the_ends_of_columns_and_rows_are_understood() {
 fn columns_that_a_server_describes_once_are_not_waited_for() {
     let dialogue = dialogue(&[("sql", "SELECT {counter}")]);
     let mut turns = opened(&[&prepared(1, 1, 1)]);
-    // MariaDB: no LONG_PASSWORD, and the capability in the reserved bytes.
+    // MariaDB: LONG_PASSWORD is cleared, and the capability is in the reserved bytes.
     turns[0] = greeting("mysql_native_password", CAPABILITIES & !1, 1 << 4);
     turns.extend([answer(&[b"\x01\x01", COLUMN, b"\0\0x", END]), answer(&[b"\x01\0", b"\0\0yz", END])]);
     let outcome = always(&dialogue, &turns);
@@ -155,7 +155,7 @@ fn a_transaction_is_one_exchange_and_is_rolled_back_once() {
     assert_eq!(outcome.ended.len(), 3, "{:?}", outcome.ended);
     assert_eq!(outcome.ended[0], "0 None 0 0");
     assert!(outcome.ended[1].starts_with("1 Some(WrongStatus) 1062 0 ERROR"), "{:?}", outcome.ended);
-    // BEGIN itself failed: there is nothing to roll back.
+    // The BEGIN itself failed, so there is nothing to roll back.
     assert!(outcome.ended[2].starts_with("2 Some(WrongStatus) 1062 0 ERROR"), "{:?}", outcome.ended);
     let text = String::from_utf8_lossy(&outcome.said).into_owned();
     let count = |what: &str| text.matches(what).count();
@@ -179,7 +179,7 @@ fn a_statement_that_cannot_be_prepared_fails_its_exchanges_until_it_can() {
 fn rows_of_more_than_sixteen_megabytes_are_counted() {
     let dialogue = dialogue(&[("sql", "SELECT 1"), ("expect-rows", "2")]);
     let large = vec![b'x'; 0xff_ffff];
-    // A first byte of 0xfe in a full packet is a long value, not the end.
+    // A first byte of 0xfe in a full packet is a long value and not the end.
     let mut long = large.clone();
     long[0] = 0xfe;
     let mut turns = opened(&[]);

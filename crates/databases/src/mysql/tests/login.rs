@@ -1,4 +1,4 @@
-//! Logging in: each way of authentication, TLS behind the greeting, and refusals.
+//! Login: each authentication method, TLS after the greeting, and refusals.
 
 use super::super::auth;
 use super::super::oracle::{CAPABILITIES, Cut, Outcome, URL, dialogue, greeting, packet, played};
@@ -31,7 +31,7 @@ fn the_fast_way_of_sha2_needs_no_more_than_its_proof() {
 #[test]
 fn the_full_way_of_sha2_seals_the_password_with_the_servers_key() {
     let pem = "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAPEM";
-    // A key that is none is refused; a true one is used in `proofs`.
+    // An invalid key is refused; a valid one is used in `proofs`.
     let turns = [
         greeting("caching_sha2_password", CAPABILITIES, 0),
         packet(2, &[1, 4]),
@@ -51,7 +51,7 @@ fn over_tls_and_unix_sockets_the_password_is_told_in_clear() {
     turns.extend(full);
     let outcome = log_in(&[("ssl", "")], &turns);
     assert_eq!((outcome.room, outcome.broken), (1, None));
-    // The request for TLS, numbered 1, is the beginning of the answer, numbered 2.
+    // The TLS request, numbered 1, is the beginning of the response, numbered 2.
     assert_eq!(outcome.said[..4], [32, 0, 0, 1]);
     assert_eq!(outcome.said[4..36], outcome.said[40..72]);
     assert_eq!((outcome.said[5] >> 3 & 1, outcome.said[39]), (1, 2));
@@ -142,7 +142,7 @@ fn tls_is_never_pretended() {
         Some("the server does not support TLS, which was asked for (ssl)".to_string())
     );
     assert!(without.said.is_empty());
-    // What comes behind the greeting may be from anybody on the way.
+    // Data after the greeting may come from an attacker on the path.
     let mut greeted = greeting("mysql_native_password", CAPABILITIES | TLS, 0);
     greeted.extend(packet(1, OK));
     let outcome = played(&dialogue(&[("ssl", "")]), &[greeted], 0, Cut::Nowhere);
@@ -165,7 +165,7 @@ fn each_url_logs_in_to_its_own_account() {
 fn a_server_that_goes_on_asking_is_answered_a_few_times() {
     let switch = [&[0xfe][..], b"mysql_native_password", &[0], b"ABCDEFGHIJKLMNOPQRST\0"].concat();
     let mut turns = vec![greeting("mysql_native_password", CAPABILITIES, 0)];
-    // Each answer of ours takes a number too.
+    // Each client packet takes a number too.
     turns.extend((0..100_u8).map(|turn| packet(2 + 2 * turn, &switch)));
     let outcome = log_in(&[], &turns);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The conversation on scripted bytes, and the pieces of it one by one.
+//! Sessions on scripted bytes, and unit tests of their parts.
 
 mod conversation;
 mod login;
@@ -14,7 +14,7 @@ use wire::{Asked, AskedUrl, Complaint, Dialogue, Protocol};
 
 use super::Mysql;
 
-/// A dialogue with these options.
+/// Prepares a workload with these options.
 pub fn prepared(url: &str, options: &[(&str, &str)]) -> Result<Arc<dyn Dialogue>, Complaint> {
     let mut asked = Asked { urls: vec![AskedUrl { url: url.to_owned(), weight: 1.0 }], ..Asked::default() };
     for (name, value) in options {

@@ -1,4 +1,4 @@
-//! What the user asks for, and what is said to mistakes.
+//! Options, and the errors for mistakes in them.
 
 use super::prepared;
 

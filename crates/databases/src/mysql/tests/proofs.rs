@@ -1,4 +1,4 @@
-//! Proofs of a password against values computed by other means, and a key that opens what was sealed.
+//! Password proofs compared with values from other implementations, and a key that decrypts a sealed password.
 
 use aws_lc_rs::encoding::{AsDer, PublicKeyX509Der};
 use aws_lc_rs::rsa::{KeySize, OAEP_SHA1_MGF1SHA1, OaepPrivateDecryptingKey, PrivateDecryptingKey};

@@ -1,4 +1,4 @@
-//! Any bytes: the same comes of them however they are cut, and nothing panics.
+//! Arbitrary bytes: the result is the same however they are split, and nothing panics.
 
 use proptest::prelude::*;
 
@@ -27,7 +27,7 @@ proptest! {
     }
 }
 
-/// Payloads that get further than any bytes.
+/// Payloads that get further than arbitrary bytes.
 fn payload() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         Just(vec![0, 0, 0, 2, 0, 0, 0]),

@@ -1,4 +1,4 @@
-//! Both halves against each other.
+//! Client and server against each other.
 
 use wire::{Done, Established, Event, ExchangeId, Fill, Out, Reply, ServerSession, Shape};
 
@@ -24,7 +24,7 @@ fn the_two_halves_understand_each_other() {
             session.submit(ExchangeId(next as u32), request, &Fill::default(), &mut out).unwrap();
             next += 1;
         }
-        // The server hears byte by byte.
+        // The server receives byte by byte.
         for byte in std::mem::take(&mut out).bytes().chunks(1) {
             let mut asked = Vec::new();
             server.receive(byte, &mut |ask| asked.push((ask.id, ask.method.to_owned()))).unwrap();

@@ -1,4 +1,4 @@
-//! SQL with slots: what is cut, what becomes a parameter, and that both ways of sending mean the same.
+//! SQL with slots: splitting, parameters, and the equivalence of both ways of sending.
 
 use wire::Fill;
 
@@ -58,7 +58,7 @@ fn statements_are_cut_where_they_end_and_nowhere_else() {
     }
 }
 
-/// What is sent for a statement, as text: the SQL that is prepared, and the packet of an execution.
+/// Returns what is sent for a statement as text: the SQL that is prepared, and the packet of an execution.
 fn sent(text: &str, way: Way, fill: &Fill) -> (Vec<String>, Vec<u8>) {
     let mut compiler = Compiler::default();
     let pieces = statements(text).unwrap().remove(0);
@@ -100,7 +100,7 @@ fn statements_without_slots_are_prepared_only_where_asked_for() {
     let (prepares, packet) = sent("SELECT 1", Way::Prepared, &fill);
     assert_eq!(prepares, ["SELECT 1"]);
     assert_eq!(packet, [10, 0, 0, 0, 0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0]);
-    // A slot in a name cannot be prepared: usually it is sent as text.
+    // A slot in a name cannot be prepared, so that by default it is sent as text.
     assert_eq!(sent("SELECT {counter} FROM t{user}", Way::Usual, &fill).0, Vec::<String>::new());
 }
 

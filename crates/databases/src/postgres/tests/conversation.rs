@@ -1,11 +1,11 @@
-//! Whole exchanges, cut anywhere.
+//! Whole exchanges, split at every position.
 
 use super::*;
 
 const UNIQUE: &str = "SERROR\0VERROR\0C23505\0Mduplicate key\0DKey (id)=(1) exists.\0\0";
 const DOWN: &str = "SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0";
 
-/// Answers as messages, options, what is told, what is said in return, and why it broke.
+/// Messages of an answer, options, expected events, bytes sent in return, and the protocol error.
 type Case = (&'static [(u8, &'static str)], &'static [&'static str], &'static str, &'static str, Option<&'static str>);
 
 const CASES: &[Case] = &[
@@ -31,7 +31,7 @@ const CASES: &[Case] = &[
         "",
         None,
     ),
-    // A failure inside a transaction is rolled back before the exchange ends; the first error decides.
+    // A failure inside a transaction is rolled back before the exchange ends; the first error counts.
     (
         &[
             (b'C', "BEGIN\0"),
@@ -60,7 +60,7 @@ const CASES: &[Case] = &[
         "",
         None,
     ),
-    // What may come at any time.
+    // Messages that may arrive at any time.
     (
         &[(b'N', "notice"), (b'A', "notify"), (b'S', "a\0b\0"), (b'C', "X\0"), (b'Z', "I"), (b'A', "late")],
         &[],
@@ -76,7 +76,7 @@ const CASES: &[Case] = &[
         None,
     ),
     (&[(b'C', "UPDATE 3\0"), (b'C', "BEGIN\0"), (b'Z', "I")], &["expect-rows=3"], "7 ended ok 0", "", None),
-    // A COPY from us is refused; one to us is counted.
+    // A COPY from the client is refused; one to the client is counted.
     (
         &[(b'G', "\0\0\0"), (b'E', "SERROR\0C57014\0Mcancelled\0\0"), (b'Z', "I")],
         &[],

@@ -1,8 +1,8 @@
-//! Every way to be let in, and every way not to be.
+//! Accepted and refused logins.
 
 use super::*;
 
-/// What a server says on the way, and what is said in return.
+/// Returns the client's bytes for a login with these server messages, the result, and the session.
 fn logged_in(dialogue: &Arc<dyn Dialogue>, server: &[u8]) -> (Vec<u8>, Result<(), Broken>, Box<dyn Session>) {
     let (mut session, _) = begun(dialogue);
     let (mut out, mut done) = (Out::default(), Done::default());
@@ -36,7 +36,7 @@ fn passwords_are_proved_as_the_server_asks() {
     }
 }
 
-/// The digest of `pwme` in digits and the bytes 1 2 3 4, made with another program.
+/// The digest of `pwme` in digits and the bytes 1 2 3 4, computed with another program.
 const MD5_PROOF: &str = "96a0ef0da7c9c4c77c22c155d8ef42d4";
 
 #[test]

@@ -1,4 +1,4 @@
-//! Scripted bytes, split at every position; properties; statements and what they become.
+//! Scripted bytes, split at every position; properties; statements and their messages.
 
 mod conversation;
 mod login;
@@ -15,7 +15,7 @@ use wire::{
 use super::Postgres;
 use super::oracle::WELCOME;
 
-/// A run with options given as `name=value`; a switch has no `=`.
+/// Prepares a run with options given as `name=value`; a switch has no `=`.
 fn prepared(url: &str, options: &[&str]) -> Result<Arc<dyn Dialogue>, Complaint> {
     let url = AskedUrl { url: url.to_owned(), weight: 1.0 };
     let mut asked = Asked { urls: vec![url], ..Asked::default() };
@@ -30,7 +30,7 @@ fn dialogue(options: &[&str]) -> Arc<dyn Dialogue> {
     prepared("postgres://me:pw@h/db", options).expect("a good plan")
 }
 
-/// A session, and what it says first.
+/// Returns a session and its first bytes.
 fn begun(dialogue: &Arc<dyn Dialogue>) -> (Box<dyn Session>, Vec<u8>) {
     let mut session = dialogue.session(&dialogue.origins()[0], &Established { seed: 42, ..Established::default() });
     let mut out = Out::default();
@@ -38,31 +38,31 @@ fn begun(dialogue: &Arc<dyn Dialogue>) -> (Box<dyn Session>, Vec<u8>) {
     (session, out.bytes().to_vec())
 }
 
-/// A session that was let in.
+/// Returns a session after a successful login.
 fn entered(dialogue: &Arc<dyn Dialogue>) -> Box<dyn Session> {
     let (mut session, _) = begun(dialogue);
     session.receive(WELCOME, &mut Out::default(), &mut Done::default()).expect("a welcome");
     session
 }
 
-/// Submits the first request; what is sent.
+/// Submits the first request and returns the bytes sent.
 fn submit(dialogue: &Arc<dyn Dialogue>, session: &mut Box<dyn Session>, fill: &Fill) -> Vec<u8> {
     let mut out = Out::default();
     session.submit(ExchangeId(7), &dialogue.requests()[0].request, fill, &mut out).expect("room");
     out.bytes().to_vec()
 }
 
-/// A message.
+/// Returns a message.
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind][..], &(body.len() as u32 + 4).to_be_bytes(), body].concat()
 }
 
-/// Messages given as type and body.
+/// Returns messages given as type and body.
 fn messages(all: &[(u8, &str)]) -> Vec<u8> {
     all.iter().flat_map(|(kind, body)| message(*kind, body.as_bytes())).collect()
 }
 
-/// What is told of events, without first bytes, which depend on the pieces.
+/// Describes events, without first bytes, which depend on the pieces.
 fn told(done: &Done, dialogue: &Arc<dyn Dialogue>) -> Vec<String> {
     let one = |event: &Event| {
         Some(match event {

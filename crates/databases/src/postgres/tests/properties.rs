@@ -1,11 +1,11 @@
-//! Answers, nearly answers and noise, made at random and held against [`crate::postgres::oracle`].
+//! Valid, nearly valid and random answers, checked by [`crate::postgres::oracle`].
 
 use proptest::prelude::*;
 
 use super::message;
 use crate::postgres::oracle;
 
-/// Bodies that mean something to a message.
+/// Bodies that are meaningful to some message.
 const BODIES: &[&str] = &[
     "",
     "I",

@@ -1,8 +1,8 @@
-//! Statements and the messages they become.
+//! Statements and their messages.
 
 use super::*;
 
-/// The first request's messages, as type and body in readable form.
+/// Returns the messages of the first request, as type and body in readable form.
 fn sent(options: &[&str], fill: &Fill) -> Vec<String> {
     let dialogue = dialogue(options);
     readable(&submit(&dialogue, &mut entered(&dialogue), fill))
@@ -56,7 +56,7 @@ fn slots_are_parameters_and_statements_are_prepared_in_passing() {
     let first = readable(&submit(&dialogue, &mut session, &fill));
     let expected: Vec<&str> = (0..4).flat_map(|n| [parses[n], binds[n], execute]).chain(["S "]).collect();
     assert_eq!(first, expected);
-    // The third could not be prepared: it and those behind it are prepared again, the others are not.
+    // The third statement could not be prepared: it and the following ones are prepared again, the others are not.
     let answer = [(b'1', ""), (b'2', ""), (b'C', "BEGIN\0"), (b'1', ""), (b'2', ""), (b'C', "INSERT 0 1\0")];
     let failed = [(b'E', "SERROR\0C42P01\0Mno such table\0\0"), (b'Z', "E"), (b'C', "ROLLBACK\0"), (b'Z', "I")];
     let (mut out, mut done) = (Out::default(), Done::default());
@@ -83,7 +83,7 @@ fn slots_stand_in_the_text_where_they_must_or_are_asked_to() {
         ),
         (&["sql=SELECT \"c{user}\" FROM t", "text"], "SELECT \\\"c3\\\" FROM t"),
         (&["sql=SELECT {counter}, '{counter}''s'; SELECT 2", "text"], "SELECT 41, \\'41\\'\\'s\\'; SELECT 2"),
-        // A name of two parts, and digits that are no number of SQL's.
+        // A name of two parts, and digits that are not an SQL number.
         (&["sql=SELECT * FROM s.{user}, {user}.t"], "SELECT * FROM s.3, 3.t"),
         (&["sql=SELECT {counter hex}, {counter width 3}", "text"], "SELECT \\'29\\', \\'041\\'"),
     ] {
