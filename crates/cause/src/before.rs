@@ -1,16 +1,16 @@
-//! Sentences of records made before causes were kept: found again by their English.
+//! Sentences of records made before causes were stored: recognized by their English text.
 
 use crate::{Cause, Place, Sentence, all};
 
 impl Cause {
-    /// The cause that a text of such a record tells; None: it is none that was ever translated.
+    /// Recognizes the cause in the text of such a record; `None` if it matches no sentence of that time.
     pub fn before(text: &str) -> Option<Cause> {
         let bare = text.strip_suffix('.').unwrap_or(text);
         all().filter(|sentence| sentence.before).find_map(|sentence| Some(Cause::of(sentence, places(bare, sentence)?)))
     }
 }
 
-/// What stands in the places of a sentence; None: it is another text.
+/// Matches a text against a sentence and returns its arguments; `None` if it is another text.
 fn places(text: &str, sentence: &Sentence) -> Option<Vec<Place>> {
     let (parts, last) = sentence.parts(sentence.en);
     let mut places = vec![Place::Words(String::new()); sentence.places.len()];

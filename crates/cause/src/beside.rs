@@ -1,4 +1,4 @@
-//! What connections of WebSocket and raw say beside requests.
+//! Causes of failures of side messages (WebSocket and raw).
 
 crate::sentences! { "beside":
     wrong_opening =

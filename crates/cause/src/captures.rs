@@ -1,4 +1,4 @@
-//! What was to be taken out of a response, and was not there.
+//! Causes of failed captures.
 
 crate::sentences! { "captures":
     too_long(capture, bytes, most) =

@@ -1,4 +1,4 @@
-//! What was expected of a response, and what was found instead.
+//! Causes of failed checks: the expected and the actual content.
 
 crate::sentences! { "checks":
     body_lacks(text, found) =

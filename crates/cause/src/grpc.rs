@@ -1,4 +1,4 @@
-//! gRPC: messages, streams and statuses.
+//! Causes of gRPC: messages, streams and statuses.
 
 crate::sentences! { "grpc":
     no_length_prefix = "the bytes between messages are not a length prefix", "消息之间的字节不是长度前缀";

@@ -1,4 +1,4 @@
-//! HTTP/1: how messages are framed, and what is wrong with a head.
+//! Causes of HTTP/1: message framing and malformed heads.
 
 crate::sentences! { "http1":
     instead_of_continue =

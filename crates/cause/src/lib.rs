@@ -1,11 +1,12 @@
-//! Why requests fail, connections are lost and runs cannot begin: each sentence stands here once, in English and in Chinese.
+//! Causes: why requests fail, connections are lost and runs cannot begin. Each sentence is defined once, in English and
+//! in Chinese.
 //!
-//! A [`Cause`] is one of these sentences and what stands in its places. Whoever finds something wrong makes one with the
-//! function that has the sentence's name, so that none is said without; records keep it beside the English text, and reports
-//! write it in the reader's language. The words of others (an error of a server, an excerpt of a body) are never translated:
-//! they stand in places, or alone ([`said`]).
+//! A [`Cause`] is a sentence with its arguments. Code that detects an error creates one with the function named after
+//! the sentence, so that every error has a defined sentence; records store it next to the English text, and reports
+//! write it in the reader's language. Words of others (an error message of a server, an excerpt of a body) are never
+//! translated: they are arguments, or stand alone ([`said`]).
 //!
-//! A record made before causes were kept has the English text only: [`Cause::before`] finds the sentence that it is.
+//! A record made before causes were stored has the English text only: [`Cause::before`] recognizes its sentence.
 
 mod before;
 mod sentence;
@@ -38,7 +39,7 @@ mod tests;
 pub use sentence::Sentence;
 pub use told::{Cause, Fixed, Place, Plain};
 
-/// Every sentence, area by area. A sentence of a record made before causes is taken for the first one that fits.
+/// All sentences by area. The text of an old record is matched to the first sentence that fits.
 const AREAS: &[&[Sentence]] = &[
     reaching::ALL,
     proxy::ALL,
@@ -59,12 +60,12 @@ const AREAS: &[&[Sentence]] = &[
     run::ALL,
 ];
 
-/// Every sentence.
+/// Returns all sentences.
 pub fn all() -> impl Iterator<Item = &'static Sentence> {
     AREAS.iter().copied().flatten()
 }
 
-/// The words of somebody else, as they are.
+/// Creates a cause from words of a third party, unchanged.
 pub fn said(words: impl Into<String>) -> Cause {
     Cause::new(&sentence::SAID, [Place::Words(words.into())])
 }

@@ -1,4 +1,4 @@
-//! MySQL: packets, logins and results.
+//! Causes of MySQL: packets, logins and results.
 
 crate::sentences! { "mysql":
     refused(error) = "the server refuses the connection: {error}", "服务器拒绝连接：{error}", fixed;

@@ -1,4 +1,4 @@
-//! Proxies on the way.
+//! Causes of proxies.
 
 crate::sentences! { "proxy":
     not_found(proxy, why) = "the proxy {proxy} cannot be found: {why}", "找不到代理 {proxy}：{why}", before;

@@ -1,4 +1,4 @@
-//! Bytes with declared framing.
+//! Causes of raw protocols with declared framing.
 
 crate::sentences! { "raw":
     unsolicited = "unsolicited bytes", "未经请求的字节";

@@ -1,4 +1,4 @@
-//! Reaching somebody: names, addresses, connections, and what the system says of them.
+//! Causes of failed connections: names, addresses, connections, and errors of the operating system.
 
 crate::sentences! { "reaching":
     no_connection(who, why) = "{who} does not respond: {why}", "{who} 没有响应：{why}", before;
@@ -41,7 +41,7 @@ crate::sentences! { "reaching":
     epoll(why) = "epoll: {why}", "epoll：{why}";
 }
 
-/// What the system says of an error, by its symbolic name: the words are those of its library.
+/// Returns the cause for an error of the operating system, by its symbolic name; `words` are those of its library.
 pub fn of_system(words: &str, errno: &str) -> crate::Cause {
     match errno {
         "ECONNREFUSED" => refused(errno),

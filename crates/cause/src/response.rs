@@ -1,4 +1,4 @@
-//! What comes back, or does not, whatever is spoken.
+//! Causes of missing or broken responses, independent of the protocol.
 
 crate::sentences! { "response":
     stopped = "the run was stopped before the first response", "压测在首次响应之前被停止", before;

@@ -1,4 +1,4 @@
-//! What is done once before and after a run.
+//! Causes of failures in requests sent once before or after a run.
 
 crate::sentences! { "run":
     failed(what, why) = "`{what}` failed: {why}", "`{what}` 失败：{why}";

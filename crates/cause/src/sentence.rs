@@ -1,34 +1,35 @@
-//! A sentence in every language, with places to be filled.
+//! A sentence in all languages, with placeholders for arguments.
 
-/// A sentence in English and Chinese. `{name}` is a place, where it is one of `places`; other braces stand for themselves.
+/// A sentence in English and Chinese. `{name}` is a placeholder if it is one of `places`; other braces are literal.
 #[derive(Debug)]
 pub struct Sentence {
-    /// What it is called in records: its area and its name, `tls.expired`.
+    /// Key of the sentence in records: its area and its name, `tls.expired`.
     pub key: &'static str,
-    /// The names of its places, in the order in which they are given.
+    /// Names of its placeholders, in the order of the arguments.
     pub places: &'static [&'static str],
     /// English.
     pub en: &'static str,
     /// Chinese (simplified).
     pub zh: &'static str,
-    /// Records made before causes may hold it in English alone.
+    /// Set if records made before causes were stored may contain its English text.
     pub before: bool,
 }
 
-/// The words of somebody else.
+/// The sentence that consists of a third party's words.
 pub(crate) static SAID: Sentence =
     Sentence { key: "said", places: &["words"], en: "{words}", zh: "{words}", before: false };
 
-/// A sentence of a later brunt, or of a protocol that is not among brunt's own.
+/// The sentence of a later version, or of a third-party protocol.
 pub(crate) static UNKNOWN: Sentence = Sentence { key: "", places: &[], en: "", zh: "", before: false };
 
 impl Sentence {
-    /// The sentence of a key.
+    /// Returns the sentence with this key.
     pub(crate) fn of(key: &str) -> &'static Sentence {
         super::all().chain([&SAID]).find(|sentence| sentence.key == key).unwrap_or(&UNKNOWN)
     }
 
-    /// A text of it, cut at its places: what stands before each, and the number of that place; then what follows the last.
+    /// Splits a text of the sentence at its placeholders: the text before each with its index, and the text after the
+    /// last.
     pub(crate) fn parts(&self, text: &'static str) -> (Vec<(&'static str, usize)>, &'static str) {
         let (mut parts, mut rest, mut from) = (Vec::new(), text, 0);
         while let Some(at) = rest[from..].find('{').map(|at| from + at) {

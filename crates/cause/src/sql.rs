@@ -1,4 +1,4 @@
-//! What MySQL and PostgreSQL share.
+//! Causes shared by MySQL and PostgreSQL.
 
 crate::sentences! { "sql":
     rows_unchecked(why) = "the rows were not checked: {why}", "行未检查：{why}";

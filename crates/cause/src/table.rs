@@ -1,16 +1,17 @@
-//! How the sentences of an area are declared.
+//! The macro that declares the sentences of an area.
 
-/// Declares the sentences of an area: of each its name, which is a function, with its places; English; Chinese. One that records made
-/// before causes may hold in English alone ends in `before`; one whose place is filled when brunt is built in `fixed`.
+/// Declares the sentences of an area, each with its name, which becomes a function, its placeholders, and its English
+/// and Chinese text. `before` marks a sentence whose English text may occur in records made before causes were stored;
+/// `fixed` marks one whose argument is given at compile time.
 ///
-/// A protocol that is not among brunt's own declares its sentences in the same way; reports show them in English.
+/// A third-party protocol declares its sentences in the same way; reports show them in English.
 #[macro_export]
 macro_rules! sentences {
     ($area:literal: $($name:ident $(($($place:ident),+))? = $en:literal, $zh:literal $(, $how:ident)?;)+) => {
         #[allow(non_camel_case_types)]
         enum Id { $($name),+ }
 
-        /// The sentences of this area.
+        /// All sentences of this area.
         pub(crate) static ALL: &[$crate::Sentence] = &[$($crate::Sentence {
             key: concat!($area, ".", stringify!($name)),
             places: &[$($(stringify!($place)),+)?],

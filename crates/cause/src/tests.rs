@@ -1,4 +1,4 @@
-//! Every sentence, walked.
+//! Checks over all sentences.
 
 use std::collections::HashSet;
 
@@ -52,7 +52,7 @@ fn what_stands_in_places_is_masked_and_cut() {
     assert_eq!(said("一二三").cut(4).en(), "一");
 }
 
-/// None hides behind another that fits as well.
+/// A sentence must not be hidden by another one that matches its text too.
 #[test]
 fn sentences_of_older_records_are_found_again() {
     for sentence in all().filter(|sentence| sentence.before) {
@@ -82,7 +82,7 @@ fn sentences_of_older_records_are_found_again() {
     }
 }
 
-/// The sources of those who say what is wrong, without their tests.
+/// Returns the source files that create causes, without their tests.
 fn sources() -> Vec<(std::path::PathBuf, String)> {
     let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let names = ["wire", "engine", "net", "values", "http-family", "databases", "raw", "protocols", "bench"];
@@ -120,7 +120,7 @@ fn every_sentence_is_said_somewhere() {
     }
 }
 
-/// Words of others are no sentence of ours: what is said freely is what a peer said, or the simulation in its place.
+/// Free text is reserved for words of a peer, or of the simulation in its place.
 #[test]
 fn nothing_is_said_freely() {
     for (path, text) in sources().iter().filter(|(path, _)| !path.to_string_lossy().contains("/sim/")) {

@@ -1,4 +1,4 @@
-//! TLS: certificates, handshakes and records.
+//! Causes of TLS: certificates, handshakes and records.
 
 crate::sentences! { "tls":
     plain_http(host) =

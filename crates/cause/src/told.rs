@@ -1,4 +1,4 @@
-//! A sentence that is said: of what, and how it reads in each language.
+//! A sentence with its arguments, and its text in each language.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::Sentence;
 use crate::sentence::UNKNOWN;
 
-/// Why something failed: a sentence and what stands in its places.
+/// The reason of a failure: a sentence and its arguments.
 #[derive(Clone)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "Written"))]
@@ -17,25 +17,25 @@ pub struct Cause {
     places: Box<[Place]>,
 }
 
-/// What stands in a place of a sentence.
+/// An argument of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Place {
-    /// A name, a number, words of somebody else: the same in all languages.
+    /// A name, a number, or words of a third party: the same in all languages.
     Words(String),
     /// Another sentence.
     Cause(Cause),
 }
 
-/// A sentence without places, or whose place was filled when brunt was built. Nothing is allocated for it.
+/// A sentence without arguments, or with an argument given at compile time. Needs no allocation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Plain(&'static Fixed);
 
-/// What a [`Plain`] leads to.
+/// The static part of a [`Plain`].
 pub struct Fixed {
     sentence: &'static Sentence,
-    /// What stands in its place, where it has one.
+    /// Argument of the sentence, if it has one.
     word: &'static str,
 }
 
@@ -45,14 +45,14 @@ impl Fixed {
         Fixed { sentence, word }
     }
 
-    /// It, where it is known when brunt is built.
+    /// Returns the cause of a sentence known at compile time.
     pub const fn plain(&'static self) -> Plain {
         Plain(self)
     }
 }
 
 impl Plain {
-    /// In English.
+    /// Returns the English text.
     pub fn en(self) -> Cow<'static, str> {
         Cause::from(self).en()
     }
@@ -68,17 +68,17 @@ impl Cause {
         Cause { sentence, places: places.into() }
     }
 
-    /// Which sentence it is, as records call it.
+    /// Returns the key of the sentence in records.
     pub fn key(&self) -> &'static str {
         self.sentence.key
     }
 
-    /// In English.
+    /// Returns the English text.
     pub fn en(&self) -> Cow<'static, str> {
         if self.places.is_empty() { self.sentence.en.into() } else { self.filled(self.sentence.en, &Place::en).into() }
     }
 
-    /// In Chinese; None: it is a sentence of a later brunt, or of a protocol of others.
+    /// Returns the Chinese text; `None` for a sentence of a later version or of a third-party protocol.
     pub fn zh(&self) -> Option<Cow<'static, str>> {
         (!self.sentence.zh.is_empty()).then(|| match self.places.is_empty() {
             true => self.sentence.zh.into(),
@@ -96,7 +96,7 @@ impl Cause {
         out + rest
     }
 
-    /// All words in its places, for whoever masks or shortens them.
+    /// Returns all words in the arguments, for masking or shortening.
     pub fn words_mut(&mut self) -> Vec<&mut String> {
         let mut all = Vec::new();
         for place in &mut self.places {
@@ -108,7 +108,7 @@ impl Cause {
         all
     }
 
-    /// The same with what stands in its places cut at so many bytes each: peers choose the words.
+    /// Returns the same cause with each argument truncated to `at_most` bytes, since peers control the words.
     pub fn cut(&self, at_most: usize) -> Cause {
         let mut cut = self.clone();
         for words in cut.words_mut() {
@@ -223,14 +223,14 @@ macro_rules! numbers {
 
 numbers!(u8, u16, u32, u64, usize);
 
-/// As it stands in records.
+/// The form of a cause in records.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Cause"))]
 struct Written {
-    /// Which sentence it is, by its name: `tls.expired`.
+    /// Key of the sentence: `tls.expired`.
     is: String,
-    /// What stands in its places, in their order: words, or another cause.
+    /// Arguments of the sentence, in order: words, or another cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     of: Vec<Place>,
 }
@@ -242,7 +242,7 @@ impl Serialize for Cause {
 }
 
 impl<'de> Deserialize<'de> for Cause {
-    /// A sentence that is not known here, or with other places, is one whose English alone is told.
+    /// An unknown sentence, or one with a different number of arguments, is read as a sentence with English text only.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Cause, D::Error> {
         let Written { is, of } = Written::deserialize(from)?;
         let sentence = Sentence::of(&is);

@@ -1,4 +1,4 @@
-//! WebSocket: its upgrade, its frames and its closing.
+//! Causes of WebSocket: upgrade, frames and closing.
 
 crate::sentences! { "websocket":
     no_websocket =

@@ -1,27 +1,30 @@
-//! How much the requests of one run resemble their neighbours, told by blocks of consecutive seconds.
+//! Batch means: how strongly the requests of a run resemble their neighbours, measured by blocks of consecutive
+//! seconds.
 //!
-//! In a queue a slow request follows a slow request, so that thousands of them may say no more than dozens of independent
-//! ones. What a quantile is worth shows where the run is cut into blocks: were requests independent, the share of them that
-//! lies above the quantile would differ from block to block no more than draws do. By how much more it does is the *design
-//! effect*, and requests ÷ effect is the number of independent ones that the run is worth (batch means; Law and Kelton,
-//! *Simulation Modeling and Analysis*, 9.5.3). Blocks grow with the run, so that memory does not.
+//! In a queue, a slow request follows a slow request, so that thousands of them may carry no more information than
+//! dozens of independent ones. The uncertainty of a quantile shows if the run is cut into blocks: with independent
+//! requests, the share of requests above the quantile would vary between blocks no more than random draws do. The
+//! factor by which it varies more is the *design effect*, and requests ÷ effect is the number of independent requests
+//! that the run is worth (batch means; Law and Kelton, *Simulation Modeling and Analysis*, 9.5.3). Blocks grow with the
+//! run, so that memory does not.
 
 use crate::estimate::{NORMAL, student};
 use crate::{Histogram, Nanos};
 
-/// Blocks that are kept at most, and how many of them are compared: few, so that each is longer than what goes on in a queue.
+/// Maximum number of blocks kept, and the number of blocks compared: few, so that each is longer than the effects of a
+/// queue.
 const MOST: usize = 20;
 const COMPARED: usize = 10;
-/// Fewer say too little of how much they differ.
+/// Minimum number of blocks; fewer do not show how much they differ.
 const LEAST: usize = 5;
-/// The shortest block.
+/// Length of the shortest block.
 const SHORTEST: Nanos = Nanos::from_secs(1);
 
 /// A run cut into blocks of equal length.
 #[derive(Clone, Debug)]
 pub struct Blocks {
     blocks: Vec<Block>,
-    /// How long a block lasts, and how much of the last one is over.
+    /// Length of a block, and the elapsed part of the last one.
     length: Nanos,
     passed: Nanos,
 }
@@ -29,7 +32,7 @@ pub struct Blocks {
 #[derive(Clone, Debug)]
 struct Block {
     finished: Histogram,
-    /// Those that did not finish included: they rank last.
+    /// Number of all requests, including those that did not finish, which rank last.
     all: u64,
 }
 
@@ -40,8 +43,8 @@ impl Default for Blocks {
 }
 
 impl Blocks {
-    /// Adds what ended in the next stretch of time: in `finished`, and so many more that have no end. A stretch without length
-    /// belongs to what was before.
+    /// Adds the requests that ended in the next stretch of time: those in `finished`, and `unfinished` more without an
+    /// end. A stretch of zero length belongs to the current block.
     pub fn add(&mut self, length: Nanos, finished: &Histogram, unfinished: u64) {
         if length > Nanos::ZERO && self.passed >= self.length {
             self.begin();
@@ -67,8 +70,8 @@ impl Blocks {
         self.passed = Nanos::ZERO;
     }
 
-    /// The design effect at a quantile whose value is `at`, doubt about itself included; None where the run is too short to
-    /// tell. Never below 1: no interval is narrower than that of independent requests.
+    /// Returns the design effect at a quantile with value `at`, including the uncertainty of the effect itself; `None`
+    /// if the run is too short. Never below 1: no interval is narrower than that of independent requests.
     pub fn effect(&self, at: Nanos) -> Option<f64> {
         if self.blocks.len() < LEAST {
             return None;
@@ -96,15 +99,16 @@ mod tests {
     use crate::Rng;
     use crate::quantile::resembling;
 
-    /// Quantile of the response time of one server with exponential service: −ln(1−q)/(μ−λ) (MEASUREMENT 1.4).
+    /// Returns the quantile of the response time of one server with exponential service: −ln(1−q)/(μ−λ) (MEASUREMENT
+    /// 1.4).
     fn mm1_quantile(service_rate: f64, arrival_rate: f64, q: f64) -> f64 {
         -(1.0 - q).ln() / (service_rate - arrival_rate)
     }
 
-    /// Responses and the second each ended in, of a run of so many seconds.
+    /// The responses of a run, each with the second in which it ended.
     type Run = Vec<(usize, Nanos)>;
 
-    /// A queue with one server in steady state: Poisson arrivals, `service` draws the next service time.
+    /// Simulates a queue with one server in steady state: Poisson arrivals, `service` draws the next service time.
     fn queue(rate: f64, seconds: usize, rng: &mut Rng, service: impl Fn(&mut Rng) -> f64) -> Run {
         let (mut run, mut wait, mut now) = (Vec::new(), 0.0_f64, -10.0);
         loop {
@@ -120,7 +124,7 @@ mod tests {
         }
     }
 
-    /// The interval of a quantile of a run; the last second takes what ended after it.
+    /// Returns the interval of a quantile of a run; responses after the last second count towards it.
     fn interval(run: &Run, seconds: usize, q: f64) -> [f64; 2] {
         let mut by_second = vec![Histogram::new(); seconds];
         run.iter().for_each(|(second, response)| by_second[(*second).min(seconds - 1)].record(*response));
@@ -134,7 +138,7 @@ mod tests {
         [low.map_or(0.0, Nanos::as_secs_f64), high.map_or(f64::INFINITY, Nanos::as_secs_f64)]
     }
 
-    /// The share of runs whose interval holds the truth.
+    /// Returns the share of runs whose interval contains the truth.
     fn covered(runs: u64, seconds: usize, q: f64, truth: f64, run: impl Fn(&mut Rng) -> Run) -> f64 {
         let holds = (0..runs).filter(|seed| {
             let [low, high] = interval(&run(&mut Rng::new(100 + seed)), seconds, q);
@@ -145,7 +149,7 @@ mod tests {
 
     #[test]
     fn intervals_hold_the_truth_of_a_queue_in_nine_runs_of_ten() {
-        // ρ = 0.8. Intervals for independent requests hold it in one run of five.
+        // ρ = 0.8. Intervals for independent requests contain it in one run of five.
         for (rate, seconds) in [(400.0, 60), (1600.0, 30)] {
             let mu = rate / 0.8;
             for q in [0.5, 0.99] {
@@ -204,7 +208,7 @@ mod tests {
             assert!(blocks.blocks.len() <= MOST);
         }
         assert_eq!(blocks.blocks.iter().map(|block| block.all).sum::<u64>(), 110_000);
-        // What comes in the drain belongs to the last block.
+        // Responses of the drain belong to the last block.
         blocks.add(Nanos::ZERO, &second, 0);
         assert_eq!(blocks.blocks.iter().map(|block| block.all).sum::<u64>(), 110_010);
         // Blocks that are all alike, and a value below or above all: independent, as far as can be told.
@@ -216,7 +220,7 @@ mod tests {
 
     #[test]
     fn two_regimes_are_worth_little() {
-        // Five times slower from the middle on: the median lies anywhere between.
+        // Five times slower from the middle on: the median is anywhere in between.
         let run: Run = (0..6000).map(|i| (i / 200, Nanos::from_millis(if i < 3000 { 2 } else { 10 }))).collect();
         let [low, high] = interval(&run, 30, 0.5);
         assert!(low < 0.0021 && high > 0.0099, "{low} – {high}");

@@ -1,9 +1,9 @@
-//! The calendar of a moment, in UTC: what date and what time of day a number of seconds since 1970 is.
+//! Conversion between seconds since 1970 and calendar dates and times in UTC.
 //!
-//! The date from the number of days: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms" (2014),
-//! `civil_from_days`, for days from 1970 on.
+//! The date is computed from the number of days by Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"
+//! (2014), `civil_from_days`, for days from 1970 on.
 
-/// A moment as calendars and clocks show it, in UTC.
+/// A date and time of day in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Calendar {
     /// The year, `2026`.
@@ -21,7 +21,7 @@ pub struct Calendar {
 }
 
 impl Calendar {
-    /// The moment so many seconds after 1970 began.
+    /// Returns the date and time for a number of seconds since 1970.
     pub fn of(unix_s: u64) -> Calendar {
         let (days, second) = (unix_s / 86_400 + 719_468, unix_s % 86_400);
         let (era, of_era) = (days / 146_097, days % 146_097);
@@ -39,21 +39,21 @@ impl Calendar {
         }
     }
 
-    /// Days from 1970 to a date, which may lie before (`days_from_civil`).
+    /// Returns the number of days from 1970 to a date, negative for earlier dates (`days_from_civil`).
     pub fn days(year: i64, month: i64, day: i64) -> i64 {
-        // Years begin in March, so that the odd day is the last one.
+        // Years begin in March, so that the leap day is the last day.
         let year = year - i64::from(month <= 2);
         let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
         let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
         era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
     }
 
-    /// The date: `2031-05-20`.
+    /// Returns the date: `2031-05-20`.
     pub fn date(&self) -> String {
         format!("{:04}-{:02}-{:02}", self.year, self.month, self.day)
     }
 
-    /// The time of day: `18:07:41`.
+    /// Returns the time of day: `18:07:41`.
     pub fn time(&self) -> String {
         format!("{:02}:{:02}:{:02}", self.hour, self.minute, self.second)
     }

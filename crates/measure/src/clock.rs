@@ -4,19 +4,19 @@ use rustix::time::ClockId;
 
 use crate::Nanos;
 
-/// The monotonic clock of this host (`CLOCK_MONOTONIC`), the same in every process, so that stamps of generator and
+/// The monotonic clock of this host (`CLOCK_MONOTONIC`), shared by all processes, so that timestamps of generator and
 /// target can be compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Clock;
 
 impl Clock {
-    /// Nanoseconds since boot; about 20 ns a reading (vDSO, no system call).
+    /// Returns nanoseconds since boot; about 20 ns per reading (vDSO, no system call).
     #[inline]
     pub fn now(self) -> Nanos {
         reading(ClockId::Monotonic)
     }
 
-    /// CPU time of the calling thread, exact to the moment.
+    /// Returns the CPU time of the calling thread.
     pub fn of_this_thread(self) -> Nanos {
         reading(ClockId::ThreadCPUTime)
     }

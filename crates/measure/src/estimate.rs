@@ -1,33 +1,34 @@
-//! Figures with 95 % intervals, and how far two of them are apart.
+//! Estimates with 95 % intervals, and their differences and ratios.
 
-/// Of the normal distribution, the quantile of 97.5 %.
+/// The 97.5 % quantile of the normal distribution.
 pub(crate) const NORMAL: f64 = 1.96;
-/// The same of Student's distribution with 1, 2, … degrees of freedom.
+/// The 97.5 % quantiles of Student's distribution with 1, 2, … degrees of freedom.
 const STUDENT: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
 
-/// The quantile of 97.5 % of Student's distribution with so many degrees of freedom, 1 to 10.
+/// Returns the 97.5 % quantile of Student's distribution with `freedom` degrees of freedom, 1 to 10.
 pub(crate) fn student(freedom: usize) -> f64 {
     STUDENT[freedom.clamp(1, STUDENT.len()) - 1]
 }
 
-/// A figure and its 95 % interval, which holds it.
+/// An estimate with its 95 % interval, which contains it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The figure.
+    /// Estimated value.
     pub value: f64,
-    /// Lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// Upper end; infinite where nothing bounds it.
+    /// Upper end of the interval; infinite if it is unbounded.
     pub high: f64,
 }
 
 impl Estimate {
-    /// A figure and its interval, which is widened where it does not hold the figure.
+    /// Creates an estimate; an interval that does not contain the value is widened.
     pub fn new(value: f64, low: f64, high: f64) -> Estimate {
         Estimate { value, low: low.min(value), high: high.max(value) }
     }
 
-    /// A rate that is told by blocks of a run: what came in each, and how long it lasted. None: fewer than two of them, or no time.
+    /// Estimates a rate from blocks of a run, given as count and duration of each. `None` for fewer than two blocks, or
+    /// a total duration of zero.
     ///
     /// The ratio of two sums, with the error of batch means (Law and Kelton, *Simulation Modeling and Analysis*, 9.5.3).
     pub fn rate(blocks: &[(f64, f64)]) -> Option<Estimate> {
@@ -42,11 +43,13 @@ impl Estimate {
         Some(Estimate::new(rate, (rate - error).max(0.0), rate + error))
     }
 
-    /// A share that is told by blocks of a run: those that have it, of how many. None: fewer than two blocks, or nothing in them.
+    /// Estimates a share from blocks of a run, given as number of hits and total of each. `None` for fewer than two
+    /// blocks, or a total of zero.
     ///
-    /// The interval of Wilson (1927) for as many independent ones as these are worth: by their design effect where they come
-    /// together (as failures do), and never more than there are. It stands also where none has it. Where all that have it are in
-    /// a block or two, they may be one event: then that of [`Estimate::rate`] is the wider, and both are covered.
+    /// The interval of Wilson (1927) for the number of independent observations that these are worth: reduced by the
+    /// design effect if hits are clustered (as failures are), and never more than there are. It also exists if there is
+    /// no hit. If all hits are in one or two blocks, they may be a single event: then the interval of
+    /// [`Estimate::rate`] is wider, and the result covers both.
     pub fn share(blocks: &[(f64, f64)]) -> Option<Estimate> {
         let many = blocks.len();
         let (have, all) = blocks.iter().fold((0.0, 0.0), |sum, block| (sum.0 + block.0, sum.1 + block.1));
@@ -58,13 +61,13 @@ impl Estimate {
         let squares: f64 = blocks.iter().map(|(have, all)| (have - share * all).powi(2)).sum();
         let observed = squares * many as f64 / (many - 1) as f64;
         let together = if independent > 0.0 { (observed / independent).max(1.0) } else { 1.0 };
-        // How much blocks differ is known the less, the fewer there are.
+        // The fewer blocks there are, the less is known about their variation.
         let worth = all / (together * (student(many - 1) / NORMAL).powi(2));
         let (alone, by_blocks) = (Estimate::wilson(share, worth), Estimate::rate(blocks)?);
         Some(Estimate::new(share, alone.low.min(by_blocks.low), alone.high.max(by_blocks.high).min(1.0)))
     }
 
-    /// A share of so many independent ones.
+    /// Returns the interval of a share of `of` independent observations.
     fn wilson(share: f64, of: f64) -> Estimate {
         let squared = NORMAL * NORMAL / of;
         let middle = (share + squared / 2.0) / (1.0 + squared);
@@ -72,9 +75,10 @@ impl Estimate {
         Estimate::new(share, (middle - error).max(0.0), (middle + error).min(1.0))
     }
 
-    /// `self` − `other`.
+    /// Returns `self` − `other`.
     ///
-    /// From the intervals of both (Zou and Donner 2008, Newcombe 1998 for shares): it is as lopsided as these are.
+    /// Computed from the intervals of both (Zou and Donner 2008, Newcombe 1998 for shares), so that it is as asymmetric
+    /// as they are.
     #[must_use]
     pub fn less(self, other: Estimate) -> Estimate {
         let value = self.value - other.value;
@@ -83,12 +87,12 @@ impl Estimate {
         Estimate::new(value, value - below.hypot(above_other), value + above.hypot(below_other))
     }
 
-    /// `self` ÷ `other`: the difference of their logarithms. None: one of them is not above 0.
+    /// Returns `self` ÷ `other`, by the difference of their logarithms. `None` if one of them is not above 0.
     pub fn over(self, other: Estimate) -> Option<Estimate> {
         let log = |one: Estimate| Estimate { value: one.value.ln(), low: one.low.max(0.0).ln(), high: one.high.ln() };
         let ratio = || log(self).less(log(other));
         (self.value > 0.0 && other.value > 0.0).then(ratio).map(|ratio| {
-            // Exact where logarithms are not.
+            // The quotient is exact; logarithms are not.
             Estimate::new(self.value / other.value, ratio.low.exp(), ratio.high.exp())
         })
     }

@@ -1,12 +1,12 @@
-//! Numbers as people read them: three significant digits and a unit.
+//! Formatting of numbers for people: three significant digits and a unit.
 //!
 //! The value is rounded before its unit is chosen, so that 999.6 µs reads `1.00 ms` and never `1000 µs`.
 
 use crate::Nanos;
 
-/// Three significant digits; whole numbers of more than three stay whole.
+/// Formats three significant digits; integers with more than three digits keep all of them.
 fn three_digits(value: f64) -> String {
-    // Thresholds are where rounding would add a digit.
+    // The thresholds are where rounding would add a digit.
     match value {
         v if v < 9.995 => format!("{v:.2}"),
         v if v < 99.95 => format!("{v:.1}"),
@@ -14,7 +14,7 @@ fn three_digits(value: f64) -> String {
     }
 }
 
-/// The value in the first unit in which it rounds to less than 1000, or in the last one.
+/// Formats the value in the first unit in which it rounds to less than 1000, or in the last one.
 fn scaled(value: f64, units: &[&str]) -> String {
     let mut value = value;
     let (last, smaller) = units.split_last().expect("a unit");
@@ -27,16 +27,16 @@ fn scaled(value: f64, units: &[&str]) -> String {
     format!("{} {last}", three_digits(value))
 }
 
-/// A time: `456 ns`, `456 µs`, `1.23 ms`, `2.10 s`, `5400 s`.
+/// Formats a duration: `456 ns`, `456 µs`, `1.23 ms`, `2.10 s`, `5400 s`.
 pub fn format_duration(time: Nanos) -> String {
     match time.0 {
-        // Nothing lies between nanoseconds.
+        // Nanoseconds have no fractions.
         n @ 0..1000 => format!("{n} ns"),
         n => scaled(n as f64 / 1e3, &["µs", "ms", "s"]),
     }
 }
 
-/// A rate: `0.500/s`, `12.3/s`, `409/s`, `19,947/s`.
+/// Formats a rate: `0.500/s`, `12.3/s`, `409/s`, `19,947/s`.
 pub fn format_rate(per_second: f64) -> String {
     if per_second == 0.0 {
         return "0/s".into();
@@ -50,7 +50,7 @@ pub fn format_rate(per_second: f64) -> String {
     grouped(&format!("{per_second:.0}")) + "/s"
 }
 
-/// A count with its thousands grouped: `45,213`.
+/// Formats a count with its thousands grouped: `45,213`.
 pub fn format_count(n: u64) -> String {
     grouped(&n.to_string())
 }
@@ -66,7 +66,7 @@ fn grouped(digits: &str) -> String {
     grouped
 }
 
-/// A number of bytes in powers of 1000, as networks count: `512 B`, `1.50 kB`, `262 MB`.
+/// Formats a number of bytes in powers of 1000, as is usual for networks: `512 B`, `1.50 kB`, `262 MB`.
 pub fn format_bytes(bytes: u64) -> String {
     match bytes {
         n @ 0..1000 => format!("{n} B"),

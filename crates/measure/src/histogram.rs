@@ -1,8 +1,8 @@
 //! A mergeable log-linear histogram of nanoseconds.
 //!
-//! Layout: values below 512 ns have a bucket each; above, every power of two is cut into 256 equal buckets, so a bucket is
-//! at most 0.4 % wide and a value read back from its middle is off by at most 0.2 %. Recording is a shift, a mask and an
-//! add. Merging adds counters and loses nothing. (The layout is that of H2 histograms and of HdrHistogram at base 2.)
+//! Layout: values below 512 ns have a bucket each; above, every power of two is divided into 256 equal buckets, so that
+//! a bucket is at most 0.4 % wide and its middle is off by at most 0.2 %. Recording is a shift, a mask and an add.
+//! Merging adds counters and loses nothing. (The layout is that of H2 histograms and of HdrHistogram at base 2.)
 
 mod packed;
 
@@ -15,20 +15,20 @@ pub use packed::{Packed, Rows};
 
 use crate::Nanos;
 
-/// Buckets of a power of two, as a power of two: G of the functions below.
+/// Number of buckets per power of two, as a power of two: the parameter G of the functions below.
 const GROUPING: u32 = 8;
-/// Values at and above this (73 minutes) share the last bucket; their exact maximum and sum are kept all the same.
+/// Lower bound of the last bucket (73 minutes); the exact maximum and sum of larger values are kept anyway.
 const TOP: u64 = (1 << 42) - 1;
 const BUCKETS: usize = buckets::<GROUPING>();
 
-/// How many buckets there are.
+/// Returns the number of buckets.
 const fn buckets<const G: u32>() -> usize {
     (((41 - G) as usize) << G) + (2 << G)
 }
 
 /// Counts of values in nanoseconds, with exact count, sum, minimum and maximum.
 pub struct Histogram {
-    /// Of every bucket; none before the first value, because of the many histograms of a run most stay empty.
+    /// Count of each bucket; empty before the first value, because most of the many histograms of a run stay empty.
     counts: Box<[u64]>,
     total: u64,
     sum: u128,
@@ -42,7 +42,7 @@ impl Default for Histogram {
     }
 }
 
-/// Memory that no value fell into is not touched.
+/// Cloning does not touch memory of empty buckets.
 impl Clone for Histogram {
     fn clone(&self) -> Histogram {
         let mut copy = Histogram::new();
@@ -79,7 +79,7 @@ fn index_in<const G: u32>(value: u64) -> usize {
     ((shift as usize) << G) + (value >> shift) as usize
 }
 
-/// Lowest value of a bucket and its width.
+/// Returns the lowest value of a bucket and its width.
 fn bucket(index: usize) -> (u64, u64) {
     bucket_in::<GROUPING>(index)
 }
@@ -90,7 +90,7 @@ fn bucket_in<const G: u32>(index: usize) -> (u64, u64) {
     (base << shift, 1 << shift)
 }
 
-/// The value that stands for a bucket.
+/// Returns the middle of a bucket, its representative value.
 fn middle_of(index: usize) -> u64 {
     middle_in::<GROUPING>(index)
 }
@@ -101,12 +101,12 @@ fn middle_in<const G: u32>(index: usize) -> u64 {
 }
 
 impl Histogram {
-    /// An empty histogram. Its first value brings 72 KB, the only allocation it ever makes.
+    /// Creates an empty histogram. Its first value allocates 72 KB, the only allocation it ever makes.
     pub fn new() -> Histogram {
         Histogram { counts: Box::default(), total: 0, sum: 0, min: u64::MAX, max: 0 }
     }
 
-    /// The counts, to add to.
+    /// Returns the counts for writing, allocated if necessary.
     fn counts_mut(&mut self) -> &mut [u64] {
         if self.counts.is_empty() {
             self.counts = vec![0; BUCKETS].into_boxed_slice();
@@ -114,18 +114,18 @@ impl Histogram {
         &mut self.counts
     }
 
-    /// The buckets from that of the minimum to that of the maximum.
+    /// Returns the buckets from that of the minimum to that of the maximum.
     fn filled(&self) -> Range<usize> {
         if self.total == 0 { 0..0 } else { index_of(self.min)..index_of(self.max) + 1 }
     }
 
-    /// Counts a value.
+    /// Records a value.
     #[inline]
     pub fn record(&mut self, value: Nanos) {
         self.record_n(value, 1);
     }
 
-    /// Counts a value `n` times.
+    /// Records a value `n` times.
     #[inline]
     pub fn record_n(&mut self, value: Nanos, n: u64) {
         if n == 0 {
@@ -142,32 +142,32 @@ impl Histogram {
         self.max = self.max.max(v);
     }
 
-    /// How many values were counted.
+    /// Returns the number of recorded values.
     pub fn count(&self) -> u64 {
         self.total
     }
-    /// True where nothing was counted.
+    /// Returns `true` if no value was recorded.
     pub fn is_empty(&self) -> bool {
         self.total == 0
     }
-    /// Exact sum of the values in nanoseconds.
+    /// Returns the exact sum of the values in nanoseconds.
     pub fn sum(&self) -> u128 {
         self.sum
     }
-    /// Exact mean; None where nothing was counted.
+    /// Returns the exact mean; `None` if no value was recorded.
     pub fn mean(&self) -> Option<Nanos> {
         (self.total > 0).then(|| Nanos((self.sum / u128::from(self.total)) as u64))
     }
-    /// Exact minimum; 0 where nothing was counted.
+    /// Returns the exact minimum; 0 if no value was recorded.
     pub fn min(&self) -> u64 {
         if self.total == 0 { 0 } else { self.min }
     }
-    /// Exact maximum; 0 where nothing was counted.
+    /// Returns the exact maximum; 0 if no value was recorded.
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// The value at a rank, 1 being the smallest; None where the rank is 0 or above the count.
+    /// Returns the value at a rank, 1 being the smallest; `None` if the rank is 0 or above the count.
     pub fn at_rank(&self, rank: u64) -> Option<Nanos> {
         if rank == 0 || rank > self.total {
             return None;
@@ -183,7 +183,7 @@ impl Histogram {
         Some(Nanos(self.max))
     }
 
-    /// The value at a rank among the values of two histograms together, as [`Histogram::at_rank`] of both merged.
+    /// Returns the value at a rank among the values of two histograms, like [`Histogram::at_rank`] of both merged.
     pub fn at_rank_of_both(&self, other: &Histogram, rank: u64) -> Option<Nanos> {
         if rank == 0 || rank > self.total + other.total {
             return None;
@@ -199,18 +199,19 @@ impl Histogram {
         Some(Nanos(max))
     }
 
-    /// The lowest value that is counted in the same bucket as `value`.
+    /// Returns the lowest value that falls into the same bucket as `value`.
     pub fn floor_of(value: Nanos) -> Nanos {
         Nanos(bucket(index_of(value.0)).0)
     }
 
-    /// Above the highest value that is counted in the same bucket as `value`.
+    /// Returns the upper bound of the values that fall into the same bucket as `value`.
     pub fn ceiling_of(value: Nanos) -> Nanos {
         let (low, width) = bucket(index_of(value.0));
         Nanos(low + width).max(value)
     }
 
-    /// How many values are certainly at most `limit`: those whose whole bucket is, and all where the exact maximum is.
+    /// Returns the number of values that are certainly at most `limit`: those whose whole bucket is, and all values if
+    /// the exact maximum is.
     pub fn count_at_most(&self, limit: Nanos) -> u64 {
         if limit.0 >= self.max {
             return self.total;
@@ -221,12 +222,12 @@ impl Histogram {
         self.counts[..whole].iter().sum()
     }
 
-    /// How many lie in the bucket of a value or below it.
+    /// Returns the number of values in the bucket of `value` or below it.
     pub fn count_through(&self, value: Nanos) -> u64 {
         self.counts.iter().take(index_of(value.0) + 1).sum()
     }
 
-    /// Filled buckets in ascending order: middle value and count.
+    /// Returns the filled buckets in ascending order: middle value and count.
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, u64)> + '_ {
         self.counts
             .iter()
@@ -235,8 +236,8 @@ impl Histogram {
             .map(|(i, &n)| (Nanos(middle_of(i).clamp(self.min, self.max)), n))
     }
 
-    /// Filled buckets in ascending order: lowest value, width and count. Unlike [`Histogram::buckets`] they stay where they are
-    /// whatever else is counted.
+    /// Returns the filled buckets in ascending order: lowest value, width and count. Unlike those of
+    /// [`Histogram::buckets`], the positions do not depend on other values.
     pub fn cells(&self) -> impl Iterator<Item = (Nanos, Nanos, u64)> + '_ {
         let filled = self.filled();
         let counts = &self.counts[filled.clone()];
@@ -246,7 +247,7 @@ impl Histogram {
         })
     }
 
-    /// Adds another's counts.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Histogram) {
         if other.total == 0 {
             return;
@@ -261,15 +262,15 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// Forgets everything and keeps the memory; touches only what was filled.
+    /// Removes all values and keeps the memory; touches only filled buckets.
     pub fn clear(&mut self) {
         let filled = self.filled();
         self.counts[filled].fill(0);
         (self.total, self.sum, self.min, self.max) = (0, 0, u64::MAX, 0);
     }
 
-    /// Appends the compact form: `min, max, sum, pairs`, then a pair (gap to the previous bucket, count) for every filled
-    /// bucket, all as LEB128 varints. Empty histograms encode as nothing but a zero pair count.
+    /// Appends the compact form: `min, max, sum, pairs`, then a pair (gap to the previous bucket, count) for every
+    /// filled bucket, all as LEB128 varints. An empty histogram has a pair count of zero and no pairs.
     pub fn encode(&self, into: &mut Vec<u8>) {
         put_varint(into, u128::from(self.min()));
         put_varint(into, u128::from(self.max));
@@ -286,15 +287,15 @@ impl Histogram {
         }
     }
 
-    /// Reads the compact form from the front of `bytes`, which is moved past it; None where it is not one.
+    /// Decodes the compact form at the front of `bytes` and advances past it; `None` if it is invalid.
     pub fn decode(bytes: &mut &[u8]) -> Option<Histogram> {
         let mut h = Histogram::new();
         h.decode_into(bytes)?;
         Some(h)
     }
 
-    /// Adds the counts of a compact form at the front of `bytes`, which is moved past it; None where it is not one, and
-    /// then nothing is added.
+    /// Adds the counts of a compact form at the front of `bytes` and advances past it; `None`, with nothing added, if
+    /// it is invalid.
     pub fn decode_into(&mut self, bytes: &mut &[u8]) -> Option<()> {
         let head = Head::read(bytes)?;
         let pairs = *bytes;
@@ -315,7 +316,7 @@ impl Histogram {
     }
 }
 
-/// What precedes the buckets in the compact form.
+/// The head of the compact form, before the buckets.
 struct Head {
     min: u64,
     max: u64,
@@ -330,8 +331,8 @@ impl Head {
         Some(Head { min, max, sum: get_varint(bytes)?, pairs: get_varint(bytes)? })
     }
 
-    /// Moves past the buckets and says how many values they hold; None where they are cut short, or contradict the head
-    /// (the rest of the histogram relies on minimum and maximum to find what is filled).
+    /// Advances past the buckets and returns the number of values; `None` if they are truncated or contradict the head
+    /// (the histogram relies on minimum and maximum to find the filled buckets).
     fn check(&self, bytes: &mut &[u8]) -> Option<u64> {
         if self.pairs == 0 {
             return (self.min == 0 && self.max == 0 && self.sum == 0).then_some(0);
@@ -351,7 +352,7 @@ impl Head {
     }
 }
 
-/// The buckets of the compact form: index and count, or None where the bytes make no sense.
+/// An iterator over the buckets of the compact form: index and count, or `None` for invalid bytes.
 struct Pairs<'a> {
     bytes: &'a [u8],
     left: u128,
@@ -408,7 +409,7 @@ fn get_varint(bytes: &mut &[u8]) -> Option<u128> {
     None
 }
 
-/// As text: base64 of the compact form.
+/// Serialized as text: base64 of the compact form.
 impl Serialize for Histogram {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut bytes = Vec::new();

@@ -1,7 +1,7 @@
-//! Units, clock, histograms and statistics: the ground floor of brunt.
+//! Units, clock, histograms and statistics: the base layer of brunt.
 //!
-//! Everything here is pure arithmetic (reading the clock is the one exception; [`plain`] shows the text of others), allocates nothing once a run has
-//! started, and is where the formulas of `docs/measurement.md` live, each with its source.
+//! Everything here is pure arithmetic (except for reading the clock, and [`plain`], which sanitizes text) and allocates
+//! nothing once a run has started. The formulas of `docs/measurement.md` are implemented here, each with its source.
 
 pub mod blocks;
 mod calendar;

@@ -1,13 +1,14 @@
-//! The text of others, made harmless: what would move a cursor, colour a screen, turn the direction of writing around or
-//! hide itself is shown as what it is, `\x1b` or `\u{202e}`, and every visible character of every script stays.
+//! Sanitizing of untrusted text: characters that would move a cursor, colour a screen, reverse the writing direction or
+//! hide themselves are shown as escapes such as `\x1b` or `\u{202e}`, and every visible character of every script
+//! stays.
 //!
-//! One place says which characters these are, for all that is ever shown: what servers answer, what records, plans and
-//! files say.
+//! This is the only definition of these characters, used for everything shown: answers of servers, and the content of
+//! records, plans and files.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Bytes of others as text of several lines: what is no text is written as `\xff`.
+/// Sanitizes bytes as text of several lines; invalid UTF-8 is written as `\xff`.
 pub fn bytes(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -19,17 +20,18 @@ pub fn bytes(bytes: &[u8]) -> String {
     shown
 }
 
-/// A text of others, its lines kept.
+/// Sanitizes a text and keeps its line breaks.
 pub fn text(text: &str) -> Cow<'_, str> {
     shown(text, true)
 }
 
-/// A text of others as one line: the ends of its lines are shown as `\n`.
+/// Sanitizes a text as one line: line breaks are shown as `
+/// `.
 pub fn line(text: &str) -> Cow<'_, str> {
     shown(text, false)
 }
 
-/// As [`text`], but for the colours of our own: `ESC [ digits m` stays.
+/// Like [`text`], but keeps colour codes of the form `ESC [ digits m`.
 pub fn colored(text: &str) -> Cow<'_, str> {
     if !text.contains('\x1b') {
         return self::text(text);
@@ -50,8 +52,8 @@ pub fn colored(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// True for characters that are not seen themselves, but act on a screen, on their neighbours, or hide: controls (C0, C1),
-/// marks and overrides of the direction of writing, separators of lines and paragraphs, what has no width, tags.
+/// Returns `true` for invisible characters that affect a screen or their neighbours, or hide: controls (C0, C1),
+/// direction marks and overrides, line and paragraph separators, zero-width characters, tags.
 pub fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -77,10 +79,10 @@ fn append(shown: &mut String, text: &str, lines: bool) {
         let next = rest.clone().next();
         match c {
             '\n' | '\t' if lines => shown.push(c),
-            // By itself it would lead back to the beginning of a line, and over it.
+            // A lone carriage return would move the cursor to the beginning of the line and overwrite it.
             '\r' if lines && next == Some('\n') => shown.push(c),
             '\n' | '\r' | '\t' => shown.extend(c.escape_default()),
-            // Scripts of India and Persia and joined emoji need them; beside ASCII they only hide.
+            // Indic and Persian scripts and joined emoji need them; next to ASCII they only hide.
             '\u{200c}' | '\u{200d}' if joins(before) && next.is_some_and(joins) => shown.push(c),
             c if !is_unseen(c) => shown.push(c),
             c if c.is_ascii() => shown.push_str(&format!("\\x{:02x}", c as u32)),

@@ -1,47 +1,50 @@
-//! Quantiles with what supports them (MEASUREMENT 2.3), and what unfinished requests leave of them (1.1).
+//! Quantiles with confidence intervals (MEASUREMENT 2.3), and the effect of unfinished requests on them (1.1).
 //!
-//! The 95 % interval is distribution-free: with B ~ Bin(n, q), the order statistics of ranks j and k bracket the quantile
-//! where P(B ≤ j−1) and P(B ≥ k) are each at most 2.5 %. That is so for independent requests. Those of one run resemble their
-//! neighbours: [`resembling`] takes as many independent ones instead as they are worth, which their order tells.
+//! The 95 % interval is distribution-free: with B ~ Bin(n, q), the order statistics of ranks j and k bracket the
+//! quantile if P(B ≤ j−1) and P(B ≥ k) are each at most 2.5 %. That holds for independent requests. Requests of one run
+//! resemble their neighbours: [`resembling`] uses the number of independent requests that they are worth, derived from
+//! their order.
 
 use crate::{Blocks, Histogram, Nanos};
 
-/// The probability that may lie outside the interval at either end.
+/// Maximum probability outside the interval at either end.
 const TAIL: f64 = 0.025;
-/// The standard normal quantile of [`TAIL`], without its sign.
+/// Absolute value of the standard normal quantile of [`TAIL`].
 const Z: f64 = 1.959_963_984_540_054;
-/// Above this variance the ranks are the normal ones with a term for skewness: they then differ from the exact ones by
-/// at most one rank in thousands, and summing would take milliseconds.
+/// Variance above which ranks are computed by a normal approximation with a term for skewness: they then differ from
+/// the exact ones by at most one rank in thousands, and summing would take milliseconds.
 const SUMMED_UP_TO: f64 = 1e6;
 
 /// A quantile of requests, some of which may not have finished.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantile {
-    /// Which, in (0, 1).
+    /// Quantile in (0, 1).
     pub q: f64,
-    /// What is known of it.
+    /// Estimated value.
     pub value: QuantileValue,
-    /// Lower end of its 95 % interval; None where no request is that low.
+    /// Lower end of the 95 % interval; `None` if no request is that low.
     pub low: Option<Nanos>,
-    /// Upper end; None where it is infinite.
+    /// Upper end of the 95 % interval; `None` if it is infinite.
     pub high: Option<Nanos>,
 }
 
-/// What is known of a quantile.
+/// The value of a quantile, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuantileValue {
-    /// It is this.
+    /// A known value.
     Value(Nanos),
-    /// It falls among requests that did not finish, and is at least this.
+    /// A lower bound: the quantile falls among requests that did not finish.
     AtLeast(Nanos),
-    /// There are too few requests to tell ([`minimum_count`]).
+    /// Too few requests to tell ([`minimum_count`]).
     Withheld,
 }
 
-/// The quantile of requests of which `finished` took a known time and `at_least` were given up after some time.
+/// Computes a quantile of requests, of which `finished` took a known time and `at_least` were abandoned after some
+/// time.
 ///
-/// Those given up rank above all that finished. While they are fewer than the share above the quantile, it is a number;
-/// else it is at least what it would be had each of them finished the moment it was given up.
+/// Abandoned requests rank above all finished ones. As long as their share is smaller than the share above the
+/// quantile, the result is a value; otherwise it is a lower bound: the quantile if each had finished at the moment it
+/// was abandoned.
 pub fn quantile(finished: &Histogram, at_least: &Histogram, q: f64) -> Quantile {
     let total = finished.count() + at_least.count();
     if total < minimum_count(q) {
@@ -63,11 +66,11 @@ pub fn quantile(finished: &Histogram, at_least: &Histogram, q: f64) -> Quantile 
     Quantile { q, value: QuantileValue::AtLeast(value), low, high: None }
 }
 
-/// An interval: lower end (None: no request is that low) and upper end (None: infinite).
+/// An interval: lower end (`None` if no request is that low) and upper end (`None` if infinite).
 pub type Interval = [Option<Nanos>; 2];
 
-/// The quantile of requests that resemble their neighbours, and its 95 % interval: the one that as many independent requests
-/// would give as these are worth by their `blocks`. No interval where they do not tell.
+/// Computes a quantile of requests that resemble their neighbours, with a 95 % interval for the number of independent
+/// requests that they are worth according to `blocks`. No interval if the blocks are not sufficient.
 pub fn resembling(
     finished: &Histogram,
     at_least: &Histogram,
@@ -84,30 +87,31 @@ pub fn resembling(
     let all = finished.count() + at_least.count();
     let worth = (all as f64 / effect).floor().max(1.0);
     let (low, high) = confidence_ranks(worth as u64, q);
-    // A rank among so many, as a rank among all.
+    // Converts a rank among the independent requests to a rank among all.
     let among_all = |rank: u64| (((rank as f64 - 0.5) * all as f64 / worth).ceil() as u64).clamp(1, all);
     let low = low.map(among_all).and_then(|rank| finished.at_rank_of_both(at_least, rank));
     let high = high.filter(|_| !bound).map(among_all).and_then(|rank| finished.at_rank(rank));
     (value, Some([low, high]))
 }
 
-/// The rank of a quantile among `n` values: the lowest that at least the share `q` of them does not exceed.
+/// Returns the rank of a quantile among `n` values: the lowest rank such that at least the share `q` of the values does
+/// not exceed its value.
 pub fn rank_of(n: u64, q: f64) -> u64 {
     (snapped(n as f64 * q).ceil() as u64).clamp(1, n.max(1))
 }
 
-/// The fewest values with which a quantile is printed at all: with fewer, all of them may well lie below it
-/// (qⁿ > 5 %).
+/// Returns the minimum number of values for printing a quantile: with fewer, all of them may well lie below it (qⁿ > 5
+/// %).
 pub fn minimum_count(q: f64) -> u64 {
     if q <= 0.0 {
         return 1;
     }
-    // Infinite for q = 1, which the cast takes as the greatest number.
+    // Infinite for q = 1, which the cast turns into the maximum.
     (0.05_f64.ln() / q.ln()).abs().ceil() as u64
 }
 
-/// The ranks of the 95 % interval of a quantile among `n` values, 1 being the smallest; None where there is no such
-/// value at that end: the interval is open there.
+/// Returns the ranks of the 95 % interval of a quantile among `n` values, 1 being the smallest; `None` for an end at
+/// which the interval is open.
 pub fn confidence_ranks(n: u64, q: f64) -> (Option<u64>, Option<u64>) {
     if n == 0 || q <= 0.0 || q >= 1.0 {
         return (None, None);
@@ -117,21 +121,21 @@ pub fn confidence_ranks(n: u64, q: f64) -> (Option<u64>, Option<u64>) {
     ((low > 0).then_some(low), (high > 0).then(|| n - high + 1))
 }
 
-/// The largest j with P(B ≤ j−1) ≤ 2.5 % for B ~ Bin(n, p), where q = 1 − p; 0 where there is none.
+/// Returns the largest j with P(B ≤ j−1) ≤ 2.5 % for B ~ Bin(n, p), where q = 1 − p; 0 if there is none.
 fn lower_rank(n: u64, p: f64, q: f64) -> u64 {
     let variance = n as f64 * p * q;
     if variance > SUMMED_UP_TO { lower_rank_normal(n, p, q) } else { lower_rank_summed(n, p, q) }
 }
 
-/// From the Cornish-Fisher expansion to the second term, with correction for continuity.
+/// Computes the rank by the Cornish-Fisher expansion to the second term, with continuity correction.
 fn lower_rank_normal(n: u64, p: f64, q: f64) -> u64 {
     let (mean, deviation) = (n as f64 * p, (n as f64 * p * q).sqrt());
     let reached = mean - Z * deviation + (Z * Z - 1.0) * (q - p) / 6.0 - 0.5;
     reached.floor() as u64 + 1
 }
 
-/// Exactly: the probabilities are summed outwards from the mode, each from its neighbour. The mode's own is taken as 1
-/// and divided out at the end, so that no gamma function is needed.
+/// Computes the rank exactly: probabilities are summed outwards from the mode, each derived from its neighbour. That of
+/// the mode is taken as 1 and divided out at the end, so that no gamma function is needed.
 fn lower_rank_summed(n: u64, p: f64, q: f64) -> u64 {
     const NEGLIGIBLE: f64 = 1e-18;
     let odds = p / q;
@@ -152,7 +156,7 @@ fn lower_rank_summed(n: u64, p: f64, q: f64) -> u64 {
         k += 1;
     }
 
-    // Walk down from the mode until what is left below fits the tail: that is P(B ≤ k) with k = j − 1.
+    // Moves down from the mode until the remaining probability below fits the tail: that is P(B ≤ k) with k = j − 1.
     let allowed = TAIL * (below + above);
     let (mut left, mut weight, mut k) = (below, 1.0, mode);
     while left > allowed {
@@ -166,7 +170,7 @@ fn lower_rank_summed(n: u64, p: f64, q: f64) -> u64 {
     k + 1
 }
 
-/// `0.07 · 100` is 7, whatever binary fractions say.
+/// Rounds away floating-point error, so that `0.07 · 100` is 7.
 fn snapped(x: f64) -> f64 {
     let whole = x.round();
     if (x - whole).abs() <= x * 1e-12 { whole } else { x }

@@ -1,34 +1,34 @@
-//! Random numbers from a seed: the same run again from the same number, on every machine.
+//! Seeded random numbers: the same seed gives the same run, on every machine.
 //!
-//! xoshiro256++ (Blackman and Vigna, 2019) seeded by splitmix64, written out here because a record made today must
-//! replay in ten years, whatever a library decides by then. Not for secrets.
+//! xoshiro256++ (Blackman and Vigna, 2019) seeded by splitmix64, implemented here because a record made today must
+//! replay in ten years, independently of any library. Not for secrets.
 
 use crate::Nanos;
 
-/// A seeded stream of random numbers.
+/// A seeded random number generator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng {
     state: [u64; 4],
 }
 
-/// One step of splitmix64 (Steele, Lea and Flood 2014): advances the seed and returns well-mixed bits of it.
+/// Performs one step of splitmix64 (Steele, Lea and Flood 2014): advances the seed and returns well-mixed bits of it.
 #[inline]
 pub fn splitmix64(seed: &mut u64) -> u64 {
     *seed = seed.wrapping_add(GOLDEN);
     finished(*seed)
 }
 
-/// Bits that look random and follow from `bits`, of which neighbours have nothing in common: the number of a request
-/// gives its values.
+/// Returns pseudorandom bits derived from `bits`; neighbouring inputs give unrelated results. The number of a request
+/// determines its values in this way.
 #[inline]
 pub fn mixed(bits: u64) -> u64 {
     finished(bits.wrapping_mul(GOLDEN))
 }
 
-/// 2^64 over the golden ratio, the step of splitmix64.
+/// The step of splitmix64: 2^64 divided by the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The finish of splitmix64.
+/// The finalizer of splitmix64.
 #[inline]
 fn finished(bits: u64) -> u64 {
     let mut z = bits;
@@ -38,21 +38,21 @@ fn finished(bits: u64) -> u64 {
 }
 
 impl Rng {
-    /// The stream of a seed; every seed is good, zero included.
+    /// Creates a generator; every seed is good, including zero.
     pub fn new(seed: u64) -> Rng {
         let mut seed = seed;
         Rng { state: std::array::from_fn(|_| splitmix64(&mut seed)) }
     }
 
-    /// An independent stream, one for each number, which leaves this one as it is: workers and purposes each take their
-    /// own, so that using more of one never shifts another.
+    /// Returns an independent generator for each `stream` number without changing this one: workers and purposes each
+    /// use their own, so that drawing more from one never shifts another.
     pub fn fork(&self, stream: u64) -> Rng {
         let mut key = stream;
         let mut seed = self.state[0] ^ self.state[2].rotate_left(29) ^ splitmix64(&mut key);
         Rng { state: std::array::from_fn(|_| splitmix64(&mut seed)) }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         let s = &mut self.state;
@@ -67,13 +67,13 @@ impl Rng {
         result
     }
 
-    /// Uniform in [0, 1), 53 bits of it.
+    /// Returns a uniform number in [0, 1) with 53 random bits.
     #[inline]
     pub fn f64(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// Uniform in 0..n without bias (Lemire 2019); 0 where `n` is 0.
+    /// Returns a uniform number in 0..n without bias (Lemire 2019); 0 if `n` is 0.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         if n == 0 {
@@ -88,7 +88,7 @@ impl Rng {
         }
     }
 
-    /// Uniform between two times, both included; `lo` where `hi` is not above it.
+    /// Returns a uniform time between `lo` and `hi`, both included; `lo` if `hi` is not above it.
     #[inline]
     pub fn between(&mut self, lo: Nanos, hi: Nanos) -> Nanos {
         match (hi - lo).0 {
@@ -97,19 +97,20 @@ impl Rng {
         }
     }
 
-    /// Exponential with mean 1; never above 20.7, as `-ln(max(U, 1e-9))` (Treadmill's cap).
+    /// Returns an exponential number with mean 1; never above 20.7, because of `-ln(max(U, 1e-9))` (Treadmill's cap).
     #[inline]
     pub fn exponential(&mut self) -> f64 {
         -self.f64().max(1e-9).ln()
     }
 
-    /// Standard normal (Box and Muller; the second of the pair is not kept, so that the stream has no hidden state).
+    /// Returns a standard normal number (Box and Muller; the second of the pair is discarded, so that the generator has
+    /// no hidden state).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.f64()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.f64()).cos()
     }
 
-    /// Gamma with mean and variance `shape` (Marsaglia and Tsang 2000), for shapes of at least 1.
+    /// Returns a gamma number with mean and variance `shape` (Marsaglia and Tsang 2000), for shapes of at least 1.
     pub fn gamma(&mut self, shape: f64) -> f64 {
         let d = shape.max(1.0) - 1.0 / 3.0;
         let c = 1.0 / (9.0 * d).sqrt();
@@ -122,8 +123,8 @@ impl Rng {
         }
     }
 
-    /// How many of `n` things that each have the chance `p` come true. Exact: of n uniform points the i-th smallest is a ratio
-    /// of gammas, and which side of it `p` lies on halves what is left to decide (Relles 1972).
+    /// Returns the number of successes in `n` trials of probability `p`. Exact: of n uniform points the i-th smallest
+    /// is a ratio of gammas, and the side of it on which `p` lies halves the remaining trials (Relles 1972).
     pub fn binomial(&mut self, n: u64, p: f64) -> u64 {
         const FEW: u64 = 32;
         let (mut n, mut p, mut count) = (n, p, 0);

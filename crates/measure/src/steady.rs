@@ -1,18 +1,19 @@
-//! Whether a series settled: how much of its beginning to leave out, where it changed, and how it drifts.
+//! Stationarity of a series: length of the warm-up, change points, and drift.
 //!
-//! MSER-5 is White's (1997) marginal standard error rule on batches of five (Spratt 1998); changes are found by E-divisive means (Matteson and
-//! James 2014) with a permutation test whose random numbers come from a seed; the slope is Theil's and Sen's.
+//! MSER-5 is White's (1997) marginal standard error rule on batches of five (Spratt 1998); change points are found by
+//! E-divisive means (Matteson and James 2014) with a permutation test with seeded random numbers; the slope is Theil's
+//! and Sen's.
 
 use crate::Rng;
 
-/// So many batches at the end are no candidates for the cut: they give spurious minima.
+/// Number of batches at the end that are no candidates for the cut, because they give spurious minima.
 const IGNORED: usize = 5;
-/// Permutations of a test, and the share of them that may look as changed as the series does.
+/// Number of permutations of a test, and the share of them that may show a change as large as that of the series.
 const PERMUTATIONS: usize = 99;
 const LEVEL: f64 = 0.05;
 
-/// How many points of the beginning to leave out so that the mean of the rest is known best, by batches of so many; None where that is more
-/// than half of them: the series did not settle.
+/// Returns the number of points to drop at the beginning so that the error of the mean of the rest is smallest, in
+/// batches of `batch` points; `None` if that is more than half of them, which means that the series did not settle.
 pub fn settled_after(series: &[f64], batch: usize) -> Option<usize> {
     let batch = batch.max(1);
     let means: Vec<f64> = series.chunks_exact(batch).map(mean).collect();
@@ -22,7 +23,7 @@ pub fn settled_after(series: &[f64], batch: usize) -> Option<usize> {
     (2 * cut <= m).then_some(cut * batch)
 }
 
-/// The squared standard error of the mean.
+/// Returns the squared standard error of the mean.
 fn error(values: &[f64]) -> f64 {
     let (n, mean) = (values.len() as f64, mean(values));
     if values.is_empty() {
@@ -35,7 +36,7 @@ fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-/// The middle of the values; 0 of none.
+/// Returns the median of the values; 0 if there are none.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -46,7 +47,7 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The slope per point: the median of all slopes between two points.
+/// Returns the slope per point: the median of the slopes between all pairs of points.
 pub fn slope(series: &[f64]) -> f64 {
     let later = |(i, a): (usize, &f64)| {
         let a = *a;
@@ -55,7 +56,7 @@ pub fn slope(series: &[f64]) -> f64 {
     median(&series.iter().enumerate().flat_map(later).collect::<Vec<_>>())
 }
 
-/// Where the series changed: the indexes at which something else begins, in order.
+/// Returns the change points of the series: the indices at which a new regime begins, in order.
 pub fn changes(series: &[f64], rng: &mut Rng) -> Vec<usize> {
     let mut found = Vec::new();
     divide(series, 0, rng, &mut found);
@@ -82,10 +83,10 @@ fn divide(series: &[f64], offset: usize, rng: &mut Rng, found: &mut Vec<usize>) 
     divide(&series[at..], offset + at, rng, found);
 }
 
-/// The split with the largest energy statistic `n·m/(n+m) · (2·E|x−y| − E|x−x'| − E|y−y'|)`, and that statistic.
+/// Returns the split with the largest energy statistic `n·m/(n+m) · (2·E|x−y| − E|x−x'| − E|y−y'|)`, and the statistic.
 fn best_split(series: &[f64]) -> Option<(usize, f64)> {
     let n = series.len();
-    // Sums of distances of each point to those before it and to all.
+    // Sums of the distances of each point to those before it, and to all.
     let distance = |a: f64, b: f64| (a - b).abs();
     let all: f64 = (0..n).map(|i| series[..i].iter().map(|b| distance(series[i], *b)).sum::<f64>()).sum();
     let (mut within_left, mut within_right, mut best) = (0.0, all, None::<(usize, f64)>);
@@ -112,7 +113,7 @@ mod tests {
         changes(series, &mut Rng::new(1))
     }
 
-    /// The vectors of MEASUREMENT 3.1.
+    /// Vectors of MEASUREMENT 3.1.
     #[test]
     fn a_warm_up_is_cut_and_a_drift_never_settles() {
         let alternating = (0..250).map(|i| if i % 2 == 0 { 9.0 } else { 11.0 });
@@ -125,7 +126,7 @@ mod tests {
         assert_eq!(settled_after(&[], 5), None);
     }
 
-    /// Those of MongoDB's signal-processing-algorithms.
+    /// Vectors of MongoDB's signal-processing-algorithms.
     #[test]
     fn changes_are_found_where_they_are() {
         let step = |n: usize| [vec![0.0; n], vec![1.0; n]].concat();

@@ -1,51 +1,51 @@
-//! Units as types: a bare number never crosses a crate.
+//! Unit types: a bare number never crosses a crate.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
 use serde::{Deserialize, Serialize};
 
-/// A moment or a span in nanoseconds. Moments are readings of [`crate::Clock`]; subtraction saturates at zero.
+/// A moment or a duration in nanoseconds. Moments are readings of [`crate::Clock`]; subtraction saturates at zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// No time at all.
+    /// A duration of zero.
     pub const ZERO: Nanos = Nanos(0);
-    /// Later than any moment: "never".
+    /// The latest moment: "never".
     pub const MAX: Nanos = Nanos(u64::MAX);
 
-    /// A span of whole seconds.
+    /// Creates a duration of whole seconds.
     pub const fn from_secs(s: u64) -> Nanos {
         Nanos(s * 1_000_000_000)
     }
-    /// A span of milliseconds.
+    /// Creates a duration of milliseconds.
     pub const fn from_millis(ms: u64) -> Nanos {
         Nanos(ms * 1_000_000)
     }
-    /// A span of microseconds.
+    /// Creates a duration of microseconds.
     pub const fn from_micros(us: u64) -> Nanos {
         Nanos(us * 1_000)
     }
-    /// A span given in seconds with fractions; negative values become zero.
+    /// Creates a duration of fractional seconds; negative values become zero.
     pub fn from_secs_f64(s: f64) -> Nanos {
         Nanos((s * 1e9).round().max(0.0) as u64)
     }
-    /// Seconds, with fractions.
+    /// Returns fractional seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
-    /// Microseconds, with fractions.
+    /// Returns fractional microseconds.
     pub fn as_micros_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
-    /// Milliseconds, with fractions.
+    /// Returns fractional milliseconds.
     pub fn as_millis_f64(self) -> f64 {
         self.0 as f64 / 1e6
     }
-    /// The sum, or "never" when it does not fit.
+    /// Returns the sum, or "never" if it does not fit.
     pub fn saturating_add(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(other.0))
     }

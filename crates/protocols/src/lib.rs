@@ -1,4 +1,4 @@
-//! How things are said: protocols as conversations without I/O, and the one ordered list of them.
+//! Protocols without I/O, and the ordered list of all of them.
 
 pub mod mixed;
 #[cfg(test)]
@@ -15,7 +15,7 @@ pub use values::{capture, file, kept, pipe, template, verify, weight};
 
 pub use values::capture::CAPTURE;
 
-/// Every protocol of brunt, in the order they are listed.
+/// Returns all protocols in listing order.
 #[must_use]
 pub fn all() -> Vec<Arc<dyn Protocol>> {
     with_mixed(vec![
@@ -29,7 +29,7 @@ pub fn all() -> Vec<Arc<dyn Protocol>> {
     ])
 }
 
-/// These protocols, and one more for flows that speak several of them.
+/// Appends the protocol for flows that mix these protocols.
 #[must_use]
 pub fn with_mixed(mut protocols: Vec<Arc<dyn Protocol>>) -> Vec<Arc<dyn Protocol>> {
     protocols.push(Arc::new(mixed::Mixed::of(protocols.clone())));

@@ -1,4 +1,4 @@
-//! What requests are called in figures, protocol by protocol.
+//! Names of requests in metrics, protocol by protocol.
 
 use wire::{Asked, AskedUrl, Protocol};
 
@@ -15,7 +15,7 @@ fn asked(urls: &[&str], options: &[(&str, &[&str])]) -> Asked {
     }
 }
 
-/// The name of each request.
+/// Returns the name of each request.
 fn names(protocol: &impl Protocol, asked: &Asked) -> Vec<String> {
     let made = protocol.prepare(asked).expect("a good plan");
     let names = made.names();

@@ -1,5 +1,5 @@
-//! What holds of every protocol of the list, whatever a server does: one conversation of each, cut at every position and byte by byte, closed
-//! too early, followed by garbage, and never ended. A protocol without an example here fails.
+//! Conformance of all protocols, whatever a server does: one exchange of each, split at every position and byte by
+//! byte, closed too early, followed by garbage, and never ended. A protocol without an example here fails.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -13,23 +13,23 @@ use wire::{
     Asked, AskedUrl, Broken, Dialogue, Done, Established, Event, ExchangeId, Fill, Memory, Out, Protocol, Session,
 };
 
-/// Counts what this thread holds.
+/// An allocator that counts what this thread holds.
 struct Counting;
 
 thread_local! {
     static HELD: Cell<isize> = const { Cell::new(0) };
 }
 
-// SAFETY: passes everything on to the system's allocator.
+// SAFETY: forwards everything to the system allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = HELD.try_with(|held| held.set(held.get() + layout.size() as isize));
-        // SAFETY: as the caller promises.
+        // SAFETY: upheld by the caller.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         let _ = HELD.try_with(|held| held.set(held.get() - layout.size() as isize));
-        // SAFETY: as the caller promises.
+        // SAFETY: upheld by the caller.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -37,20 +37,20 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// One turn of a server: what it says to all that the client has said by then.
+/// One turn of a server: its answer to everything the client has sent so far.
 type Turn = fn(&[u8]) -> Vec<u8>;
 
-/// A conversation with one exchange, which succeeds.
+/// A connection with one exchange that succeeds.
 struct Example {
     url: &'static str,
     options: &'static [(&'static str, &'static str)],
-    /// The last of them is the response.
+    /// Turns of the server; the last one is the response.
     turns: &'static [Turn],
-    /// Where a response does not end, its beginning and what follows again and again.
+    /// Beginning of an endless response, and the part that is repeated.
     endless: (Turn, Turn),
 }
 
-/// The example of a protocol, by its name.
+/// Returns the example of a protocol, by its name.
 fn example(name: &str) -> Option<Example> {
     Some(match name {
         "http" | "mixed" => Example {
@@ -113,7 +113,8 @@ fn example(name: &str) -> Option<Example> {
     })
 }
 
-/// An exchange of a flow out of whose response a list of two values is taken, of which the first has a comma.
+/// Returns an exchange of a flow whose response yields a captured list of two values, the first of which contains a
+/// comma.
 fn listing(name: &str) -> Option<Example> {
     let example = example(name)?;
     let (options, turns): (&'static [(&str, &str)], &'static [Turn]) = match name {
@@ -150,13 +151,13 @@ fn listing(name: &str) -> Option<Example> {
                 },
             ],
         ),
-        // Nothing is taken out of what it hears.
+        // Nothing is captured from its messages.
         _ => return None,
     };
     Some(Example { options, turns, ..example })
 }
 
-/// A response with the same metadata twice, of which the first has a comma.
+/// Returns a response with the same metadata twice, the first value of which contains a comma.
 fn two_lines(_: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let head = b"\x88\x5f\x10application/grpc\x40\x01x\x03a,b\x40\x01x\x01c";
@@ -167,7 +168,8 @@ fn two_lines(_: &[u8]) -> Vec<u8> {
 }
 
 const PIECE: usize = 16 * 1024;
-/// What of an endless response is sent, and what a session may hold of it: as much as it keeps of responses that are looked into.
+/// Size of the endless response that is sent, and the memory that a session may hold of it: the amount kept of
+/// responses that are searched.
 const ENDLESS: usize = 96 << 20;
 const MOST: isize = 24 << 20;
 
@@ -202,7 +204,7 @@ fn settings(_: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// An empty message, and that all is well.
+/// Returns an empty message and an OK status.
 fn status(_: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let head = [b"\x88\x5f\x10application/grpc".as_slice()].concat();
@@ -212,7 +214,7 @@ fn status(_: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A conversation under way.
+/// A session in progress.
 struct Talk {
     session: Box<dyn Session>,
     dialogue: Arc<dyn Dialogue>,
@@ -229,7 +231,7 @@ impl Talk {
         asked.variables = ["v".to_owned()].into();
         asked.own.push(wire::Options::default());
         for (name, value) in example.options {
-            // Of a step, all are its own.
+            // In a step, all options belong to the step.
             let to = if asked.steps { &mut asked.own[0] } else { &mut asked.options };
             to.entry((*name).to_owned()).or_default().push((*value).to_owned());
         }
@@ -243,7 +245,7 @@ impl Talk {
         talk
     }
 
-    /// Asks as soon as it may.
+    /// Submits the request as soon as the session accepts it.
     fn asks(&mut self) {
         if !self.submitted && !self.session.opening() && self.session.room() > 0 {
             let request = &self.dialogue.requests()[0].request;
@@ -259,7 +261,7 @@ impl Talk {
         }
     }
 
-    /// All turns but the response.
+    /// Plays all turns except the response.
     fn opens(&mut self, example: &Example) {
         for turn in &example.turns[..example.turns.len() - 1] {
             let said = turn(self.out.bytes());
@@ -268,7 +270,7 @@ impl Talk {
         assert!(self.submitted && self.broken.is_none(), "{}: the conversation does not open", example.url);
     }
 
-    /// How often the exchange ended, and how often as a success.
+    /// Returns how often the exchange ended, and how often it succeeded.
     fn ends(&self) -> (usize, usize) {
         let ended = self.done.events.iter().filter_map(|event| match event {
             Event::Ended(ended) => Some(ended.fault.is_none()),
@@ -279,7 +281,7 @@ impl Talk {
         (ended.len(), ended.iter().filter(|succeeded| **succeeded).count())
     }
 
-    /// All that is told, but for first bytes, which depend on the pieces, and what is said in return.
+    /// Returns all events except first bytes, which depend on the pieces, the protocol error, and the bytes sent.
     fn outcome(&self) -> (Vec<String>, Option<Broken>, Vec<u8>) {
         let told = self.done.events.iter().filter(|event| !matches!(event, Event::FirstByte(_)));
         let told = told.map(|event| match event {
@@ -290,7 +292,7 @@ impl Talk {
     }
 }
 
-/// Plays the example, each turn in pieces of this length; at `cut` bytes from the beginning of all turns one more cut is made.
+/// Plays the example with each turn in pieces of `length` bytes, and one more split at `cut` bytes from the beginning.
 fn played(protocol: &dyn Protocol, example: &Example, (length, cut): (usize, usize)) -> Talk {
     let mut talk = Talk::of(protocol, example);
     let mut before = 0;
@@ -303,7 +305,7 @@ fn played(protocol: &dyn Protocol, example: &Example, (length, cut): (usize, usi
     talk
 }
 
-/// The bytes of all turns.
+/// Returns the number of bytes of all turns.
 fn length(protocol: &dyn Protocol, example: &Example) -> usize {
     let mut talk = Talk::of(protocol, example);
     let each = example.turns.iter().map(|turn| {
@@ -361,7 +363,7 @@ fn garbage_ends_an_exchange_once_at_most() {
             let mut talk = Talk::of(protocol, example);
             talk.opens(example);
             let mut response = example.turns[example.turns.len() - 1](talk.out.bytes());
-            // Some are good up to a point.
+            // Some are valid up to a point.
             response.truncate(rng.below(response.len() as u64 + 1) as usize * usize::from(seed % 2 == 0));
             response.extend((0..4096).map(|_| rng.next_u64() as u8));
             for piece in response.chunks(1 + rng.below(700) as usize) {

@@ -1,24 +1,24 @@
-//! The built pages of brunt, and how they are filled in.
+//! The built pages of brunt, and filling them with data.
 //!
-//! Their sources stand in `web/`; what is built of them (`npm run build` there) is committed and compiled in, so that building
-//! brunt needs no Node. `cargo xtask test web` holds that the one is what the other gives. A page is one file that loads
-//! nothing: its policy, its style and its script are in it, and it has three gaps.
+//! Their sources are in `web/`; the build output (`npm run build` there) is committed and compiled in, so that building
+//! brunt needs no Node. `cargo xtask test web` checks that it matches the sources. A page is a single file that loads
+//! nothing: its policy, style and script are included, and it has three placeholders.
 
 use std::io::{self, Read, Write};
 use std::sync::LazyLock;
 
 use flate2::read::GzDecoder;
 
-/// The page of a report.
+/// The report page.
 pub static REPORT: LazyLock<String> = LazyLock::new(|| inflated(include_bytes!("../../../web/dist/report.html.gz")));
 
-/// The page of the console.
+/// The console page.
 pub static CONSOLE: LazyLock<String> = LazyLock::new(|| inflated(include_bytes!("../../../web/dist/console.html.gz")));
 
-/// The script that the page of the console asks for when a plan is edited; its policy names the hash of this text.
+/// The script that the console page requests when a plan is edited; the page's policy contains the hash of this text.
 pub static EDITOR: LazyLock<String> = LazyLock::new(|| inflated(include_bytes!("../../../web/dist/editor.js.gz")));
 
-/// A page is carried compressed: most runs show none.
+/// Decompresses a page; pages are compiled in compressed because most runs show none.
 fn inflated(bytes: &[u8]) -> String {
     let mut text = String::new();
     GzDecoder::new(bytes)
@@ -27,16 +27,16 @@ fn inflated(bytes: &[u8]) -> String {
     text
 }
 
-/// The gaps, in the order they stand in.
+/// Placeholders in the order of the page.
 const LANG: &str = "@@LANG@@";
 const TITLE: &str = "@@TITLE@@";
 const DATA: &str = "@@DATA@@";
 
-/// Writes a page with its gaps filled: the language of its first showing, its title, and the data it draws, which `data` writes as characters of
-/// base64.
+/// Writes a page with its placeholders filled: the initial language, the title, and the data to draw, which `data`
+/// writes as base64 characters.
 ///
 /// # Errors
-/// What writing said, or `data`; a page without the gaps was built wrongly.
+/// An error of `out` or of `data`, or a page without the placeholders, which was built incorrectly.
 pub fn fill(
     page: &str,
     lang: &str,
@@ -55,7 +55,7 @@ pub fn fill(
     out.write_all(end.as_bytes())
 }
 
-/// Text that is no markup, neither between tags nor in an attribute.
+/// Escapes text for HTML, between tags and in attributes.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

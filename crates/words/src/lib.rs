@@ -1,6 +1,6 @@
-//! Sentences in every language, and how numbers look in them: what documents, rules and findings say things with.
+//! Sentences in all languages and number formats for them: the base of documents, rules and findings.
 //!
-//! The sentences themselves stand where they are said.
+//! The sentences themselves are defined where they are used.
 
 mod said;
 pub mod show;

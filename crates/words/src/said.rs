@@ -1,8 +1,8 @@
-//! A sentence with its facts, to be read in whichever language.
+//! A sentence with its facts, rendered in any language.
 
 use crate::text::{Lang, Text};
 
-/// Clauses that follow each other, each with the facts in it.
+/// A sequence of clauses, each with its facts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Said {
     clauses: Vec<Clause>,
@@ -15,18 +15,18 @@ struct Clause {
 }
 
 impl Said {
-    /// One clause.
+    /// Creates a sentence of one clause.
     pub fn new(text: Text, facts: impl Into<Vec<(&'static str, String)>>) -> Said {
         Said::default().and(text, facts)
     }
 
-    /// The same, and it goes on.
+    /// Appends a clause.
     pub fn and(mut self, text: Text, facts: impl Into<Vec<(&'static str, String)>>) -> Said {
         self.clauses.push(Clause { text, facts: facts.into() });
         self
     }
 
-    /// In this language, without a full stop of its own.
+    /// Renders the sentence in a language, without a final full stop.
     pub fn of(&self, lang: Lang) -> String {
         let clause = |Clause { text, facts }: &Clause| {
             let facts: Vec<(&str, &str)> = facts.iter().map(|(name, fact)| (*name, fact.as_str())).collect();
@@ -36,7 +36,7 @@ impl Said {
     }
 }
 
-/// A sentence without facts.
+/// Converts a sentence without facts.
 impl From<Text> for Said {
     fn from(text: Text) -> Said {
         Said::new(text, [])

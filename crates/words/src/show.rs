@@ -1,32 +1,32 @@
-//! How numbers look to people, beyond what `measure::format` offers: grouped thousands, shares, rates in columns.
+//! Number formats beyond those of `measure::format`: grouped thousands, shares, rates in columns.
 //!
-//! Nothing that is not zero is ever shown as zero, and nothing short of everything as 100 %: a figure that rounding made
-//! prettier than it is would be a small lie.
+//! A number that is not zero is never shown as zero, and a share below 100 % is never shown as 100 %, so that rounding
+//! does not embellish a figure.
 
 pub use measure::format_bytes as bytes;
 pub use measure::format_count as count;
 pub use measure::format_duration as duration;
 
-/// What stands where a figure is withheld.
+/// The text in place of a withheld figure.
 pub const WITHHELD: &str = "–";
 
-/// A time in seconds: `12.5 ms`.
+/// Formats a time in seconds: `12.5 ms`.
 pub fn seconds(s: f64) -> String {
     duration(measure::Nanos((s.max(0.0) * 1e9) as u64))
 }
 
-/// A moment so many milliseconds after 1970 began: `2026-09-21 14:13:20 UTC`.
+/// Formats a time in milliseconds since 1970: `2026-09-21 14:13:20 UTC`.
 pub fn moment(unix_ms: u64) -> String {
     let at = measure::Calendar::of(unix_ms / 1000);
     format!("{} {} UTC", at.date(), at.time())
 }
 
-/// Events per second without the unit, for columns that name it.
+/// Formats events per second without the unit, for columns that name it.
 pub fn rate(per_s: f64) -> String {
     measure::format_rate(per_s).trim_end_matches("/s").into()
 }
 
-/// Megabytes per second without the unit.
+/// Formats megabytes per second without the unit.
 pub fn megabytes_per_s(bytes_per_s: f64) -> String {
     match bytes_per_s / 1e6 {
         v if v <= 0.0 => "0".into(),
@@ -37,12 +37,12 @@ pub fn megabytes_per_s(bytes_per_s: f64) -> String {
     }
 }
 
-/// A share as a figure of a sentence: `97.3 %`.
+/// Formats a share for use in a sentence: `97.3 %`.
 pub fn share(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// A count's share as a percentage: `0 %`, `<0.01 %`, `12.3 %`, `99.98 %`, `>99.99 %`, `100 %`.
+/// Formats a count's share as a percentage: `0 %`, `<0.01 %`, `12.3 %`, `99.98 %`, `>99.99 %`, `100 %`.
 pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 || part == 0 {
         return "0 %".into();

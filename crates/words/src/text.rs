@@ -1,8 +1,8 @@
-//! The languages of reports and how sentences are filled in.
+//! The languages of reports, and the rendering of sentences.
 
 use std::str::FromStr;
 
-/// A language reports are written in.
+/// A language of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lang {
     /// English.
@@ -13,7 +13,7 @@ pub enum Lang {
 }
 
 impl Lang {
-    /// The language of the locale: the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set decides.
+    /// Returns the language of the locale: the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set decides.
     pub fn from_env() -> Lang {
         Lang::from_locale(|name| std::env::var(name).ok())
     }
@@ -23,7 +23,7 @@ impl Lang {
         if locale.is_some_and(|l| l.to_ascii_lowercase().starts_with("zh")) { Lang::Zh } else { Lang::En }
     }
 
-    /// A message in this language.
+    /// Returns a message in this language.
     pub fn of(self, text: Text) -> &'static str {
         match self {
             Lang::En => text.en,
@@ -31,8 +31,8 @@ impl Lang {
         }
     }
 
-    /// A message in this language, each `{name}` replaced, and each `{name|one|many}` by the word that goes with the count.
-    /// Facts may be the words of others: they act on no screen and stay on their line.
+    /// Renders a message in this language, replacing each `{name}` by its fact and each `{name|one|many}` by the word
+    /// that fits the count. Facts may come from third parties: they are sanitized and kept on one line.
     pub fn fill(self, text: Text, facts: &[(&str, &str)]) -> String {
         let mut rest = self.of(text);
         let mut out = String::with_capacity(rest.len() + 32);
@@ -53,15 +53,15 @@ impl Lang {
     }
 }
 
-/// A question has its mark already: what follows it begins without another, so that no `?.` and no `?;` stands there.
+/// Drops the punctuation after a question mark, so that there is no `?.` and no `?;`.
 fn after_mark<'a>(before: &str, rest: &'a str) -> &'a str {
     if before.ends_with(['?', '？']) { rest.trim_start_matches(['.', ';', '。', '；']) } else { rest }
 }
 
-/// What goes between sentences that stand one behind the other.
+/// The separator between consecutive sentences.
 const SEMICOLON: Text = text("; ", "；");
 
-/// Sentences one behind the other.
+/// Joins sentences.
 pub fn joined(sentences: &[String], lang: Lang) -> String {
     let between = lang.of(SEMICOLON);
     sentences.iter().fold(String::new(), |mut all, sentence| {
@@ -84,7 +84,7 @@ impl FromStr for Lang {
     }
 }
 
-/// A message in every language.
+/// A message in all languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text {
     /// English.
@@ -93,7 +93,7 @@ pub struct Text {
     pub zh: &'static str,
 }
 
-/// Shorthand for tables of sentences: English, and Chinese.
+/// Creates a message from English and Chinese; shorthand for tables of sentences.
 pub const fn text(en: &'static str, zh: &'static str) -> Text {
     Text { en, zh }
 }

@@ -1,4 +1,4 @@
-//! Redis as a plug-in: its schemes, its options, and everything a run will say in it, encoded before it starts.
+//! The Redis plug-in: URL schemes, options, and the workload of a run encoded before it starts.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Protocol for Redis {
                 doors.push(door);
                 doors.len() - 1
             });
-            // Compiled once for each URL: a request belongs to one place in the list.
+            // Compiled once per URL, because a request has one position in the list.
             let own = url_overrides::wished(asked, index, options::OF_ONE_URL, Wishes::read)?;
             let checks = if own.is_some() { others.len() + 1 } else { 0 };
             let Wishes { commands, checks: decides, .. } = own.map_or_else(|| Wishes::read(asked), Ok)?;
@@ -80,36 +80,36 @@ fn too_many() -> Complaint {
     Complaint::new("URL", "more than 65,535 of them have their own options; move shared ones next to the URLs")
 }
 
-/// What holds for every exchange of a run.
+/// The part of a run that all its sessions share.
 #[derive(Debug)]
 pub struct Rules {
-    /// What is said first, by [`Origin::bound`].
+    /// Openings of connections, by [`Origin::bound`].
     pub openings: Vec<Opening>,
-    /// What decides about replies: the run's own first, then that of single URLs.
+    /// Checks of replies: those of the run first, then those of single URLs.
     pub checks: Vec<Checks>,
-    /// Some of them look into replies.
+    /// Set if some of the checks search replies.
     pub looks: bool,
-    /// Exchanges in flight on a connection.
+    /// Maximum number of exchanges in flight on a connection.
     pub pipeline: u32,
-    /// First words of errors.
+    /// Codes of the first words of errors.
     pub words: Words,
-    /// What replies are kept within that are looked into.
+    /// Memory budget for replies that are kept whole.
     pub kept: Budget,
 }
 
-/// What is said first on a connection.
+/// The opening of a connection.
 #[derive(Debug, Default)]
 pub struct Opening {
-    /// All of it, in one write.
+    /// Commands of the opening, sent in one write.
     pub bytes: Box<[u8]>,
-    /// What is answered, in order.
+    /// Steps that the server answers, in order.
     pub steps: Vec<Step>,
 }
 
 /// One command of an opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// HELLO 3, with the login where there is one.
+    /// HELLO 3, with the login if there is one.
     Hello,
     /// AUTH.
     Login,
@@ -141,7 +141,7 @@ impl Opening {
     }
 }
 
-/// Everything a run will say to Redis.
+/// The workload of a run over Redis's protocol.
 #[derive(Debug)]
 pub struct RedisDialogue {
     prepared: Prepared,
@@ -153,7 +153,7 @@ impl Dialogue for RedisDialogue {
     fn prepared(&self) -> &Prepared {
         &self.prepared
     }
-    /// A transaction is one connection's.
+    /// A transaction belongs to one connection.
     fn belongs(&self, _origin: &Origin) -> Belongs {
         Belongs::ForIteration
     }

@@ -1,10 +1,11 @@
-//! Redis, both halves: the client's ([`Redis`], [`RedisSession`]) and the server's ([`RedisServer`]).
+//! Redis, both sides: the client ([`Redis`], [`RedisSession`]) and the server ([`RedisServer`]).
 //!
-//! Spoken: RESP2 and RESP3 (the protocol specification of redis.io), to Redis, Valkey, KeyDB and what else speaks it; any
-//! command that has one reply, pipelines, several commands as one exchange (`MULTI; …; EXEC`), AUTH with and without a user
-//! of an ACL, SELECT, push messages. Left out: commands that are answered by a stream of messages (SUBSCRIBE, MONITOR, SYNC),
-//! streamed strings and aggregates of RESP3 (no server sends them), and following MOVED and ASK: they are counted as what
-//! they are, since a client that follows them hides that a node was asked for what it does not have.
+//! Supported: RESP2 and RESP3 (the protocol specification of redis.io), with Redis, Valkey, KeyDB and compatible
+//! servers; any command with one reply, pipelines, several commands as one exchange (`MULTI; …; EXEC`), AUTH with and
+//! without an ACL user, SELECT, push messages. Not supported: commands answered by a stream of messages (SUBSCRIBE,
+//! MONITOR, SYNC), streamed strings and aggregates of RESP3 (no server sends them), and following MOVED and ASK: these
+//! are counted as what they are, since a client that follows them hides that a node was asked for keys it does not
+//! have.
 
 mod codec;
 mod commands;

@@ -1,4 +1,4 @@
-//! The options of Redis and its URLs, checked before anything is sent.
+//! Options and URLs of Redis, checked before anything is sent.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use values::capture::CAPTURE;
 use values::capture::{self, Capture};
 use values::{before_after, percent, weight};
 
-/// The options, in the order the help shows them.
+/// Options in the order of the help.
 pub const OPTIONS: &[OptionSpec] = &[
     many(
         "command",
@@ -47,50 +47,50 @@ pub const OPTIONS: &[OptionSpec] = &[
     one("expect-body", "TEXT", "Fail a response unless it contains TEXT", "响应体不含该文本则计为失败"),
 ];
 
-/// Those of them that one URL may have for itself.
+/// Options that one URL may have for itself.
 pub const OF_ONE_URL: &[&str] = &["command", "expect-body", CAPTURE];
 
-/// What replies have.
+/// Kinds of captures that replies support.
 const KNOWN: &[&str] = &["body", "element", "json", "regex", "between"];
 
-/// Most exchanges in flight on a connection.
+/// Maximum number of exchanges in flight on a connection.
 const MOST_IN_FLIGHT: u32 = 10_000;
 
-/// What was wished, checked; requests are not compiled yet.
+/// The parsed and checked options.
 #[derive(Debug)]
 pub struct Wishes {
-    /// Commands and their weights.
+    /// Commands with their weights.
     pub commands: Vec<(f64, Request)>,
-    /// Exchanges in flight on a connection.
+    /// Maximum number of exchanges in flight on a connection.
     pub pipeline: u32,
-    /// RESP3 is asked for.
+    /// Set if RESP3 is requested.
     pub resp3: bool,
-    /// Sent once before the run.
+    /// Requests sent once before the run.
     pub before: Vec<Arc<wire::Request>>,
-    /// Sent once after it.
+    /// Requests sent once after the run.
     pub after: Vec<Arc<wire::Request>>,
-    /// What decides about replies.
+    /// Checks of replies.
     pub checks: Checks,
 }
 
-/// What decides about a reply.
+/// The checks and captures of a reply.
 #[derive(Debug, Default)]
 pub struct Checks {
-    /// What it must hold.
+    /// Text that the reply must contain.
     pub expect: Option<Finder<'static>>,
-    /// What is taken out of it.
+    /// Values captured from the reply.
     pub captures: Vec<(u16, Capture)>,
-    /// All of it is told.
+    /// Set if the whole reply is reported.
     pub answers: bool,
 }
 
 impl Checks {
-    /// True where nothing is looked for in a reply.
+    /// Returns `true` if replies are not searched.
     pub fn are_none(&self) -> bool {
         self.expect.is_none() && !self.keep()
     }
 
-    /// True where the whole of a reply is looked into.
+    /// Returns `true` if the whole reply is kept.
     pub fn keep(&self) -> bool {
         self.answers || !self.captures.is_empty()
     }
@@ -115,7 +115,7 @@ impl Wishes {
     /// Reads the options of a run.
     ///
     /// # Errors
-    /// The first mistake found.
+    /// The first mistake.
     pub fn read(asked: &Asked) -> Result<Wishes, Complaint> {
         let weighted = |line: &String| {
             let (weight, line) = weight::split(line, "--command")?;
@@ -155,22 +155,22 @@ fn resp(text: &str) -> Result<bool, Complaint> {
     }
 }
 
-/// Where connections go, and what is said first on them.
+/// The target of connections, with their login and database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Door {
-    /// The address.
+    /// Address of the server.
     pub origin: Origin,
-    /// Name (may be empty) and password.
+    /// User name (may be empty) and password.
     pub login: Option<(Vec<u8>, Vec<u8>)>,
-    /// The database to select; 0 needs no words.
+    /// Database to select; 0 needs no command.
     pub database: u32,
 }
 
 impl Door {
-    /// Reads `redis://[name:password@]host[:port][/database]`.
+    /// Parses `redis://[name:password@]host[:port][/database]`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A description of what is wrong with it.
     pub fn read(text: &str) -> Result<Door, Complaint> {
         let wrong = |trouble: String| {
             Complaint::new("URL", format!("\"{text}\" cannot be used ({trouble}); write redis://host:port/database"))

@@ -1,5 +1,5 @@
-//! What must hold for any bytes at all as replies: the same outcome wherever they are cut. Called by the property tests and
-//! by the fuzz target; panics where something does not hold.
+//! Invariants for arbitrary bytes as replies: the result is the same wherever they are split. Called by the property
+//! tests and by the fuzz target; panics on a violation.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use wire::{
 use super::{Redis, RedisServer, reply};
 use values::capture::Taken;
 
-/// Holds the client half against these bytes as replies, also cut at `at`.
+/// Feeds arbitrary bytes to the client as replies, whole and split at `at`.
 pub fn replies(bytes: &[u8], at: usize) {
     for options in
         [&[("pipeline", "3")][..], &[("expect-body", "ab")], &[("command", "GET a; GET b")], &[("resp", "3")]]
@@ -24,8 +24,8 @@ pub fn replies(bytes: &[u8], at: usize) {
     }
 }
 
-/// Holds what captures look into against these bytes as whole replies: aggregates are JSON, whatever stands in them. The same as replies that
-/// a session takes values out of, also cut at `at`.
+/// Feeds arbitrary bytes as replies with captures: aggregates must become JSON, whatever they contain, and a session
+/// that captures values must find the same ones when the bytes are split at `at`.
 pub fn captured(bytes: &[u8], at: usize) {
     for many in 1..=3 {
         let Ok(said) = reply::said(bytes, many) else { continue };
@@ -49,7 +49,7 @@ pub fn captured(bytes: &[u8], at: usize) {
     }
 }
 
-/// Holds the server half against these bytes as commands, also cut at `at`.
+/// Feeds arbitrary bytes to the server as commands, whole and split at `at`.
 pub fn asking(bytes: &[u8], at: usize) {
     let (a, b) = bytes.split_at(at.min(bytes.len()));
     let whole = heard([bytes].into_iter());
@@ -65,7 +65,7 @@ fn dialogue(options: &[(&str, &str)]) -> Arc<dyn Dialogue> {
         .expect("a good plan")
 }
 
-/// What pieces of replies come to, with as many exchanges in flight as there was room for at first.
+/// Plays pieces of replies with as many exchanges in flight as there was room for at first; returns the events.
 fn played<'a>(
     dialogue: &Arc<dyn Dialogue>,
     mut pieces: impl Iterator<Item = &'a [u8]>,
@@ -77,10 +77,10 @@ fn played<'a>(
         let request = &dialogue.requests()[0].request;
         session.submit(ExchangeId(id), request, &Fill::default(), &mut out).expect("room");
     }
-    // Examples hold what was there when it broke, and may.
+    // An example holds the bytes at the time of the error, which may differ.
     done.example_kept(FaultKind::BrokenProtocol);
     let broken = pieces.find_map(|piece| session.receive(piece, &mut out, &mut done).err());
-    // How much of an answer too many there is depends on the pieces.
+    // The size reported for a stray answer depends on the pieces.
     let told = |event: &Event| match event {
         Event::FirstByte(_) => None,
         Event::Stray(_) => Some("stray".to_owned()),
@@ -92,7 +92,7 @@ fn played<'a>(
     (told, broken)
 }
 
-/// What pieces of commands come to.
+/// Plays pieces of commands; returns the requests received.
 fn heard<'a>(mut pieces: impl Iterator<Item = &'a [u8]>) -> (Option<Broken>, Vec<String>) {
     let (mut server, mut heard) = (RedisServer::new(), Vec::new());
     let broken = pieces.find_map(|piece| {

@@ -1,26 +1,26 @@
-//! A whole reply as what captures look into: a text as it is, aggregates as JSON.
+//! Conversion of a whole reply for captures: strings as they are, aggregates as JSON.
 
 use cause::Plain;
 use memchr::memchr;
 
 use super::codec::{self, Head};
 
-/// Replies nested deeper than this are not looked into.
+/// Maximum nesting depth of replies that are converted.
 const DEEPEST: usize = 64;
 
-/// What a reply says.
+/// A converted reply.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// A text as it is; an aggregate as JSON, and so are the replies of several commands.
+    /// Text of a scalar reply; JSON for an aggregate, and for the replies of several commands.
     pub body: Vec<u8>,
-    /// It says that there is nothing.
+    /// Set if the reply is nil.
     pub nothing: bool,
 }
 
-/// What so many replies say that came one after the other.
+/// Converts `many` consecutive replies.
 ///
 /// # Errors
-/// Why they cannot be looked into.
+/// The reason for which they cannot be converted.
 pub fn said(replies: &[u8], many: u32) -> Result<Said, Plain> {
     let mut rest = replies;
     if many == 1 && !matches!(rest.first(), Some(b'*' | b'~' | b'%' | b'|')) {
@@ -46,7 +46,7 @@ fn line<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Plain> {
     Ok(line)
 }
 
-/// The text of a string or a number; None: nothing.
+/// Reads the text of a string or a number; `None` for a null value.
 fn scalar(rest: &mut &[u8]) -> Result<Option<Vec<u8>>, Plain> {
     let line = line(rest)?;
     match codec::head(line).map_err(|broken| broken.0)? {
@@ -55,7 +55,7 @@ fn scalar(rest: &mut &[u8]) -> Result<Option<Vec<u8>>, Plain> {
             let size = usize::try_from(size).map_err(|_| CUT)?;
             let text = rest.get(..size).ok_or(CUT)?;
             *rest = rest.get(size + 2..).ok_or(CUT)?;
-            // A verbatim string says its format first (RESP3, "Verbatim strings").
+            // A verbatim string begins with its format (RESP3, "Verbatim strings").
             let text = if line[0] == b'=' { text.get(4..).unwrap_or(text) } else { text };
             Ok(Some(text.to_vec()))
         }
@@ -71,7 +71,7 @@ fn value(rest: &mut &[u8], deep: usize, out: &mut Vec<u8>) -> Result<(), Plain> 
             let count = match codec::head(line(rest)?).map_err(|broken| broken.0)? {
                 Head::Values(count) | Head::Push(count) => count,
                 Head::Attributes(count) => {
-                    // They describe the value behind them.
+                    // Attributes describe the value after them.
                     let mut described = Vec::new();
                     (0..count).try_for_each(|_| value(rest, deep, &mut described))?;
                     return value(rest, deep, out);
@@ -118,7 +118,7 @@ fn map(rest: &mut &[u8], count: u64, deep: usize, out: &mut Vec<u8>) -> Result<(
         }
         let mut key = Vec::new();
         value(rest, deep, &mut key)?;
-        // Keys of JSON are strings.
+        // Keys of JSON objects are strings.
         if key.starts_with(b"\"") {
             out.extend(key)
         } else {
@@ -131,7 +131,7 @@ fn map(rest: &mut &[u8], count: u64, deep: usize, out: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
-/// As it is where JSON writes it so; `+5` without its sign; and `007`, `1.` or `inf` as a text.
+/// Appends a number: unchanged if it is valid JSON, `+5` without its sign, and `007`, `1.` or `inf` as a string.
 fn number(text: &[u8], out: &mut Vec<u8>) {
     let unsigned = text.strip_prefix(b"+").unwrap_or(text);
     match serde_json::from_slice::<serde_json::Number>(unsigned) {
@@ -142,7 +142,7 @@ fn number(text: &[u8], out: &mut Vec<u8>) {
 
 fn string(text: &[u8], out: &mut Vec<u8>) {
     let text = String::from_utf8_lossy(text);
-    // A text is always a string of JSON.
+    // Serializing a text as a JSON string cannot fail.
     out.extend(serde_json::to_vec(&*text).unwrap_or_default());
 }
 

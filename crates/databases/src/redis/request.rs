@@ -1,8 +1,8 @@
-//! From a command line to the bytes of a request, encoded once; words with slots are filled at every submission.
+//! Requests: command lines encoded once, with words containing slots filled at every submission.
 //!
-//! A command goes as an array of bulk strings (RESP2, "Sending commands to a Redis server"). The length of a word with
-//! slots is known only once it is filled, so room is left for as many digits as it is likely to have, and what follows is
-//! moved in the rare case that it has others.
+//! A command is sent as an array of bulk strings (RESP2, "Sending commands to a Redis server"). The length of a word
+//! with slots is known only once it is filled, so room is reserved for the likely number of digits, and the bytes after
+//! it are moved in the rare case of another number.
 
 use wire::{Complaint, Fill, Out};
 
@@ -10,7 +10,7 @@ use super::commands::{self, Quote, Word};
 use values::template::room::{TRIAL, digits_of, settle};
 use values::template::{Notation, Scope, Template};
 
-/// Commands whose answer is no reply, or more than one.
+/// Commands that are answered by no reply, or by more than one.
 const STREAMING: [&str; 9] = [
     "SUBSCRIBE",
     "PSUBSCRIBE",
@@ -23,16 +23,16 @@ const STREAMING: [&str; 9] = [
     "PSYNC",
 ];
 
-/// An exchange ready to send: one command or several.
+/// An exchange ready to be sent: one command or several.
 #[derive(Debug)]
 pub struct Request {
-    /// Everything up to the first word with slots.
+    /// Bytes up to the first word with slots.
     start: Box<[u8]>,
-    /// Words with slots, and what follows each.
+    /// Words with slots, and the bytes after each.
     filled: Box<[Filled]>,
-    /// Replies that end the exchange.
+    /// Number of replies that end the exchange.
     pub(super) replies: u32,
-    /// What decides about them.
+    /// Index of the checks of its replies.
     pub(super) checks: u16,
 }
 
@@ -40,11 +40,11 @@ pub struct Request {
 #[derive(Debug)]
 struct Filled {
     pieces: Box<[Template]>,
-    /// Digits that its length had in a trial.
+    /// Number of digits of its length in a trial.
     digits: usize,
-    /// What makes random slots of several words differ.
+    /// Salt that makes random slots of several words differ.
     salt: u64,
-    /// The end of the word, and what follows up to the next one with slots.
+    /// Bytes after the word, up to the next one with slots.
     after: Box<[u8]>,
 }
 
@@ -52,15 +52,15 @@ impl Request {
     /// Compiles a command line; `place` is the option or line it comes from.
     ///
     /// # Errors
-    /// What is wrong with the line or with a slot.
+    /// A description of what is wrong with the line or with a slot.
     pub fn compile(line: &str, place: &str) -> Result<Request, Complaint> {
         Request::compile_with(line, place, &[])
     }
 
-    /// The same with what users of a flow know by name.
+    /// Like [`Request::compile`], with the variables of a flow.
     ///
     /// # Errors
-    /// As [`Request::compile`].
+    /// See [`Request::compile`].
     pub fn compile_with(line: &str, place: &str, variables: &[String]) -> Result<Request, Complaint> {
         let scope = Scope { variables, ..Scope::default() };
         let commands = commands::split(line, place)?;
@@ -85,14 +85,14 @@ impl Request {
         Ok(request)
     }
 
-    /// A command of these words, without slots.
+    /// Encodes a command of these words, without slots.
     pub fn of_words(words: &[&[u8]]) -> Vec<u8> {
         let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
         words.iter().for_each(|word| bulk(word, &mut bytes));
         bytes
     }
 
-    /// After how many requests of a run its data is at its end.
+    /// Returns the number of requests after which the data of its slots is used up.
     pub fn end(&self) -> Option<u64> {
         self.filled.iter().flat_map(|word| &word.pieces).filter_map(Template::end).min()
     }
@@ -112,8 +112,8 @@ impl Request {
 }
 
 impl Request {
-    /// The commands as people write them, each between marks but for those at both ends: `SET a b`; `AUTH "a b"`. Where their
-    /// secrets stand must be seen, so each begins with its name as it is known, and no word holds a mark or ends a line.
+    /// Formats the commands for people, separated by backquotes: `SET a b`; `AUTH "a b"`. Masking must find secrets in
+    /// the result, so each command begins with its canonical name, and no word contains a backquote or a line break.
     pub fn named(&self) -> String {
         let mut out = Out::default();
         self.append(&Fill::default(), &mut out);
@@ -143,7 +143,8 @@ impl Request {
 }
 
 impl Request {
-    /// What the commands do, for figures: `SET`; `MULTI + SET + EXEC`. Several in a row of the same kind are one.
+    /// Returns the kind of the request for metrics: `SET`; `MULTI + SET + EXEC`. Repeated commands of one kind are
+    /// merged.
     pub fn kind(&self) -> String {
         let named = self.named();
         let mut kinds: Vec<&str> = named.split("`; `").filter_map(|command| command.split(' ').next()).collect();
@@ -152,7 +153,7 @@ impl Request {
     }
 }
 
-/// The type, the number and what follows of a line such as `$3`.
+/// Parses a line such as `$3`; returns the type, the number and the remaining bytes.
 fn head_of(bytes: &[u8]) -> Option<(u8, usize, &[u8])> {
     let end = bytes.windows(2).position(|pair| pair == b"\r\n")?;
     let number = std::str::from_utf8(bytes.get(1..end)?).ok()?.parse().ok()?;
@@ -169,7 +170,7 @@ impl Filled {
         }
     }
 
-    /// `$LENGTH CR LF` and the word.
+    /// Appends `$LENGTH CR LF` and the word.
     #[inline]
     fn append(&self, fill: &Fill, out: &mut Vec<u8>) {
         out.push(b'$');
@@ -186,12 +187,12 @@ impl Filled {
 struct Building {
     start: Vec<u8>,
     filled: Vec<Filled>,
-    /// Fixed bytes behind the last word with slots.
+    /// Constant bytes after the last word with slots.
     after: Vec<u8>,
 }
 
 impl Building {
-    /// Where fixed bytes go now.
+    /// Returns the buffer that constant bytes go to.
     fn fixed(&mut self) -> &mut Vec<u8> {
         if self.filled.is_empty() { &mut self.start } else { &mut self.after }
     }
@@ -254,7 +255,7 @@ fn refuse_streams(command: &[Word], line: &str, place: &str) -> Result<(), Compl
     Ok(())
 }
 
-/// What a heartbeat says.
+/// Returns the command of a heartbeat.
 pub fn heartbeat() -> &'static [u8] {
     b"*1\r\n$4\r\nPING\r\n"
 }

@@ -1,44 +1,45 @@
-//! The server's conversation on one connection: commands heard as they complete, replies in the order of the commands.
+//! The server session on one connection: commands are reported as they complete, replies are sent in the order of the
+//! commands.
 //!
-//! It keeps no data: whoever answers says by a status and a body what a command came to, and this half says it in RESP: a
-//! body as a string, 404 as nil, 400 and above as an error. INCR counts per connection. For the simulation and the tests of
-//! the other half; left out: everything that a real server is for.
+//! It stores no data: the caller answers with a status and a body, which are encoded in RESP: a body as a string, 404
+//! as nil, 400 and above as an error. INCR counts per connection. For the simulation and the tests of the client; not a
+//! real server.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use memchr::memchr;
 use wire::{Ask, Broken, Extent, Out, Reply, ServerSession};
 
-/// The largest command.
+/// Maximum size of a command, in bytes.
 const COMMAND_BOUND: usize = 1 << 20;
-/// The most words of a command.
+/// Maximum number of words of a command.
 const WORDS_BOUND: usize = 1024;
 
-/// What kind of reply a command has.
+/// The kind of reply that a command gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// `+PONG`
     Pong,
     /// A string.
     Text,
-    /// A number that grows.
+    /// A number that grows with each command.
     Count,
-    /// The map that answers HELLO.
+    /// The map in answer to HELLO.
     Hello,
     /// `+OK`
     Done,
 }
 
-/// A conversation with a client of Redis, server side.
+/// The server side of a Redis connection.
 #[derive(Debug, Default)]
 pub struct RedisServer {
-    /// A command that is not whole.
+    /// Incomplete command.
     kept: Vec<u8>,
-    /// The id of the next command heard.
+    /// Id of the next command received.
     heard: u32,
-    /// The id of the next reply to leave.
+    /// Id of the next reply to send.
     due: u32,
-    /// Kinds of the replies owed, the oldest first.
+    /// Kinds of the pending replies, oldest first.
     owed: VecDeque<Kind>,
     /// Replies that wait for their turn.
     held: BTreeMap<u32, Vec<u8>>,
@@ -47,7 +48,7 @@ pub struct RedisServer {
 }
 
 impl RedisServer {
-    /// A conversation on a fresh connection.
+    /// Creates the state of a fresh connection.
     pub fn new() -> RedisServer {
         RedisServer::default()
     }
@@ -67,7 +68,7 @@ impl RedisServer {
         }
     }
 
-    /// Tells of the first command of `bytes`; tells how many bytes it took, or None where it is not whole.
+    /// Reports the first command of `bytes` and returns its size, or `None` if it is incomplete.
     fn read(&mut self, bytes: &[u8], hear: &mut dyn FnMut(Ask<'_>)) -> Result<Option<usize>, Broken> {
         let mut words = Vec::new();
         let Some(used) = command(bytes, &mut words)? else { return Ok(None) };
@@ -98,7 +99,8 @@ impl RedisServer {
     }
 }
 
-/// Reads a command in either form (an array of strings, or words on a line); None where it is not whole.
+/// Parses a command in either form (an array of strings, or words on a line) and returns its size; `None` if it is
+/// incomplete.
 fn command<'a>(bytes: &'a [u8], words: &mut Vec<&'a [u8]>) -> Result<Option<usize>, Broken> {
     let Some((line, mut at)) = line(bytes) else { return Ok(None) };
     let Some(count) = line.strip_prefix(b"*") else {
@@ -121,7 +123,7 @@ fn command<'a>(bytes: &'a [u8], words: &mut Vec<&'a [u8]>) -> Result<Option<usiz
     Ok(Some(at))
 }
 
-/// The first line without its end, and how many bytes it takes.
+/// Returns the first line without its end, and its size including the end.
 fn line(bytes: &[u8]) -> Option<(&[u8], usize)> {
     let end = memchr(b'\n', bytes)?;
     let line = &bytes[..end];

@@ -1,7 +1,8 @@
-//! The client's conversation on one connection: replies in the order of the commands, read where they lie.
+//! The client session on one connection: replies in the order of the commands, read in place.
 //!
-//! A reply is only counted: how many values and bytes of it are still to come is all that is known of it, however deep. A
-//! line cut in two, an error that becomes an example and a text that is looked for get a buffer when it is first needed.
+//! A reply is only counted: the state consists of the number of values and bytes still to come, whatever the nesting.
+//! Buffers for a split line, for an error that becomes an example, and for a searched text are allocated when they are
+//! first needed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,94 +22,94 @@ use values::kept::Kept;
 use values::verify;
 use values::watch::Watch;
 
-/// The most bytes of a reply kept as an example.
+/// Maximum size of a reply kept as an example, in bytes.
 const EXCERPT_BOUND: usize = 4096;
 
-/// The first byte was told.
+/// Flag: the first byte of the reply was reported.
 const BEGUN: u8 = 1;
-/// What comes now is a reply's outermost value, or describes it.
+/// Flag: the next value is the outermost value of a reply, or its attributes.
 const OUTERMOST: u8 = 2;
-/// The reply under way is a push message.
+/// Flag: the current reply is a push message.
 const PUSHED: u8 = 4;
-/// The reply is an error of a length, and its text comes now.
+/// Flag: the text of a bulk error follows.
 const ERROR_TEXT: u8 = 8;
-/// Nothing more is said or heard.
+/// Flag: the session is closed.
 const OVER: u8 = 16;
-/// The outermost value said that there is nothing.
+/// Flag: the outermost value was null.
 const NOTHING: u8 = 32;
-/// The server refused the connection, or a step of the opening.
+/// Flag: the server refused the connection, or a step of the opening.
 const REFUSES: u8 = 64;
-/// A reply of this exchange came, and others of it are to come.
+/// Flag: some replies of this exchange have arrived, and more are expected.
 const CONTINUED: u8 = 128;
 
-/// A command that was sent, or several that are one exchange.
+/// An exchange in flight: one command or several.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
     id: u32,
     replies: u32,
-    /// What decides about its replies.
+    /// Index of the checks of its replies.
     checks: u16,
-    /// Random bits, for what is taken out of them at random.
+    /// Random bits for captures that choose at random.
     random: u16,
-    /// All its replies.
+    /// Total number of its replies.
     of: u32,
 }
 
-/// A heartbeat, in the place of an exchange's name.
+/// The id of a heartbeat.
 const HEARTBEAT: u32 = u32::MAX;
-/// An exchange that nobody waits for any more.
+/// The id of a cancelled exchange.
 const FORGOTTEN: u32 = u32::MAX - 1;
 
-/// A conversation with Redis, client side.
+/// The client side of a Redis connection.
 #[derive(Debug)]
 pub struct RedisSession {
     rules: Arc<Rules>,
     rare: Option<Box<Rare>>,
-    /// The oldest command in flight, where `in_flight` is not 0.
+    /// Oldest exchange in flight, unless `in_flight` is 0.
     first: Pending,
-    /// Those behind it.
+    /// Exchanges after the first, in order.
     more: VecDeque<Pending>,
-    /// Values of the reply that are still to come; 0 between replies.
+    /// Number of values of the reply still to come; 0 between replies.
     values: u64,
-    /// Bytes of a string that are still to come, with its CR LF.
+    /// Number of bytes of a string still to come, including its CR LF.
     bytes: u64,
-    /// Bytes of values so far.
+    /// Number of payload bytes so far.
     payload: u64,
-    /// The first error of the exchange.
+    /// Code of the first error of the exchange.
     error: u32,
     in_flight: u32,
     bound: u32,
-    /// Steps of the opening that are not answered.
+    /// Number of unanswered steps of the opening.
     steps: u8,
-    /// A heartbeat is among those in flight.
+    /// Set if a heartbeat is in flight.
     beats: bool,
     marks: u8,
-    /// Something was answered.
+    /// Set once the server has answered a command.
     answered: bool,
 }
 
-/// What most replies never need.
+/// The state that most replies never need.
 #[derive(Debug, Default)]
 struct Rare {
-    /// A line that is not whole yet.
+    /// Incomplete line.
     line: Vec<u8>,
-    /// The text of an error.
+    /// Text of an error.
     error: Vec<u8>,
-    /// What came so far of a reply that may be a push message, where those are heard.
+    /// Received part of a reply that may be a push message, if push messages are reported.
     begun: Vec<u8>,
-    /// The beginning of a reply that may become an example.
+    /// Beginning of a reply that may become an example.
     kept: Vec<u8>,
-    /// The whole of a reply that something is taken out of.
+    /// Whole reply that values are captured from.
     whole: Kept,
-    /// It could not be kept.
+    /// Set if the reply could not be kept.
     lost: bool,
-    /// Looks for the expected text.
+    /// Search for the expected text.
     watch: Watch,
-    /// What the replies of an exchange of several came to, where more of them are to come.
+    /// State to return to after a push message between the replies of an exchange.
     before: Before,
 }
 
-/// What a push message between two replies of an exchange leaves as it was.
+/// The state that a push message between two replies of an exchange must not change.
 #[derive(Clone, Copy, Debug, Default)]
 struct Before {
     payload: u64,
@@ -147,7 +148,7 @@ impl RedisSession {
         self.rare.get_or_insert_default()
     }
 
-    /// What is kept of replies in case the next one does not hold the expected text.
+    /// Returns `true` if replies are kept, for captures or as an example of a missing text.
     fn captures(&self, done: &Done) -> bool {
         if !self.rules.looks || self.marks & PUSHED != 0 {
             return false;
@@ -156,7 +157,7 @@ impl RedisSession {
         checks.keep() || (checks.expect.is_some() && done.wants_example(FaultKind::WrongBody))
     }
 
-    /// What decides about the replies that come now.
+    /// Returns the checks of the current replies.
     fn checks(&self) -> &Checks {
         &self.rules.checks[usize::from(self.first.checks)]
     }
@@ -174,7 +175,7 @@ impl RedisSession {
         self.in_flight += 1;
     }
 
-    /// Reads on; `at` is what was read of `bytes`, `from` where the reply under way begins in them.
+    /// Reads on. `at` is the position in `bytes`, `from` the beginning of the current reply.
     #[inline]
     fn advance(&mut self, bytes: &[u8], at: &mut usize, from: &mut usize, done: &mut Done) -> Result<(), Broken> {
         while *at < bytes.len() {
@@ -215,7 +216,7 @@ impl RedisSession {
         Ok(())
     }
 
-    /// Bytes of a string; tells how many.
+    /// Consumes bytes of a string; returns how many.
     #[inline]
     fn string(&mut self, rest: &[u8]) -> Result<usize, Broken> {
         let data = (self.bytes - self.bytes.min(2)).min(rest.len() as u64);
@@ -226,7 +227,7 @@ impl RedisSession {
             self.text(text);
         }
         let mut used = text.len();
-        // The CR LF behind it.
+        // The string is followed by CR LF.
         while self.bytes > 0 && self.bytes <= 2 && used < rest.len() {
             if rest[used] != if self.bytes == 2 { b'\r' } else { b'\n' } {
                 return Err(UNENDED);
@@ -237,7 +238,7 @@ impl RedisSession {
         Ok(used)
     }
 
-    /// Text of a value: looked through, or kept where it is an error.
+    /// Handles the text of a value: searched, or kept if it is an error.
     #[cold]
     fn text(&mut self, text: &[u8]) {
         let expect = self.checks().expect.as_ref().map(|_| Arc::clone(&self.rules));
@@ -251,7 +252,7 @@ impl RedisSession {
         }
     }
 
-    /// The end of a value that was a string.
+    /// Handles the end of a string.
     #[inline]
     fn string_over(&mut self) {
         if self.marks & ERROR_TEXT != 0 {
@@ -263,7 +264,7 @@ impl RedisSession {
         }
     }
 
-    /// Goes on with a line of which a part is kept. None: it is still not whole.
+    /// Continues a partly received line; `None` if it is still incomplete.
     #[cold]
     fn complete_line(&mut self, rest: &[u8]) -> Result<Option<usize>, Broken> {
         let rare = self.rare();
@@ -281,7 +282,7 @@ impl RedisSession {
         read.map(|()| Some(end + 1))
     }
 
-    /// A byte that begins a reply nobody waits for, unless it is a push message or describes one.
+    /// Rejects the beginning of an unsolicited reply, unless it is a push message or attributes.
     #[inline]
     fn known_unasked(&self, kind: u8) -> Result<(), Broken> {
         if self.in_flight > 0 || self.steps > 0 || kind == b'>' || kind == b'|' {
@@ -290,7 +291,7 @@ impl RedisSession {
         Err(if kind == b'-' { REFUSED } else { UNASKED })
     }
 
-    /// A whole line, its end included.
+    /// Handles a whole line including its end.
     #[inline]
     fn line(&mut self, line: &[u8]) -> Result<(), Broken> {
         let Some(line) = line.strip_suffix(b"\r\n").filter(|line| line.len() < LINE_BOUND) else {
@@ -346,7 +347,7 @@ impl RedisSession {
         Ok(())
     }
 
-    /// An error, without its type: the first one decides what the exchange came to.
+    /// Handles an error without its type byte: the first error determines the result of the exchange.
     #[cold]
     fn erred(&mut self, text: &[u8]) {
         if self.marks & PUSHED != 0 || self.error != 0 {
@@ -358,7 +359,7 @@ impl RedisSession {
         rare.error.extend_from_slice(&text[..text.len().min(EXCERPT_BOUND)]);
     }
 
-    /// A whole reply is there; it began at `from` and ends at `at`.
+    /// Handles the end of a reply that lies in `from..at`.
     #[inline]
     fn reply_over(&mut self, bytes: &[u8], at: usize, from: &mut usize, done: &mut Done) -> Result<(), Broken> {
         if self.marks & PUSHED != 0 {
@@ -378,7 +379,7 @@ impl RedisSession {
             return Ok(());
         }
         if self.in_flight == 0 {
-            // A value behind attributes that came while nobody waited.
+            // An unsolicited value after attributes.
             return Err(UNASKED);
         }
         if self.error != 0 && !self.answered {
@@ -400,7 +401,7 @@ impl RedisSession {
         Ok(())
     }
 
-    /// The server answered a step of the opening.
+    /// Handles the answer to a step of the opening.
     #[cold]
     fn step_over(&mut self) -> Result<(), Broken> {
         let steps = &self.rules.openings[self.bound as usize].steps;
@@ -425,7 +426,7 @@ impl RedisSession {
         }))
     }
 
-    /// The oldest exchange is over.
+    /// Ends the oldest exchange.
     #[inline]
     fn end(&mut self, done: &mut Done) {
         let ended = self.first;
@@ -471,7 +472,7 @@ impl RedisSession {
         }
     }
 
-    /// The conversation is broken: the oldest exchange is over with what came of its reply.
+    /// Ends the session after a protocol error; the oldest exchange ends with the received part of its reply.
     #[cold]
     fn break_off(&mut self, fresh: &[u8], done: &mut Done) {
         if self.opening() || self.in_flight == 0 || self.marks & REFUSES != 0 {
@@ -514,7 +515,7 @@ impl Session for RedisSession {
         if self.rules.pipeline == 1 {
             return false;
         }
-        // Its reply still comes, in its turn.
+        // Its reply still arrives in order.
         let of_it = |pending: &&mut Pending| pending.id == id.0;
         if let Some(pending) = std::iter::once(&mut self.first).chain(&mut self.more).find(of_it) {
             pending.id = FORGOTTEN;
@@ -547,8 +548,8 @@ impl Session for RedisSession {
     }
 
     fn heartbeat(&mut self, out: &mut Out) -> bool {
-        // Behind a command that waits (BLPOP) its answer would be as late as that one's and end a healthy connection; whoever
-        // owes a reply has the timeout of the request.
+        // After a blocking command (BLPOP) a heartbeat would be answered as late as the command and would end a healthy
+        // connection; pending replies are covered by the request timeout.
         if self.opening() || self.beats || self.in_flight > 0 || self.marks & OVER != 0 {
             return false;
         }
@@ -583,7 +584,8 @@ impl Session for RedisSession {
 const FULL: Broken = Broken(cause::redis::full());
 
 impl RedisSession {
-    /// An error before any answer: a server that takes no connection says so whatever it is asked, and closes.
+    /// Handles an error before any answer: a server that accepts no connections sends it whatever the command is, and
+    /// closes.
     #[cold]
     fn turned_away(&mut self) -> Result<(), Broken> {
         let code = self.error;
@@ -598,7 +600,7 @@ impl RedisSession {
         Err(why)
     }
 
-    /// The reply goes on in another piece.
+    /// Handles the end of the received bytes within a reply.
     #[cold]
     fn more_to_come(&mut self, fresh: &[u8], done: &mut Done) {
         let of_exchange =
@@ -611,13 +613,13 @@ impl RedisSession {
             self.capture(fresh);
         }
         if done.hears_unasked() {
-            // Its head may not be whole: it is known later whether it is a push message.
+            // The head may be incomplete: whether this is a push message is known only later.
             let begun = &mut self.rare().begun;
             begun.extend_from_slice(&fresh[..fresh.len().min(WHOLE_BOUND - begun.len())]);
         }
     }
 
-    /// A push message is over, with these bytes: what came before it of the exchange stays.
+    /// Handles the end of a push message with these bytes; the state of the exchange around it is restored.
     #[cold]
     fn push_over(&mut self, last: &[u8], done: &mut Done) {
         let (mut before, mut message) = (Before::default(), Vec::new());
@@ -635,7 +637,7 @@ impl RedisSession {
         self.payload = before.payload;
     }
 
-    /// A reply of an exchange that has more of them.
+    /// Handles a reply of an exchange that has more of them.
     #[cold]
     fn one_of_several(&mut self, fresh: &[u8], done: &Done) {
         if self.captures(done) {
@@ -648,10 +650,10 @@ impl RedisSession {
     }
 }
 
-/// The most bytes of a reply that is kept whole to be looked into.
+/// Maximum size of a reply that is kept whole for captures, in bytes.
 const WHOLE_BOUND: usize = 16 << 20;
 
-/// What is taken out of the replies of an exchange that came.
+/// Evaluates the captures on the replies of an exchange.
 fn taken(checks: &Checks, whole: &[u8], (lost, of): (bool, Pending)) -> Result<Lesson, Cause> {
     if lost {
         return Err(cause::redis::too_large().into());
@@ -665,7 +667,7 @@ fn taken(checks: &Checks, whole: &[u8], (lost, of): (bool, Pending)) -> Result<L
 }
 
 impl RedisSession {
-    /// As [`Self::end`], for an error or where something is looked for.
+    /// Like [`Self::end`], for an error or an exchange with checks.
     #[cold]
     fn end_closely(&mut self, ended: Pending, (code, erred): (u32, bool), payload: u64, done: &mut Done) {
         let (rules, id) = (Arc::clone(&self.rules), ExchangeId(ended.id));

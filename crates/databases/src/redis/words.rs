@@ -1,25 +1,26 @@
-//! Replies as outcomes: a code for each first word of an error, and what the words mean.
+//! Error words: a code for the first word of each error, and the meaning of known words.
 //!
-//! Words that no list has (modules and scripts make their own) get codes as they are seen, up to a bound, without a lock.
+//! Unknown words (modules and scripts define their own) get codes in order of appearance, up to a bound, without a
+//! lock.
 
 use std::sync::OnceLock;
 
 use cause::Plain;
 
-/// A reply that is no error.
+/// The code of a reply that is not an error.
 pub const OK: u32 = 1;
-/// A reply that says: there is nothing.
+/// The code of a nil reply.
 pub const NIL: u32 = 2;
-/// An error whose word is none, or one too many.
+/// The code of an error without a valid word, or with one too many.
 const OTHER: u32 = 3;
 const FIRST_KNOWN: u32 = 10;
 const FIRST_NEW: u32 = 100;
-/// Words that no list has, at most.
+/// Maximum number of unknown words.
 const MOST_NEW: usize = 32;
-/// The longest word.
+/// Maximum length of a word, in bytes.
 const LONGEST: usize = 24;
 
-/// The words of Redis 7 and of its cluster and sentinel, with what they mean where the word does not say it.
+/// The words of Redis 7 and of its cluster and sentinel, with their meanings unless the word is self-explanatory.
 const KNOWN: [(&str, Option<Plain>); 27] = [
     ("ERR", None),
     ("WRONGTYPE", Some(cause::redis::wrong_type())),
@@ -50,12 +51,12 @@ const KNOWN: [(&str, Option<Plain>); 27] = [
     ("NOTBUSY", None),
 ];
 
-/// Words seen that no list has.
+/// The unknown words seen so far.
 #[derive(Debug, Default)]
 pub struct Words([OnceLock<Box<str>>; MOST_NEW]);
 
 impl Words {
-    /// The code of an error, given without its type byte.
+    /// Returns the code of an error, given without its type byte.
     pub fn code(&self, error: &[u8]) -> u32 {
         let end = error.iter().position(|b| *b == b' ').unwrap_or(error.len());
         let word = &error[..end];
@@ -70,13 +71,13 @@ impl Words {
         }
     }
 
-    /// The place of a word among those seen; another thread may take the same place at the same moment.
+    /// Returns the code of an unknown word; another thread may claim the same slot at the same moment.
     fn seen(&self, word: &str) -> u32 {
         let place = self.0.iter().position(|slot| &**slot.get_or_init(|| word.into()) == word);
         place.map_or(OTHER, |place| FIRST_NEW + place as u32)
     }
 
-    /// The word of a code.
+    /// Returns the word of a code.
     pub fn name(&self, code: u32) -> String {
         match code {
             OK => "ok".to_owned(),
@@ -90,7 +91,7 @@ impl Words {
     }
 }
 
-/// What a code means; None where its word says it.
+/// Returns the meaning of a code; `None` if its word is self-explanatory.
 pub fn meaning(code: u32) -> Option<Plain> {
     known(code).and_then(|(_, meaning)| *meaning)
 }

@@ -1,37 +1,37 @@
-//! The URL of a database: where it leads, and who logs in there.
+//! The URL of a database: its address and account.
 
 use url::Url;
 use wire::{AskedUrl, Complaint, Origin};
 
 use values::percent::{self, decoded};
 
-/// Who logs in, to which database.
+/// The login and the database of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// The user.
+    /// User name.
     pub user: Vec<u8>,
-    /// The password; empty for none.
+    /// Password; empty for none.
     pub password: Vec<u8>,
-    /// The database; empty for the server's choice.
+    /// Database; empty for the server's default.
     pub database: Vec<u8>,
 }
 
-/// What the URLs of a database look like.
+/// The URL syntax of a database.
 #[derive(Clone, Copy, Debug)]
 pub struct Door {
-    /// Its schemes; the first is the one to write.
+    /// Accepted schemes; the first is the preferred one.
     pub schemes: [&'static str; 2],
-    /// The port where none is given.
+    /// Default port.
     pub port: u16,
-    /// A zero byte ends a password too, as it ends a name.
+    /// Set if passwords cannot contain a zero byte either.
     pub password_ends: bool,
 }
 
 impl Door {
-    /// Where URLs lead and who logs in there; each has an origin of its own, bound to the number of its account.
+    /// Parses URLs to origins and accounts. Each URL gets its own origin, bound to the index of its account.
     ///
     /// # Errors
-    /// What is wrong with the first that cannot be used, or that there is none.
+    /// A description of what is wrong with the first invalid URL, or that there is none.
     pub fn places(&self, urls: &[AskedUrl]) -> Result<(Vec<Origin>, Vec<Account>), Complaint> {
         if urls.is_empty() {
             let Door { schemes: [scheme, _], port, .. } = self;

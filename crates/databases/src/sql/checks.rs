@@ -1,4 +1,4 @@
-//! What decides about the answer of a database, and what is taken out of it.
+//! Checks and captures of database answers.
 
 use std::ops::RangeInclusive;
 
@@ -13,17 +13,17 @@ use values::kept::{Budget, Taken};
 /// Options that one step of a flow may have for itself.
 pub const OF_ONE_URL: &[&str] = &["sql", "transaction", "prepared", "text", "expect-rows", CAPTURE];
 
-/// What answers have.
+/// Kinds of captures that answers support.
 const KNOWN: &[&str] = &["column", "rows"];
 
-/// What decides about an exchange.
+/// The checks and captures of an exchange.
 #[derive(Debug, Default)]
 pub struct Checks {
-    /// How many rows it must return or change.
+    /// Number of rows it must return or change.
     pub rows: Option<RangeInclusive<u64>>,
-    /// What is taken out of them.
+    /// Values captured from the rows.
     pub captures: Vec<(u16, Capture)>,
-    /// All of them are told.
+    /// Set if all rows are reported.
     pub answers: bool,
 }
 
@@ -31,16 +31,16 @@ impl Checks {
     /// Reads the options.
     ///
     /// # Errors
-    /// The user's mistake.
+    /// A mistake of the user.
     pub fn read(asked: &Asked) -> Result<Checks, Complaint> {
         let captures = capture::wished(asked, ("a database response", KNOWN))?;
         Ok(Checks { rows: rows(asked)?, captures, answers: asked.answers })
     }
 
-    /// How its statements are sent: as text where something is taken out of the answer, which is text then.
+    /// Returns how statements are sent: as text if values are captured, since rows are then text.
     ///
     /// # Errors
-    /// They are to be prepared all the same.
+    /// Prepared statements are requested together with captures.
     pub fn way(&self, asked: &Asked) -> Result<Way, Complaint> {
         match way(asked)? {
             way if !self.looks() => Ok(way),
@@ -52,13 +52,13 @@ impl Checks {
         }
     }
 
-    /// True where the rows are to be looked at.
+    /// Returns `true` if rows are captured from.
     pub fn looks(&self) -> bool {
         self.answers || !self.captures.is_empty()
     }
 }
 
-/// The rows of an exchange that are looked at, within the run's budget.
+/// The captured rows of an exchange, within the run's memory budget.
 #[derive(Debug, Default)]
 pub struct Looking {
     pub rows: Rows,
@@ -67,7 +67,7 @@ pub struct Looking {
 }
 
 impl Looking {
-    /// A row of so many bytes comes. False: it is not kept.
+    /// Accounts for a row of `bytes` bytes; returns `false` if it is not kept.
     pub fn row(&mut self, bytes: usize, budget: &Budget) -> bool {
         let held = bytes + self.rows.columns() * size_of::<Option<Vec<u8>>>() + size_of::<Taken>();
         match budget.take(held) {
@@ -80,10 +80,10 @@ impl Looking {
         !self.lost
     }
 
-    /// The exchange ended well: what is taken out of it is told.
+    /// Reports the values captured from an exchange that succeeded.
     ///
     /// # Errors
-    /// What could not be found.
+    /// A value that could not be found.
     pub fn end(&mut self, (id, random): (ExchangeId, u64), checks: &Checks, done: &mut Done) -> Result<(), Cause> {
         if self.lost {
             return Err(cause::sql::rows_unchecked(values::kept::NO_ROOM));

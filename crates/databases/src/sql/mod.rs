@@ -1,5 +1,5 @@
-//! What the protocols of databases have in common: the same options, accounts in URLs, SQL cut where its slots stand, and
-//! slots filled into SQL. Each database keeps what differs: where quotes and comments end, and how statements travel.
+//! Code shared by the SQL protocols: options, accounts in URLs, splitting of SQL at slots, and filling slots into SQL.
+//! Each database implements what differs: quotes and comments, and the transfer of statements.
 
 mod account;
 mod checks;

@@ -1,4 +1,4 @@
-//! The options that every database has, each with the same meaning.
+//! Options common to all databases, with the same meaning.
 
 use std::ops::RangeInclusive;
 
@@ -7,10 +7,10 @@ use wire::{Asked, Complaint, OptionSpec, Text, many, one, switch};
 
 use values::span;
 
-/// How statements are sent.
+/// The way in which statements are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Prepared where there are slots.
+    /// Prepared if they have slots.
     Usual,
     /// All prepared.
     Prepared,
@@ -18,8 +18,7 @@ pub enum Way {
     Text,
 }
 
-/// The options, in the order the help shows them. `around` is what `--transaction` puts around statements; `ssl` says where
-/// TLS begins.
+/// Returns the options in the order of the help. `around` is the help for `--transaction`, `ssl` the help for `--ssl`.
 pub const fn options(around: Text, ssl: Text) -> [OptionSpec; 8] {
     [
         many(
@@ -48,10 +47,10 @@ pub const fn options(around: Text, ssl: Text) -> [OptionSpec; 8] {
     ]
 }
 
-/// How statements are to be sent.
+/// Reads how statements are sent.
 ///
 /// # Errors
-/// Two ways at once.
+/// Two contradicting options.
 pub fn way(asked: &Asked) -> Result<Way, Complaint> {
     match (asked.switch("prepared"), asked.switch("text")) {
         (true, true) => {
@@ -63,7 +62,7 @@ pub fn way(asked: &Asked) -> Result<Way, Complaint> {
     }
 }
 
-/// Another number of rows than asked for was returned or changed.
+/// Returns the cause for a wrong number of rows returned or changed.
 pub fn other_rows(asked: &RangeInclusive<u64>, found: u64) -> Cause {
     let asked: Place = match (*asked.start(), *asked.end()) {
         (from, to) if from == to => from.into(),
@@ -73,10 +72,10 @@ pub fn other_rows(asked: &RangeInclusive<u64>, found: u64) -> Cause {
     sql::other_rows(asked, found)
 }
 
-/// How many rows an exchange must return or change.
+/// Reads the number of rows that an exchange must return or change.
 ///
 /// # Errors
-/// It is no number and no span.
+/// The value is neither a number nor a range.
 pub fn rows(asked: &Asked) -> Result<Option<RangeInclusive<u64>>, Complaint> {
     span::wished(asked, "expect-rows", "rows")
 }

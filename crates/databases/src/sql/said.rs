@@ -1,4 +1,4 @@
-//! What a run says to a database: its scripts by number, with their weights and the URLs they go to.
+//! The workload of a run on a database: scripts by index, with their weights and URLs.
 
 use std::sync::Arc;
 
@@ -8,18 +8,19 @@ use super::checks::{Checks, OF_ONE_URL};
 use super::options::Way;
 use values::{before_after, url_overrides, weight};
 
-/// What is asked where nothing is said.
+/// The default statement.
 const USUAL: &str = "SELECT 1";
 
-/// One exchange: which script.
+/// One exchange: a reference to a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// Index into the scripts of the run.
     pub(crate) script: u32,
 }
 
-/// What a run says to these origins. Has `compile` make a script of each text: of SQL, how it is sent, whether a transaction stands around it, the option it is from,
-/// and what decides about its answer. Requests name scripts by their number, in the order they were made.
+/// Prepares the workload for these origins. `compile` makes a script of each text, given the SQL, how it is sent,
+/// whether it is enclosed in a transaction, the option it comes from, and the checks of its answer. Requests refer to
+/// scripts by index, in the order of compilation.
 ///
 /// # Errors
 /// The first mistake.
@@ -34,7 +35,7 @@ pub fn prepared<S>(
     };
     let of_run = Arc::new(Checks::read(asked)?);
     let common = weighted(asked, &of_run, &mut script)?;
-    // What is said once is not worth preparing, and may make what others need.
+    // Statements executed once are not worth preparing, and may create objects that others need.
     let once = |text: &str, place: &str| script(text, Way::Text, false, place, &of_run).map(wire::Request::shared);
     let (before, after) = before_after::compiled(asked, once)?;
     let (mut requests, mut names) = (Vec::new(), Names::default());
@@ -42,7 +43,7 @@ pub fn prepared<S>(
         let own = url_overrides::wished(asked, index, OF_ONE_URL, |alone| {
             weighted(alone, &Arc::new(Checks::read(alone)?), &mut script)
         })?;
-        // Steps of one URL are on one connection.
+        // Steps with the same URL share a connection.
         let first = asked.urls.iter().position(|other| asked.steps && other.url == url.url);
         let origin = first.unwrap_or(index);
         for (weight, request, text) in own.as_ref().unwrap_or(&common) {
@@ -53,7 +54,7 @@ pub fn prepared<S>(
     Ok(Prepared { before, after, has_slots: true, ..Prepared::new(requests, origins, names) })
 }
 
-/// What is asked, with its weights, and as it was written.
+/// Compiles the statements of a run with their weights and original texts.
 fn weighted(
     asked: &Asked,
     checks: &Arc<Checks>,

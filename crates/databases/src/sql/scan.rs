@@ -1,31 +1,31 @@
-//! A text of SQL, read once from its beginning: what is passed over, copied, or a slot.
+//! A scanner that reads SQL text once from the beginning and splits it into copied text, skipped comments and slots.
 //!
-//! A `{` begins a slot where a letter follows, so that JSON in a literal stays as it is; `{{` is a brace before a letter.
-//! What ends a statement and what a quote or a comment is differs between databases: each has the loop that decides.
+//! A `{` begins a slot if a letter follows, so that JSON in a literal stays as it is; `{{` is a literal brace before a
+//! letter. The end of a statement, quotes and comments differ between databases: each has its own scanning loop.
 
 /// One piece of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// As it is.
+    /// Literal SQL.
     Sql(String),
-    /// A slot that stands for a whole value: what is between its braces.
+    /// A slot that is a whole value; holds the text between its braces.
     Value(String),
-    /// A quoted literal with slots inside.
+    /// A quoted literal containing slots.
     Literal(Vec<Part>),
-    /// A slot inside a name, which can be no parameter.
+    /// A slot within a name, which cannot be a parameter.
     Name(String),
 }
 
 /// A part of a quoted literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// What the characters mean, escapes undone.
+    /// Text with escapes decoded.
     Text(String),
-    /// What is between the braces of a slot.
+    /// The text between the braces of a slot.
     Slot(String),
 }
 
-/// How far a text is read, and what came of it.
+/// The scanner state: the position in the text, and the result so far.
 #[derive(Debug)]
 pub struct Scan<'a> {
     text: &'a str,
@@ -36,39 +36,39 @@ pub struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// At the beginning of a text.
+    /// Creates a scanner at the beginning of a text.
     pub fn new(text: &'a str) -> Scan<'a> {
         Scan { text, at: 0, sql: String::new(), pieces: Vec::new(), all: Vec::new() }
     }
 
-    /// What is not read yet.
+    /// Returns the remaining text.
     pub fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
 
-    /// The next character.
+    /// Returns the next character.
     pub fn peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
 
-    /// What was copied of this piece so far.
+    /// Returns the copied text of the current piece.
     pub fn copied(&self) -> &str {
         &self.sql
     }
 
-    /// Takes over so many bytes as they are.
+    /// Copies `bytes` bytes unchanged.
     pub fn copy(&mut self, bytes: usize) {
         self.sql.push_str(&self.text[self.at..self.at + bytes]);
         self.at += bytes;
     }
 
-    /// Passes over a comment of so many bytes: what it stands between is not one word.
+    /// Skips a comment of `bytes` bytes; a blank separates the words around it.
     pub fn skip(&mut self, bytes: usize) {
         self.at += bytes;
         self.sql.push(' ');
     }
 
-    /// Ends a statement at a character that belongs to none.
+    /// Ends a statement at a separator character.
     pub fn end_statement(&mut self) {
         self.at += self.peek().map_or(0, char::len_utf8);
         self.sql.truncate(self.sql.trim_end().len());
@@ -78,7 +78,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The statements, each in its pieces; empty ones are left out.
+    /// Returns the statements, each in pieces; empty statements are dropped.
     pub fn statements(mut self) -> Vec<Vec<Piece>> {
         self.end_statement();
         self.all
@@ -97,7 +97,7 @@ impl<'a> Scan<'a> {
         self.pieces.push(piece);
     }
 
-    /// What is between the braces where a slot begins here, and the size of it all.
+    /// Returns the text between the braces of a slot that begins here, and the size of the whole slot.
     fn slot(&self) -> Result<Option<(String, usize)>, String> {
         let rest = self.rest();
         if !rest[1..].starts_with(|c: char| c.is_ascii_alphabetic()) {
@@ -118,10 +118,10 @@ impl<'a> Scan<'a> {
         Err(format!("the slot \"{shown}\" is not closed; write }} after it, or {{{{ for a brace before a letter"))
     }
 
-    /// A brace outside of quotes. `sigils` are the characters that stand before a name.
+    /// Handles a brace outside of quotes. `sigils` are characters that precede a name.
     ///
     /// # Errors
-    /// It begins a slot that has no end.
+    /// The brace begins a slot that is not closed.
     pub fn bare_brace(&mut self, sigils: &[char]) -> Result<(), String> {
         let Some((slot, size)) = self.slot()? else {
             self.at += usize::from(self.rest().starts_with("{{"));
@@ -133,17 +133,17 @@ impl<'a> Scan<'a> {
             (before, _) => before,
         };
         self.at += size;
-        // `{user}.t` and `t.{user}` are names too.
+        // The slots in `{user}.t` and `t.{user}` are names too.
         let in_name = |c: char| is_word(c) || matches!(c, '{' | '.');
         let named = before.is_some_and(|c| in_name(c) || sigils.contains(&c)) || self.peek().is_some_and(in_name);
         self.push(if named { Piece::Name(slot) } else { Piece::Value(slot) });
         Ok(())
     }
 
-    /// A name in quotes.
+    /// Scans a quoted name.
     ///
     /// # Errors
-    /// It has no end, or a slot inside it has none.
+    /// The name, or a slot inside it, is not closed.
     pub fn quoted_name(&mut self, quote: char) -> Result<(), String> {
         self.copy(quote.len_utf8());
         loop {
@@ -166,11 +166,11 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A literal in quotes, which stays as it is where it has no slots. `escaped` tells what a backslash and the character
-    /// behind it mean, where a backslash is not itself.
+    /// Scans a quoted literal, which stays unchanged if it has no slots. `escaped` returns the meaning of a backslash
+    /// and a character, if backslashes are escapes.
     ///
     /// # Errors
-    /// It has no end, or a slot inside it has none.
+    /// The literal, or a slot inside it, is not closed.
     pub fn literal(&mut self, quote: char, escaped: Option<fn(char) -> String>) -> Result<(), String> {
         let from = self.at;
         self.at += 1;
@@ -212,12 +212,12 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// What is said of a quote that is not closed.
+/// Returns the error message for an unclosed quote.
 pub fn unclosed(quote: impl std::fmt::Display) -> String {
     format!("a {quote} has no matching end; write both")
 }
 
-/// True for the characters of words.
+/// Returns `true` for word characters.
 pub fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '$'
 }

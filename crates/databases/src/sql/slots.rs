@@ -1,5 +1,5 @@
-//! Slots in SQL that is sent as text: digits and parts of names as they are, all else in quotes and escaped, so that it
-//! means what a parameter of a prepared statement would.
+//! Slots in SQL sent as text: digits and parts of names unquoted, everything else quoted and escaped, so that the
+//! meaning is the same as that of a parameter of a prepared statement.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use wire::{Complaint, Fill};
 use super::scan::{Part, Piece};
 use values::template::{Notation, Scope, Template, widened};
 
-/// A template that differs in its random bits from the others of the run.
+/// A template with its own random bits.
 #[derive(Debug)]
 pub struct Slot {
     template: Template,
@@ -16,31 +16,31 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Appends what it stands for this time.
+    /// Appends the filled slot.
     #[inline]
     pub fn fill(&self, fill: &Fill, out: &mut Vec<u8>) {
         self.template.fill(&Fill { random: fill.random.wrapping_add(self.salt), ..*fill }, out);
     }
 }
 
-/// Makes the slots of a run.
+/// The compiler of the slots of a run.
 #[derive(Debug, Default)]
 pub struct Slots {
     count: u64,
-    /// After how many requests of a run their data is at its end.
+    /// Number of requests after which the data of the slots is used up.
     pub end: Option<u64>,
-    /// What users of a flow know by name.
+    /// Names of a flow's variables.
     pub variables: Arc<[String]>,
 }
 
 impl Slots {
-    /// The slot of a template in the option `place`.
+    /// Compiles a template of the option `place`.
     ///
     /// # Errors
-    /// What is wrong with the template.
+    /// A description of what is wrong with the template.
     pub fn slot(&mut self, template: &str, place: &str) -> Result<Slot, Complaint> {
         self.count += 1;
-        // The odd number of splitmix64's increment: no two slots share their random bits.
+        // With splitmix64's odd increment, no two slots share their random bits.
         let salt = self.count.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let scope = Scope { variables: &self.variables, ..Scope::default() };
         let template = Template::parse_in(template, place, Notation::Plain, scope)?;
@@ -52,16 +52,16 @@ impl Slots {
 /// A piece of SQL with its slots compiled.
 #[derive(Debug)]
 pub enum Filled {
-    /// As it is.
+    /// Literal SQL.
     Sql(Box<[u8]>),
-    /// Inside quotes that stand in the SQL around it.
+    /// A slot within quotes, which are part of the surrounding SQL.
     Quoted(Slot),
-    /// Digits, or part of a name.
+    /// A slot for digits, or for a part of a name.
     Bare(Slot),
 }
 
 impl Filled {
-    /// Appends the piece. `escape` escapes what stands from a position on, for a literal in quotes.
+    /// Appends the piece. `escape` escapes the bytes from a position on for a quoted literal.
     pub fn put(&self, fill: &Fill, out: &mut Vec<u8>, escape: fn(usize, &mut Vec<u8>)) {
         match self {
             Filled::Sql(sql) => out.extend_from_slice(sql),
@@ -75,10 +75,10 @@ impl Filled {
     }
 }
 
-/// SQL as it is sent, to be filled for every request.
+/// Compiles SQL that is sent as text and filled for every request.
 ///
 /// # Errors
-/// What is wrong with a slot.
+/// A description of what is wrong with a slot.
 pub fn filled(pieces: &[Piece], slots: &mut Slots, place: &str) -> Result<Box<[Filled]>, Complaint> {
     let (mut all, mut sql) = (Vec::new(), Vec::new());
     for piece in pieces {
@@ -106,7 +106,7 @@ pub fn filled(pieces: &[Piece], slots: &mut Slots, place: &str) -> Result<Box<[F
     Ok(all.into())
 }
 
-/// Writes what stands from `from` on anew: for a byte that `pair` knows, the two bytes it tells.
+/// Replaces each byte from `from` on for which `pair` returns two bytes.
 #[inline]
 pub fn doubled(from: usize, out: &mut Vec<u8>, pair: fn(u8) -> Option<[u8; 2]>) {
     widened(
@@ -117,12 +117,12 @@ pub fn doubled(from: usize, out: &mut Vec<u8>, pair: fn(u8) -> Option<[u8; 2]>) 
     );
 }
 
-/// A slot alone, as a template.
+/// Returns a slot as a template of its own.
 pub fn braced(slot: &str) -> String {
     format!("{{{slot}}}")
 }
 
-/// A literal as a template: braces that are none of slots are doubled.
+/// Returns a literal as a template, with literal braces doubled.
 pub fn template(parts: &[Part]) -> String {
     let written = |part: &Part| match part {
         Part::Text(text) => text.replace('{', "{{").replace('}', "}}"),
@@ -131,15 +131,14 @@ pub fn template(parts: &[Part]) -> String {
     parts.iter().map(written).collect()
 }
 
-/// True for slots that give an integer in no format of their own: `{counter}`, and neither `{counter hex}` nor
-/// `{random 16}`.
+/// Returns `true` for slots that yield a plain integer: `{counter}`, but neither `{counter hex}` nor `{random 16}`.
 pub fn gives_integer(slot: &str) -> bool {
     let whole = match slot.split_ascii_whitespace().next() {
         Some("counter" | "user" | "time") => true,
         Some("random") => slot.contains(".."),
         _ => false,
     };
-    // What has a format takes no other.
+    // A slot with a format accepts no second one.
     whole && Template::parse(&format!("{{{slot} u64le}}"), "").is_ok()
 }
 

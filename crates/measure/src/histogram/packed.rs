@@ -1,7 +1,8 @@
-//! Histograms as they are kept by the thousand: counted in rows of plain numbers, passed on as a few hundred bytes.
+//! Compact histograms for use by the thousand: counted in rows of plain integers, passed on as a few hundred bytes.
 //!
-//! Figures by name are a histogram a second for each name. Their buckets are twice as wide as those of [`Histogram`]: a
-//! power of two is cut into 128, so a value read back is off by at most 0.4 %. Count, sum, minimum and maximum are exact.
+//! Per-name figures need a histogram per second and name. Buckets are twice as wide as those of [`Histogram`]: a power
+//! of two is divided into 128, so that the middle of a bucket is off by at most 0.4 %. Count, sum, minimum and maximum
+//! are exact.
 
 use base64::Engine as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,15 +13,15 @@ use crate::Nanos;
 const GROUPING: u32 = 7;
 const WIDTH: usize = super::buckets::<GROUPING>();
 
-/// Histograms of many things at once, all of one size and in one piece of memory: counting allocates nothing, and pages
-/// that no value falls into are never touched.
+/// Many histograms of equal size in one piece of memory: recording allocates nothing, and pages without values are
+/// never touched.
 #[derive(Clone, Debug)]
 pub struct Rows {
     counts: Vec<u32>,
     heads: Vec<Head>,
 }
 
-/// What is exact of a row.
+/// The exact figures of a row.
 #[derive(Clone, Copy, Debug)]
 struct Head {
     sum: u128,
@@ -31,18 +32,18 @@ struct Head {
 const EMPTY: Head = Head { sum: 0, min: u64::MAX, max: 0 };
 
 impl Rows {
-    /// So many empty histograms.
+    /// Creates `rows` empty histograms.
     pub fn new(rows: usize) -> Rows {
         Rows { counts: vec![0; rows * WIDTH], heads: vec![EMPTY; rows] }
     }
 
-    /// Counts a value in a row.
+    /// Records a value in a row.
     #[inline]
     pub fn record(&mut self, row: usize, value: Nanos) {
         self.record_n(row, value, 1);
     }
 
-    /// Counts a value so many times in a row. A bucket that has four billion holds no more.
+    /// Records a value `n` times in a row. A bucket saturates at `u32::MAX`.
     #[inline]
     pub fn record_n(&mut self, row: usize, value: Nanos, n: u32) {
         let (head, v) = (&mut self.heads[row], value.0);
@@ -57,7 +58,7 @@ impl Rows {
         head.max = head.max.max(v);
     }
 
-    /// Appends a row in its packed form; nothing where it is empty.
+    /// Appends a row in packed form; nothing if it is empty.
     pub fn pack(&self, row: usize, into: &mut Vec<u8>) {
         let head = self.heads[row];
         if head.min > head.max {
@@ -70,7 +71,7 @@ impl Rows {
         put(into, head, pairs);
     }
 
-    /// Forgets what a row holds and keeps its memory; touches only what was filled.
+    /// Removes the values of a row and keeps the memory; touches only filled buckets.
     pub fn clear(&mut self, row: usize) {
         if self.heads[row].min <= self.heads[row].max {
             let filled = self.filled(row);
@@ -79,7 +80,7 @@ impl Rows {
         self.heads[row] = EMPTY;
     }
 
-    /// Where the filled buckets of a row that is not empty are.
+    /// Returns the range of the filled buckets of a row that is not empty.
     fn filled(&self, row: usize) -> std::ops::Range<usize> {
         let Head { min, max, .. } = self.heads[row];
         let at = |value| row * WIDTH + index_in::<GROUPING>(value);
@@ -87,15 +88,15 @@ impl Rows {
     }
 }
 
-/// A histogram in few bytes, known to be whole: adding it to another makes none in between.
+/// A validated histogram in few bytes, which can be merged without unpacking.
 ///
-/// `grouping, min, max, sum`, then for each filled bucket in ascending order its count times two, as LEB128 varints; plus
-/// one where buckets were left out before it, and then how many follows. No bytes at all: nothing was counted.
+/// `grouping, min, max, sum`, then for each filled bucket in ascending order its count times two, as LEB128 varints;
+/// plus one if empty buckets precede it, whose number then follows. An empty histogram has no bytes at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packed(Box<[u8]>);
 
 impl Packed {
-    /// Takes bytes that were packed; None where they are no such thing.
+    /// Validates packed bytes; `None` if they are invalid.
     pub fn from_bytes(bytes: &[u8]) -> Option<Packed> {
         if bytes.is_empty() {
             return Some(Packed::default());
@@ -114,7 +115,7 @@ impl Packed {
         (bounds && at_least <= head.sum && head.sum <= at_most).then(|| Packed(bytes.into()))
     }
 
-    /// One value, so many times.
+    /// Creates a histogram of one value, recorded `n` times.
     pub fn of(value: Nanos, n: u64) -> Packed {
         if n == 0 {
             return Packed::default();
@@ -125,22 +126,22 @@ impl Packed {
         Packed(bytes.into())
     }
 
-    /// The bytes.
+    /// Returns the packed bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// True where nothing was counted.
+    /// Returns `true` if no value was recorded.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many values were counted.
+    /// Returns the number of recorded values.
     pub fn count(&self) -> u64 {
         self.pairs().map(|(_, n)| n).sum()
     }
 
-    /// Adds its counts to a histogram, each at the middle of its bucket. What is too much for any histogram is left out.
+    /// Adds its counts to a histogram, each at the middle of its bucket. Does nothing if the result would overflow.
     pub fn add_to(&self, to: &mut Histogram) {
         let Some(head) = head(&mut &*self.0) else { return };
         let total = self.pairs().try_fold(to.total, |sum, (_, n)| sum.checked_add(n));
@@ -148,12 +149,12 @@ impl Packed {
         for (index, n) in self.pairs() {
             to.counts_mut()[index_of(middle_in::<GROUPING>(index).clamp(head.min, head.max)).min(BUCKETS - 1)] += n;
         }
-        // The ends are exact, and there must be a bucket to find them by.
+        // The ends are exact and have a bucket, by which they are found.
         (to.total, to.sum) = (total, sum);
         (to.min, to.max) = (to.min.min(head.min), to.max.max(head.max));
     }
 
-    /// Adds another's counts.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Packed) {
         let (Some(a), Some(b)) = (head(&mut &*self.0), head(&mut &*other.0)) else {
             if self.is_empty() {
@@ -208,7 +209,7 @@ fn head(bytes: &mut &[u8]) -> Option<Head> {
     (u32::from(grouping) == GROUPING).then_some(head)
 }
 
-/// The buckets behind the head: index and count, or None where the bytes make no sense.
+/// An iterator over the buckets after the head: index and count, or `None` for invalid bytes.
 struct Pairs<'a> {
     bytes: &'a [u8],
     expected: usize,
@@ -237,7 +238,7 @@ impl Iterator for Pairs<'_> {
     }
 }
 
-/// As text: base64 of the bytes.
+/// Serialized as text: base64 of the bytes.
 impl Serialize for Packed {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&base64::engine::general_purpose::STANDARD_NO_PAD.encode(&self.0))

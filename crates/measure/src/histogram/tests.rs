@@ -8,7 +8,7 @@ fn histogram(values: &[u64]) -> Histogram {
     h
 }
 
-/// Values of every magnitude, the corners included.
+/// Values of every magnitude, including corner cases.
 fn value() -> impl Strategy<Value = u64> {
     let corners = prop::sample::select(vec![0, 1, 255, 256, 511, 512, 513, TOP - 1, TOP, TOP + 1, u64::MAX]);
     prop_oneof![1 => corners, 2 => 0u64..2000, 8 => (0u32..64, any::<u64>()).prop_map(|(shift, v)| v >> shift)]
@@ -181,7 +181,7 @@ proptest! {
     #[test]
     fn garbage_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
         if let Some(mut h) = Histogram::decode(&mut bytes.as_slice()) {
-            // What passes is whole: everything works on it.
+            // Bytes that are accepted form a usable histogram.
             let copy = h.clone();
             h.at_rank(h.count() / 2);
             h.mean();
@@ -208,7 +208,7 @@ proptest! {
 
 #[test]
 fn values_at_most_a_limit_are_so_for_certain() {
-    // 50.06 ms shares a bucket with 50.00 ms: its middle is below 50.01 ms, the value is not.
+    // 50.06 ms shares a bucket with 50.00 ms, whose middle is below 50.01 ms although the value is not.
     let mut h = Histogram::new();
     h.record_n(Nanos::from_millis(10), 999);
     h.record(Nanos(50_060_000));

@@ -29,7 +29,7 @@ fn ranks_of_the_interval_agree_with_the_tables() {
     }
 }
 
-/// P(j ≤ B ≤ k−1) by summing logarithms, another way than the one under test.
+/// Returns P(j ≤ B ≤ k−1) by summing logarithms, a different method from the one under test.
 fn coverage(n: u64, q: f64, from: u64, to: u64) -> f64 {
     let ln_choose = |k: u64| (1..=k).map(|i| ((n - k + i) as f64 / i as f64).ln()).sum::<f64>();
     (from..to).map(|k| (ln_choose(k) + k as f64 * q.ln() + (n - k) as f64 * (1.0 - q).ln()).exp()).sum()
@@ -110,7 +110,7 @@ fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram {
 }
 
 fn twice_each_up_to_500() -> Histogram {
-    // Below 512 ns every value has a bucket of its own.
+    // Below 512 ns every value has its own bucket.
     histogram((1..=500).flat_map(|v| [v, v]))
 }
 
@@ -126,14 +126,14 @@ fn too_few_are_withheld() {
     let h = histogram(1..=298);
     let withheld = Quantile { q: 0.99, value: QuantileValue::Withheld, low: None, high: None };
     assert_eq!(quantile(&h, &Histogram::new(), 0.99), withheld);
-    // Those given up count as well: it is their number that says whether there is enough to tell.
+    // Abandoned requests count as well: their number decides whether there is enough to tell.
     assert_eq!(quantile(&h, &histogram([5]), 0.99).value, QuantileValue::Value(Nanos(297)));
     assert_eq!(quantile(&Histogram::new(), &Histogram::new(), 0.5).value, QuantileValue::Withheld);
 }
 
 #[test]
 fn an_upper_end_among_those_given_up_is_infinite() {
-    // 1000 requests, 4 given up: p99 = rank 990 is known, its upper rank 997 is not.
+    // 1000 requests, 4 abandoned: p99 = rank 990 is known, its upper rank 997 is not.
     let known = quantile(&histogram((1..=996).map(|v| v / 2)), &histogram([7; 4]), 0.99);
     assert_eq!(known.value, QuantileValue::Value(Nanos(495)));
     assert_eq!((known.low, known.high), (Some(Nanos(491)), None));
@@ -141,7 +141,7 @@ fn an_upper_end_among_those_given_up_is_infinite() {
 
 #[test]
 fn a_quantile_among_those_given_up_is_a_lower_bound() {
-    // Exactly the share above the quantile given up: no number any more.
+    // Exactly the share above the quantile was abandoned, so the result is a bound.
     let finished = histogram([10; 990]);
     assert_eq!(quantile(&finished, &histogram([400; 9]), 0.99).value, QuantileValue::Value(Nanos(10)));
     let bound = quantile(&finished, &histogram([400; 10]), 0.99);

@@ -1,4 +1,4 @@
-//! What a flow of several protocols says: that of each, put together.
+//! The composite workload of a flow with several protocols.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::session::MixedSession;
 use values::capture;
 use values::capture::CAPTURE;
 
-/// Options that hold for runs of one protocol only, and what to write instead.
+/// Options that only apply to runs of a single protocol, and what to write instead.
 const OF_ONE: [(&str, &str); 8] = [
     ("before", "write it as a step in `once`"),
     ("after", "leave it out"),
@@ -24,10 +24,10 @@ const OF_ONE: [(&str, &str); 8] = [
     ("reply", "write it as a step after one that awaits a message"),
 ];
 
-/// What it is called in plans and reports.
+/// The name in plans and reports.
 pub const NAME: &str = "mixed";
 
-/// Several protocols in one flow, each under its number in the list.
+/// The composite protocol: several protocols in one flow, each identified by its index in the list.
 pub struct Mixed {
     protocols: Vec<Arc<dyn Protocol>>,
     options: Vec<OptionSpec>,
@@ -35,7 +35,7 @@ pub struct Mixed {
 }
 
 impl Mixed {
-    /// Flows that may speak all of these.
+    /// Creates the composite of these protocols.
     pub fn of(protocols: Vec<Arc<dyn Protocol>>) -> Mixed {
         let mut options: Vec<OptionSpec> = Vec::new();
         for spec in protocols.iter().flat_map(|protocol| protocol.options()) {
@@ -51,7 +51,7 @@ impl Mixed {
         Mixed { protocols, options, of_one_url }
     }
 
-    /// What is asked of each protocol that has URLs here, beside its number.
+    /// Returns the part of the request for each protocol that has URLs here, with the index of the protocol.
     fn each(&self, asked: &Asked) -> impl Iterator<Item = Result<(usize, &dyn Protocol, Own), Complaint>> {
         self.protocols.iter().enumerate().filter_map(move |(part, protocol)| {
             let own = asked_of(&**protocol, asked).map_err(|trouble| Complaint::new("flow", trouble)).transpose()?;
@@ -61,7 +61,7 @@ impl Mixed {
 }
 
 impl Protocol for Mixed {
-    /// No scheme is its own: it speaks those of the others.
+    /// It has no scheme; URLs use those of its members.
     fn about(&self) -> About<'_> {
         About::new(NAME, &[], &self.options, &self.of_one_url)
     }
@@ -100,15 +100,15 @@ impl Protocol for Mixed {
     }
 }
 
-/// What is asked of one of the protocols.
+/// The part of the settings that concerns one member protocol.
 struct Own {
     asked: Asked,
-    /// Its URLs, by their places among all.
+    /// Positions of its URLs among all URLs.
     urls: Vec<usize>,
 }
 
 impl Own {
-    /// A complaint that names a URL by its number names it by that among all.
+    /// Rewrites the URL number in an error to the number among all URLs.
     fn complaint(&self, complaint: Complaint) -> Complaint {
         let Some(rest) = complaint.place.strip_prefix("URL ") else { return complaint };
         let (number, behind) = rest.split_once(',').unwrap_or((rest, ""));
@@ -120,7 +120,7 @@ impl Own {
     }
 }
 
-/// What is asked of a protocol; None: nothing.
+/// Returns the settings for one protocol; `None` if it has no URLs.
 fn asked_of(protocol: &dyn Protocol, asked: &Asked) -> Result<Option<Own>, String> {
     let is_own = |url: &str| url.split_once("://").is_some_and(|(scheme, _)| protocol.schemes().contains(&scheme));
     let urls: Vec<usize> = (0..asked.urls.len()).filter(|at| is_own(&asked.urls[*at].url)).collect();
@@ -160,7 +160,7 @@ fn asked_of(protocol: &dyn Protocol, asked: &Asked) -> Result<Option<Own>, Strin
 }
 
 impl Mixed {
-    /// Options that no protocol of the flow has, or that hold for runs of one protocol only.
+    /// Rejects options that no protocol of the flow has, or that only apply to runs of a single protocol.
     fn refuse_options(&self, asked: &Asked) -> Result<(), Complaint> {
         let speaks = |protocol: &&Arc<dyn Protocol>| {
             let is_its = |url: &str, scheme: &str| url.strip_prefix(scheme).is_some_and(|rest| rest.starts_with("://"));
@@ -181,7 +181,7 @@ impl Mixed {
     }
 }
 
-/// What is said in each protocol, by its number; None: nothing.
+/// The workloads of the member protocols by index; `None` for protocols that are not used.
 #[derive(Default)]
 struct Parts(Vec<Option<Arc<dyn Dialogue>>>);
 
@@ -193,12 +193,12 @@ impl Parts {
         self.0[part] = Some(dialogue);
     }
 
-    /// Those that say something.
+    /// Returns the workloads in use.
     fn all(&self) -> impl Iterator<Item = &dyn Dialogue> {
         self.0.iter().flatten().map(|dialogue| &**dialogue)
     }
 
-    /// What is known of all of them before the run.
+    /// Combines the properties of all members.
     fn prepared(&self, requests: Vec<Weighted<Request>>, origins: Vec<Origin>, names: Names) -> Prepared {
         let each = || self.all().map(|dialogue| dialogue.prepared());
         Prepared {
@@ -213,16 +213,16 @@ impl Parts {
         }
     }
 
-    /// The one of a number that an origin, a request or a code was given here.
+    /// Returns the workload with an index taken from an origin, a request or a code.
     fn get(&self, part: usize) -> &Arc<dyn Dialogue> {
         self.0.get(part).and_then(Option::as_ref).expect("numbers are given to protocols that say something")
     }
 }
 
-/// A dialogue that is being put together.
+/// A builder of the composite workload.
 struct Building {
     parts: Parts,
-    /// By URL: its request, where that goes, and what it is called.
+    /// Request, origin and name of each URL.
     steps: Vec<Option<(Request, usize, String)>>,
     origins: Vec<Origin>,
 }
@@ -232,7 +232,7 @@ impl Building {
         Building { parts: Parts::default(), steps: (0..urls).map(|_| None).collect(), origins: Vec::new() }
     }
 
-    /// What one protocol says to its URLs, by their places among all.
+    /// Adds the workload of one protocol; `urls` are the positions of its URLs among all.
     fn add(&mut self, part: usize, dialogue: Arc<dyn Dialogue>, urls: &[usize]) -> Result<(), Complaint> {
         let first = self.origins.len();
         self.origins.extend(dialogue.origins().iter().map(|origin| outer(part, origin)));
@@ -267,16 +267,16 @@ impl Building {
     }
 }
 
-/// Everything a flow of several protocols will say.
+/// The composite workload of a flow.
 pub struct MixedDialogue {
     parts: Parts,
-    /// Of each part, by what a name is among its own: what it is among all.
+    /// Mapping from the name indices of each member to those of the composite.
     rows: Vec<Arc<[u16]>>,
     prepared: Prepared,
 }
 
 impl MixedDialogue {
-    /// What one protocol says: an inquiry.
+    /// Creates a composite of a single workload: an inquiry.
     fn of_one(part: usize, dialogue: Arc<dyn Dialogue>) -> MixedDialogue {
         let outer_request = |(at, one): (usize, &Weighted)| {
             Weighted::new(Request { part, own: Made::Prepared(at) }, one.origin, one.weight)
@@ -289,20 +289,20 @@ impl MixedDialogue {
         MixedDialogue { parts, rows: Vec::new(), prepared }
     }
 
-    /// Whose request it is, and that as its protocol knows it.
+    /// Returns the member that a request belongs to, and the request as the member knows it.
     fn part<'a>(&'a self, request: &'a wire::Request) -> (&'a dyn Dialogue, &'a wire::Request) {
         let request: &Request = request.of();
         let part = &**self.parts.get(request.part);
         (part, request.own(part))
     }
 
-    /// The dialogue of a connection.
+    /// Returns the workload of a connection.
     fn bound(&self, established: &Established) -> &dyn Dialogue {
         &**self.parts.get(part_of_bound(established.bound))
     }
 }
 
-/// A page of one protocol, as one of the whole.
+/// Converts a page of a member to one of the composite.
 fn outer_page(part: usize, page: Page, rows: &[u16]) -> Page {
     let Page { name, mut next, .. } = page;
     let name = rows.get(usize::from(name)).copied().unwrap_or_default();
@@ -310,7 +310,7 @@ fn outer_page(part: usize, page: Page, rows: &[u16]) -> Page {
     Page { name, next: Box::new(next), ..page }
 }
 
-/// What a response of one protocol asks for, as a request of the whole.
+/// Converts a follow-up request of a member to one of the composite.
 pub(super) fn outer_follow(part: usize, next: Follow) -> Follow {
     let request = wire::Request::shared(Request { part, own: Made::During(next.request) });
     Follow { origin: outer(part, &next.origin), request }

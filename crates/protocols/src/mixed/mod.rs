@@ -1,9 +1,10 @@
-//! Several protocols in one flow: a protocol whose requests, origins and names are those of the protocols that its URLs ask for.
+//! Several protocols in one flow: a composite protocol whose requests, origins and names are those of its member
+//! protocols.
 //!
-//! Each of them prepares its own URLs as it would alone, and says nothing that it would not say alone; what this adds is who is
-//! asked. Used only where a flow asks for other protocols than HTTP, so that all other runs are compiled without it. Which of
-//! them a connection speaks stands in [`wire::Origin::bound`], whose status code it is in the code's first bits; HTTP comes
-//! first, so that both are its own there.
+//! Each member prepares its URLs as it would alone and behaves as it would alone; the composite only dispatches to the
+//! members. It is used only for flows with other protocols than HTTP, so that all other runs are compiled without it.
+//! The protocol of a connection is stored in [`wire::Origin::bound`], and the protocol of a status code in the code's
+//! high bits; HTTP comes first, so that both are unchanged for it.
 
 mod dialogue;
 mod parts;

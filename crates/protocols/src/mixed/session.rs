@@ -1,4 +1,4 @@
-//! A conversation in whichever protocol its connection speaks, told as one of the whole.
+//! The session of a composite connection: forwards to the member's session and converts its events.
 
 use std::sync::Arc;
 
@@ -10,25 +10,25 @@ use wire::{
 use super::dialogue::outer_follow;
 use super::parts::{Request, outer_code};
 
-/// A conversation, client side.
+/// The client side of a connection in a mixed flow.
 pub(super) struct MixedSession {
-    /// The number of its protocol.
+    /// Index of the protocol.
     part: usize,
-    /// What that protocol says.
+    /// Workload of the member.
     dialogue: Arc<dyn Dialogue>,
     session: Box<dyn Session>,
-    /// What happened, before it is told as the whole's; memory that is used again.
+    /// Buffer for the member's events before they are converted.
     events: Vec<Event>,
 }
 
 impl MixedSession {
-    /// One in the protocol of this number, on a connection that leads there.
+    /// Creates a session in the protocol with this index, for a connection to `to`.
     pub fn new(part: usize, dialogue: Arc<dyn Dialogue>, (to, established): (&Origin, &Established)) -> MixedSession {
         let session = dialogue.session(to, established);
         MixedSession { part, dialogue, session, events: Vec::new() }
     }
 
-    /// Tells what the session says happened.
+    /// Runs `hear` on the member's session and converts the events it reports.
     fn tells<T>(&mut self, done: &mut Done, hear: impl FnOnce(&mut dyn Session, &mut Done) -> T) -> T {
         let mut heard = Done::like(done, std::mem::take(&mut self.events));
         let answer = hear(&mut *self.session, &mut heard);

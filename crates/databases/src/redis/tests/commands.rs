@@ -1,4 +1,4 @@
-//! Command lines and the bytes they become.
+//! Command lines and their encoding.
 
 use super::*;
 

@@ -1,8 +1,8 @@
-//! Whole conversations, cut anywhere.
+//! Whole sessions, split at every position.
 
 use super::*;
 
-/// Replies, exchanges in flight, what is told, and why the conversation breaks.
+/// Replies, number of exchanges in flight, expected events, and the protocol error.
 type Case = (&'static str, u32, &'static [&'static str], Option<&'static str>);
 
 const NO_TYPE: &str = "a reply that does not start with a RESP2 or RESP3 type";
@@ -16,13 +16,13 @@ const CASES: &[Case] = &[
     ("+PONG\r\n", 1, &["0 ended ok 4"], None),
     ("$3\r\nabc\r\n:12\r\n$0\r\n\r\n", 3, &["0 ended ok 3", "1 ended ok 2", "2 ended ok 0"], None),
     ("$-1\r\n*-1\r\n_\r\n", 3, &["0 ended nil 0", "1 ended nil 0", "2 ended nil 0"], None),
-    // What is nil inside a reply makes no nil of it, and no part of a reply is taken for the next one.
+    // A nil inside a reply does not make the reply nil, and no part of a reply is taken for the next one.
     ("*3\r\n$1\r\na\r\n$-1\r\n*2\r\n:1\r\n+x\r\n+OK\r\n", 2, &["0 ended ok 3", "1 ended ok 2"], None),
     ("*0\r\n%0\r\n~0\r\n", 3, &["0 ended ok 0", "1 ended ok 0", "2 ended ok 0"], None),
     ("*1\r\n_\r\n*1\r\n*1\r\n*1\r\n*0\r\n", 2, &["0 ended ok 0", "1 ended ok 0"], None),
     ("%2\r\n+a\r\n:1\r\n+b\r\n*2\r\n#t\r\n#f\r\n,1.5e3\r\n", 2, &["0 ended ok 5", "1 ended ok 5"], None),
     ("(-34928903284093850943850943825\r\n=7\r\ntxt:abc\r\n", 2, &["0 ended ok 30", "1 ended ok 7"], None),
-    // Attributes describe the value behind them, also nil and also inside.
+    // Attributes belong to the value after them, nil or nested values included.
     ("|1\r\n+ttl\r\n:3600\r\n$2\r\nab\r\n|1\r\n+k\r\n_\r\n_\r\n", 2, &["0 ended ok 9", "1 ended nil 1"], None),
     ("*2\r\n|1\r\n+a\r\n%1\r\n+b\r\n:1\r\n+x\r\n+y\r\n", 1, &["0 ended ok 5"], None),
     // Push messages belong to no exchange.
@@ -33,7 +33,7 @@ const CASES: &[Case] = &[
         None,
     ),
     (">1\r\n-ERR x\r\n", 0, &["pushed 5"], None),
-    // The first error decides, wherever it is; an example of each kind of failure is wanted.
+    // The first error counts, wherever it is; an example of each kind of failure is kept.
     (
         "-ERR unknown command\r\n-MOVED 3999 127.0.0.1:6381\r\n-NEWWORD x\r\n-\r\n",
         4,
@@ -52,11 +52,11 @@ const CASES: &[Case] = &[
         &["0 wrong_status WRONGTYPE 19 \"-WRONGTYPE no\\r\\n\"", "1 ended ok 2"],
         None,
     ),
-    // What is no conversation.
+    // Protocol errors.
     ("+OK\r\n+OK\r\n", 1, &["0 ended ok 2", "stray"], Some("an unsolicited reply")),
     ("|0\r\n+OK\r\n", 0, &["stray"], Some("an unsolicited reply")),
     ("-ERR max number of clients reached\r\n", 0, &[], Some("the server refused the connection with an error")),
-    // The same where a request was sent already; behind an answer it is one as any other.
+    // The refusal is the same if a request was sent already; after an answer it is an ordinary error.
     ("-ERR max number of clients reached\r\n", 1, &[], Some(FULL)),
     ("-ERR max number of clients + cluster connections reached\r\n", 3, &[], Some(FULL)),
     ("-DENIED Redis is in protected mode\r\n", 1, &[], Some(PROTECTED)),
@@ -66,7 +66,7 @@ const CASES: &[Case] = &[
         &["0 ended ok 2", "1 wrong_status ERR 33 \"-ERR max number of clients reached\\r\\n\""],
         None,
     ),
-    // Whole, and without the end of a line.
+    // With and without the end of a line.
     ("\u{15}\u{3}\u{3}\0\u{2}\u{2}\n", 1, &["0 broken_protocol other error 0"], Some(TLS)),
     ("\u{15}\u{3}\u{3}\0\u{2}\u{2}(", 1, &["0 broken_protocol other error 0"], Some(TLS)),
     ("hello\r\n", 1, &["0 broken_protocol other error 0"], Some(NO_TYPE)),
@@ -219,11 +219,11 @@ fn a_cancelled_exchange_keeps_its_place_until_its_reply_comes() {
     assert_eq!(session.room(), 0);
     session.receive(b"-ERR late\r\n", &mut out, &mut done).expect("good");
     assert!(done.events.is_empty() && session.room() == 1);
-    // The name of the one that was given up may be used again at once.
+    // The id of a cancelled exchange may be reused at once.
     assert!(submit(&dialogue, &mut session, 0));
     session.receive(b"+x\r\n+yy\r\n", &mut out, &mut done).expect("good");
     assert_eq!(told(&done, &dialogue), ["1 ended ok 1", "0 ended ok 2"]);
-    // Alone on its connection it takes the connection with it.
+    // Without a pipeline, cancelling closes the connection.
     let alone = super::dialogue("redis://h", &[]);
     assert!(!begun(&alone).0.cancel(ExchangeId(0), &mut out));
 }

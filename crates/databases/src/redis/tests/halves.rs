@@ -1,4 +1,4 @@
-//! The two halves against each other, with the bytes cut anywhere in both directions.
+//! Client and server against each other, with the bytes split anywhere in both directions.
 
 use proptest::prelude::*;
 use wire::{Ask, Reply, ServerSession, Shape};

@@ -1,4 +1,4 @@
-//! Scripted bytes, split at every position; properties; both halves against each other.
+//! Scripted bytes, split at every position; properties; client and server against each other.
 
 mod commands;
 mod conversation;
@@ -15,7 +15,7 @@ use wire::{
 
 use super::Redis;
 
-/// A run with options given as `name=value`.
+/// Prepares a run with options given as `name=value`.
 fn prepared(url: &str, options: &[&str]) -> Result<Arc<dyn Dialogue>, Complaint> {
     let url = AskedUrl { url: url.to_owned(), weight: 1.0 };
     let mut asked = Asked { urls: vec![url], ..Asked::default() };
@@ -30,7 +30,7 @@ fn dialogue(url: &str, options: &[&str]) -> Arc<dyn Dialogue> {
     prepared(url, options).expect("a good plan")
 }
 
-/// A session, and what it says first.
+/// Returns a session and its first bytes.
 fn begun(dialogue: &Arc<dyn Dialogue>) -> (Box<dyn Session>, Vec<u8>) {
     let mut session = dialogue.session(&dialogue.origins()[0], &Established::default());
     let mut out = Out::default();
@@ -44,7 +44,7 @@ fn submit(dialogue: &Arc<dyn Dialogue>, session: &mut Box<dyn Session>, id: u32)
     session.submit(ExchangeId(id), request, &Fill::default(), &mut Out::default()).is_ok()
 }
 
-/// What is told of events, without first bytes, which depend on the pieces, and without what a broken reply's example holds.
+/// Describes events, without first bytes, which depend on the pieces, and without the example of a broken reply.
 fn told(done: &Done, dialogue: &Arc<dyn Dialogue>) -> Vec<String> {
     let one = |event: &Event| {
         Some(match event {
@@ -69,7 +69,7 @@ fn told(done: &Done, dialogue: &Arc<dyn Dialogue>) -> Vec<String> {
     done.events.iter().filter_map(one).collect()
 }
 
-/// Submits `requests` exchanges and plays the pieces: what is told, and why it broke.
+/// Submits `requests` exchanges and plays the pieces; returns the events and the protocol error.
 fn play(dialogue: &Arc<dyn Dialogue>, requests: u32, pieces: &[&[u8]]) -> (Vec<String>, Option<&'static str>) {
     let (mut session, _) = begun(dialogue);
     let (mut out, mut done) = (Out::default(), Done::default());

@@ -1,4 +1,4 @@
-//! What is said before the first command, and what comes of a refusal.
+//! Openings and their refusals.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Replies, nearly replies and noise, made at random and held against [`crate::redis::oracle`].
+//! Valid, nearly valid and random replies, checked by [`crate::redis::oracle`].
 
 use proptest::prelude::*;
 

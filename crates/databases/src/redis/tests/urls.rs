@@ -1,4 +1,4 @@
-//! URLs: where they lead, and what is wrong with them.
+//! URLs: their targets and their mistakes.
 
 use super::*;
 
