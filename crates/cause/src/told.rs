@@ -24,7 +24,7 @@ pub struct Cause {
 pub enum Place {
     /// A name, a number, or words of a third party: the same in all languages.
     Words(String),
-    /// Another sentence.
+    /// A nested sentence.
     Cause(Cause),
 }
 

@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(found(&[]), [] as [usize; 0]);
     }
 
-    /// As published: x = 1..99 against y = 1..104 has the statistic 8.136.
+    /// The published example: x = 1..99 against y = 1..104 has the statistic 8.136.
     #[test]
     fn the_statistic_is_the_published_one() {
         let values: Vec<f64> = (1..=99).chain(1..=104).map(f64::from).collect();

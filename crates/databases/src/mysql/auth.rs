@@ -10,7 +10,7 @@ use wire::Broken;
 
 /// SHA-1 of the password, mixed with the server's random bytes (since MySQL 4.1; MariaDB's default).
 pub const NATIVE: &[u8] = b"mysql_native_password";
-/// The same with SHA-256; once per account the password itself must be sent (MySQL 8's default).
+/// Like [`NATIVE`] with SHA-256; once per account the password itself must be sent (MySQL 8's default).
 pub const SHA2: &[u8] = b"caching_sha2_password";
 /// The password in clear text.
 pub const CLEAR: &[u8] = b"mysql_clear_password";

@@ -44,7 +44,7 @@ enum Step {
 /// The result of handling a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Came {
-    /// More packets must arrive.
+    /// Packets are still missing.
     More,
     /// The answer to a command is complete.
     Answer,

@@ -38,7 +38,7 @@ struct Execute {
     number: u32,
     /// The NULL bitmap (no parameter is NULL), the flag that types follow, and the types.
     first: Box<[u8]>,
-    /// The same for later executions, without types.
+    /// Parameter header of later executions, without types.
     later: Box<[u8]>,
     parameters: Box<[Parameter]>,
 }

@@ -44,8 +44,8 @@ impl Reader {
         if usize::from(self.have) < HEAD { 0 } else { head(&self.head).map_or(0, |head| head.size as usize) }
     }
 
-    /// The next whole message of `bytes` from `at` on, which moves behind it; None once all of them were taken.
     /// Returns the next whole message of `bytes` from `at` on and advances `at`; `None` once all bytes are consumed.
+    ///
     /// # Errors
     /// The bytes are not a valid message.
     #[inline]

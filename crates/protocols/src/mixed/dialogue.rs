@@ -61,7 +61,7 @@ impl Mixed {
 }
 
 impl Protocol for Mixed {
-    /// It has no scheme; URLs use those of its members.
+    /// Describes the composite, which has no scheme; URLs use those of its members.
     fn about(&self) -> About<'_> {
         About::new(NAME, &[], &self.options, &self.of_one_url)
     }

@@ -20,7 +20,7 @@ const ZSTD_WINDOW: u32 = 23;
 pub enum Coding {
     /// No coding.
     None,
-    /// These codings; the last one was applied last.
+    /// A sequence of codings; the last one was applied last.
     By(Vec<Layer>),
     /// An unknown coding.
     Unknown,

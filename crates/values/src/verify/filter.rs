@@ -12,7 +12,7 @@ pub enum Filter {
     Test(Vec<Step>, Option<(Compare, Wanted)>),
     /// All conditions hold.
     All(Vec<Filter>),
-    /// At least one condition holds.
+    /// Any of the conditions holds.
     Any(Vec<Filter>),
     /// The condition does not hold.
     Not(Box<Filter>),
