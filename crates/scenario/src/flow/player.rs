@@ -48,7 +48,7 @@ pub struct Player {
 /// The section of the flow that a user is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Before its first iteration.
+    /// The time before the first iteration.
     Before,
     Start,
     Iterations,
