@@ -9,14 +9,12 @@
 //! ```
 //!
 //! - Names are names of values. A value that is not known yet compares as an empty text, but orders, contains, begins
-//! and ends nothing.
+//!   and ends nothing.
 //! - `'text'` or `"text"`, numbers as in JSON, and `true`, `false`, `null`, which are read as these texts.
 //! - `==` and `!=` compare with a text byte for byte (`code == '007'`), with a number as numbers (`code == 7`), and two
-//! values
-//!   as numbers if both are numbers, otherwise as texts.
+//!   values as numbers if both are numbers, otherwise as texts.
 //! - `<`, `<=`, `>`, `>=` order numbers if both sides are numbers, and texts by their bytes (ISO 8601 dates, for
-//! example). A
-//!   number without quotes is only ordered against numbers.
+//!   example). A number without quotes is only ordered against numbers.
 //! - `contains`, `starts with` and `ends with` search for a literal text.
 //! - A name alone holds unless its value is empty, `false`, `null` or a number equal to zero.
 //! - `not`, then `and`, then `or`, and parentheses; `!`, `&&` and `||` mean the same.
